@@ -16,16 +16,20 @@ ACCESS ?=
 CRAWL ?=
 # make differential DIFFERENTIAL="--seconds 300 --seed 7 --details differences.jsonl"
 DIFFERENTIAL ?=
+# make specialized SPECIALIZED="--seconds 300 --first 7 --details differences.txt"
+SPECIALIZED ?=
 # make starts STARTS="--count 500 --seed 7"
 STARTS ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
+# make verify VERIFY="--count 200 --seed 7 --mirror"
+VERIFY ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential lock clean
+	differential specialized explained verify lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -34,12 +38,15 @@ help:
 	@echo "make conformance  send every recorded request (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
+	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
 	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
 	@echo "make crawl        packaged applications of Debian beside apache2 (CRAWL=...)"
 	@echo "make differential random configurations of all modules beside apache2, 30 minutes (DIFFERENTIAL=...)"
+	@echo "make specialized  random sites with and without specialized answers, 30 minutes (SPECIALIZED=...)"
+	@echo "make explained    explain every recorded request; the status must be the served one"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -51,15 +58,18 @@ help:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/dev.stamp: requirements-dev.lock .venv/run.stamp
+# python-ldap is built from source, with a C compiler and the headers of libldap and libsasl2; without it tests are skipped
+.venv/dev.stamp: requirements-dev.lock requirements-ldap.lock .venv/run.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ldap.lock >/dev/null 2>&1 \
+		|| echo "python-ldap cannot be built here: the tests of mod_ldap are skipped"
 	@touch $@
 
 serve: .venv/run.stamp
 	@tools/serve-example
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest tests -n 2 -q
+	$(BIN)/python -m pytest tests -n 2 -q --durations 25
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check src tests bench tools
@@ -97,8 +107,18 @@ crawl: .venv/dev.stamp
 differential: .venv/dev.stamp
 	$(BIN)/python -m tests.differential.random_run $(DIFFERENTIAL)
 
+specialized: .venv/dev.stamp
+	$(BIN)/python -m tests.differential.specialized_run $(SPECIALIZED)
+
+explained: .venv/run.stamp
+	$(BIN)/python -m tests.conformance.explained $(MORE)
+	$(BIN)/python -m tests.conformance.explained_lines
+
+verify: .venv/dev.stamp
+	$(BIN)/python -m tests.verify.run $(VERIFY)
+
 lock: .venv/bin/python
 	tools/lock
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

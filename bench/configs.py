@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import stock
+
 MANY = 10_000
 THOUSAND = 1_000
+PORT = "backend-port"  # below the root: the port of the back end of proxies
 
 
 @dataclass(frozen=True)
@@ -18,15 +22,23 @@ class Site:
         modules: loaded besides the common ones
         httpd: function from the root directory to the text
         nginx: text of the server block
+        documents: directory of the documents below the root
         big: True if the configuration determines the memory
+        php: True if php-fpm runs beside the servers
         connections: for how many nginx allocates memory at start
+        tls: True if clients speak TLS
+        proxied: True if the servers pass requests on to one nginx, whose port is in the file `PORT`
     """
 
     modules: tuple[str, ...] = ()
     httpd: Callable[[Path], str] = lambda root: ""
     nginx: Callable[[Path], str] = lambda root: ""
+    documents: str = "htdocs"
     big: bool = False
+    php: bool = False
     connections: int = 1024
+    proxied: bool = False
+    tls: bool = False
 
 
 def networks(_root: Path) -> list[str]:
@@ -58,21 +70,54 @@ def _rules(_root: Path) -> str:
     )
 
 
-BROWSERS = """BrowserMatch "Mozilla/2" nokeepalive
-BrowserMatch "MSIE 4\\.0b2;" nokeepalive downgrade-1.0 force-response-1.0
-BrowserMatch "RealPlayer 4\\.0" force-response-1.0
-BrowserMatch "Java/1\\.0" force-response-1.0
-BrowserMatch "JDK/1\\.0" force-response-1.0
-BrowserMatch "Microsoft Data Access Internet Publishing Provider" redirect-carefully
-BrowserMatch "^WebDrive" redirect-carefully
-BrowserMatch "^gnome-vfs/1.0" redirect-carefully
-LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" combined
-"""
-DEFLATE = """AddOutputFilterByType DEFLATE text/html text/plain text/xml text/css text/x-component
-AddOutputFilterByType DEFLATE text/javascript application/javascript application/x-javascript
-AddOutputFilterByType DEFLATE application/rss+xml application/xml application/json
-"""
+def _tls_files(root: Path) -> tuple[Path, Path]:
+    """Return a certificate of an elliptic curve and its key, made once."""
+    key, certificate = root / "tls.key", root / "tls.crt"
+    if not certificate.exists():
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        files = ["-keyout", str(key), "-out", str(certificate)]
+        words = ["openssl", "req", "-x509", "-nodes", "-subj", "/CN=localhost", "-days", "30"]
+        subprocess.run([*words, *curve, *files], check=True, capture_output=True)
+    return certificate, key
+
+
+def _tls(root: Path) -> str:
+    """Return TLS for httpd."""
+    certificate, key = _tls_files(root)
+    files_of = f'SSLCertificateFile "{certificate}"\nSSLCertificateKeyFile "{key}"\n'
+    return f"Protocols h2 http/1.1\nSSLEngine On\nSSLSessionCache none\n{files_of}"
+
+
+def _tls_nginx(root: Path) -> str:
+    """Return TLS for nginx."""
+    certificate, key = _tls_files(root)
+    protocols = "        ssl_protocols TLSv1.2 TLSv1.3;\n"  # as httpd; without the line 1.22 has no TLS 1.3
+    return f"{protocols}        ssl_certificate {certificate};\n        ssl_certificate_key {key};\n"
+
+
+def _port(root: Path) -> str:
+    return (root / PORT).read_text()
+
+
 SITES = {
+    "backend": Site(),
+    "proxy": Site(
+        ("proxy", "proxy_http"),
+        lambda root: f"ProxyPass / http://127.0.0.1:{_port(root)}/\n",
+        lambda root: (
+            f"""        location / {{
+            proxy_pass http://backend;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+        }}
+    }}
+    upstream backend {{
+        server 127.0.0.1:{_port(root)};
+        keepalive 64;
+"""
+        ),
+        proxied=True,
+    ),
     "plain": Site(
         ("autoindex", "include", "status"),
         lambda root: (
@@ -129,10 +174,20 @@ SITES = {
 '''
         ),
     ),
+    "php-fpm": Site(
+        ("proxy", "proxy_fcgi"),
+        lambda root: (
+            f"""<FilesMatch "\\.php$">
+    SetHandler "proxy:unix:{root}/fpm.sock|fcgi://localhost"
+</FilesMatch>
+"""
+        ),
+        php=True,
+    ),
     # Defaults of distributions: MaxKeepAliveRequests, patterns for old browsers, sizes in the log.
     "defaults": Site(
         ("setenvif",),
-        lambda root: "MaxKeepAliveRequests 100\n" + BROWSERS,
+        lambda root: "MaxKeepAliveRequests 100\n" + stock.BROWSERS,
         lambda root: "        keepalive_requests 100;\n",
     ),
     "idle": Site(
@@ -141,11 +196,18 @@ SITES = {
         lambda root: "        keepalive_timeout 600;\n",
         connections=16_384,
     ),
-    # Compression as Debian's deflate.conf sets it.
+    # Debian's stock configuration with compression, as its deflate.conf sets it.
     "gzip": Site(
-        ("setenvif", "filter", "deflate"),
-        lambda root: DEFLATE,
-        lambda root: "        gzip on;\n        gzip_comp_level 6;\n        gzip_vary on;\n",
+        (*stock.MODULES, "deflate"),
+        lambda root: stock.httpd(f"{root}/htdocs") + stock.DEFLATE,
+        lambda root: stock.NGINX + "        gzip on;\n        gzip_comp_level 6;\n        gzip_vary on;\n",
+    ),
+    # Debian's stock configuration without compression, for the documents of an access log.
+    "replay": Site(
+        stock.MODULES,
+        lambda root: stock.httpd(f"{root}/replay"),
+        lambda root: stock.NGINX + stock.NGINX_TYPES,
+        documents="replay",
     ),
     "substitute": Site(
         ("filter", "substitute"),
@@ -156,5 +218,6 @@ SITES = {
             """Substitute 's/<h([1-6])>/<h$1 id="top">/'\n"""
         ),
     ),
+    "tls": Site(("ssl", "http2"), _tls, _tls_nginx, tls=True),
     "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),
 }

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from bench import php
+
 USER, PASSWORD = "bench", "curlew"
 HASH = "$apr1$wHiMbReL$IsCG8LSLZ6oGsVOJ/oUK0."
 # "myPassword" of the manual (misc/password_encryptions)
@@ -61,7 +63,8 @@ class Case:
         pages: number of documents below the path that are requested in turn: more than any cache holds
         body: sent with POST
         http2: sent by h2load
-        half: p99 is measured at half of full load, too
+        replay: the requests are those of an access log (bench/replay.py)
+        half: names of the servers whose latency is measured at half of full load
         grows: the cost grows in httpd with the configuration or with the work of each request
     """
 
@@ -79,7 +82,8 @@ class Case:
     pages: int = 0
     body: str = ""
     http2: bool = False
-    half: bool = False
+    replay: bool = False
+    half: tuple[str, ...] = HTTPD
     grows: str = ""
 
 
@@ -89,11 +93,11 @@ def basic(user: str = USER, password: str = PASSWORD) -> str:
 
 
 CASES = (
-    Case("1k", "/1k.html", length=1024, servers=EVERY, half=True),
+    Case("1k", "/1k.html", length=1024, servers=EVERY, half=ALL),
     Case("1k-varied", "/1k.html", length=1024, headers=BROWSER, varied=True, servers=EVERY),
-    Case("100k", "/100k.html", length=100 * 1024, servers=EVERY, half=True),
+    Case("100k", "/100k.html", length=100 * 1024, servers=EVERY, half=ALL),
     Case("10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, servers=EVERY),
-    Case("404", "/no/such/page.html", status=404, servers=EVERY, half=True),
+    Case("404", "/no/such/page.html", status=404, servers=EVERY, half=ALL),
     Case(
         "304",
         "/1k.html",
@@ -102,7 +106,7 @@ CASES = (
         headers={"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"},
     ),
     Case("redirect", "/list", status=301),
-    Case("index", "/list/", servers=HTTPD, half=True),
+    Case("index", "/list/", servers=HTTPD),
     Case("auth", "/private/1k.html", length=1024, headers={"Authorization": basic()}, grows="hashes"),
     Case(
         "auth-bcrypt",
@@ -125,6 +129,7 @@ CASES = (
         site="cgi",
         servers=HTTPD,
     ),
+    Case("php-fpm", "/page.php", length=php.LENGTH, site="php-fpm", servers=HTTPD),
     Case(
         "visitors",
         "/1k.html",
@@ -132,14 +137,15 @@ CASES = (
         headers=BROWSER | {"Connection": "keep-alive"},
         visitors=True,
         site="defaults",
+        half=ALL,
     ),
+    Case("replay", "/", site="replay", replay=True, half=ALL),
     Case(
         "htaccess",
         "/deep/a/b/c/d/1k.html",
         length=1024,
         site="htaccess",
         servers=HTTPD,
-        half=True,
         grows=".htaccess",
     ),
     Case("10k-networks", "/1k.html", length=1024, site="networks", grows="networks"),
@@ -164,15 +170,36 @@ CASES = (
         headers=GZIP | {"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"},
         site="gzip",
     ),
-    Case("deflate", "/pages/page-0.html", headers=GZIP, site="gzip", half=True),
+    Case(
+        "visitors-gzip",
+        "/1k.html",
+        headers=BROWSER | {"Connection": "keep-alive"},
+        visitors=True,
+        site="gzip",
+    ),
+    Case("deflate", "/pages/page-0.html", headers=GZIP, site="gzip", half=ALL),
     Case("deflate-fresh", "/pages/page-0.html", headers=GZIP, site="gzip", pages=PAGES),
     Case("substitute", "/pages/page-0.html", site="substitute", servers=HTTPD),
     Case("substitute-fresh", "/pages/page-0.html", site="substitute", servers=HTTPD, pages=PAGES),
-    Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD, half=True),
+    Case("proxy", "/1k.html", length=1024, site="proxy", half=ALL),
+    Case("proxy-10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, site="proxy"),
+    Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD),
+    Case("tls-1k", "/1k.html", length=1024, site="tls", servers=ALL, half=()),
+    Case("tls-h2", "/1k.html", length=1024, site="tls", http2=True, servers=HTTPD, half=()),
+    Case("tls-10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, site="tls", servers=ALL, half=()),
+    Case(
+        "tls-handshake",
+        "/1k.html",
+        length=1024,
+        headers={"Connection": "close"},
+        site="tls",
+        servers=ALL,
+        half=(),
+    ),
 )
 BY_NAME = {case.name: case for case in CASES}
 # Cases that will come with the modules that they measure.
-TO_COME = {"cache hit": "mod_cache", "reverse proxy": "mod_proxy", "TLS": "mod_ssl"}
+TO_COME = {"cache hit": "mod_cache"}
 
 
 def write_pages(root: Path, count: int) -> None:
@@ -198,6 +225,7 @@ def write_documents(root: Path, pages: int = 1) -> None:
     (root / "htdocs" / "list").mkdir()
     for number in range(40):
         (root / "htdocs" / "list" / f"document-{number:02}.html").write_text("<title>x</title>")
+    (root / "htdocs" / "page.php").write_text(php.PAGE)
     (root / "cgi").mkdir()
     (root / "cgi" / "echo").write_text(CGI)
     (root / "cgi" / "echo").chmod(0o755)

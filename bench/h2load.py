@@ -1,4 +1,4 @@
-"""h2load: HTTP/2, and requests at a constant rate. The times come from its log, one line for each request.
+"""h2load: HTTP/2 at full load and at a constant rate. The times come from its log, one line for each request.
 
 At a rate, h2load sends the requests that are due on a connection every hundredth of a second (`TICK`),
 counted from the start of that connection. To avoid one burst of all, connections start some milliseconds
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
@@ -19,29 +18,13 @@ from bench.documents import Case
 from bench.errors import WrongResponse
 from bench.process import output_of
 from bench.servers import Server
+from bench.times import Times
 
 WARM_UP = 1  # seconds before a rate is measured: all connections have started
 SPARE = 0.25  # seconds for which a rate goes on after that
 TICK = 10.0  # milliseconds between two sending times of a connection, unless its next request is due later
 MOST_APART = 20  # milliseconds
-# how requests at a rate are sent, in results; without it: in bursts on all connections at once
-SPREAD = "spread"
 STREAMS = 10  # requests at once on a connection of HTTP/2
-
-
-@dataclass(frozen=True)
-class Times:
-    """Sorted times of all requests, in milliseconds."""
-
-    sorted: list[float]
-
-    @property
-    def count(self) -> int:
-        return len(self.sorted)
-
-    def at(self, share: float) -> float:
-        """Return the time that *share* of all requests (0.99) did not exceed."""
-        return self.sorted[max(0, ceil(share * self.count) - 1)]
 
 
 def times(lines: Iterable[str], case: Case, window: int = 0) -> Times:
@@ -61,7 +44,7 @@ def times(lines: Iterable[str], case: Case, window: int = 0) -> Times:
         found = [one for one in found if begin <= one[0] < begin + window * 1_000_000]
     if not found:
         raise WrongResponse(f"{case.path}: no answer in the time that was measured")
-    return Times(sorted(took for _start, took in found))
+    return Times(sorted(took for _start, took in found), window)
 
 
 def apart(rate: float, connections: int) -> int:
@@ -83,7 +66,6 @@ def command(server: Server, case: Case, seconds: int, log: Path, rate: float | N
     second.
     """
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
-    protocol = [f"-m{STREAMS}"] if case.http2 else ["--h1", "-m1"]
     if rate is None:
         pace = [f"-D{seconds}"]
     else:
@@ -96,7 +78,7 @@ def command(server: Server, case: Case, seconds: int, log: Path, rate: float | N
         ]
     return [
         "h2load",
-        *protocol,
+        f"-m{STREAMS}",
         f"-c{case.connections}",
         "-t1",
         *pace,

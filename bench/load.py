@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from bench import h2load
 from bench.documents import Case
 from bench.errors import WrongResponse
 from bench.process import Memory, Running, output_of
+from bench.replay import REQUESTS, errors_among
 from bench.servers import Server
 
 SCRIPTS = Path(__file__).parent
@@ -39,6 +41,9 @@ class Sample:
 def check_answer(case: Case, server: Server) -> None:
     """Send one request; raise WrongResponse unless status and length are those of the case."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    if server.tls:
+        context = ssl._create_unverified_context()
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
     try:
         connection.request(
             "POST" if case.body else "GET", server.prefix + case.path, case.body or None, case.headers
@@ -68,14 +73,18 @@ def percentile(output: str, which: str) -> float:
     return milliseconds(match[1])
 
 
-def done(output: str, case: Case) -> tuple[int, float]:
+def done(output: str, case: Case, server: Server | None = None) -> tuple[int, float]:
     """Return requests and seconds that wrk reports; raises WrongResponse for another status or a failure."""
     match = re.search(r"(\d+) requests in ([\d.]+\w+),", output)
     assert match is not None, output
     requests = int(match[1])
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     errors = re.search(r"Socket errors: .*", output)
-    if (int(bad[1]) if bad else 0) != (0 if case.status < 400 else requests) or errors:
+    if case.replay and server is not None:
+        wanted, tolerance = errors_among(server.root / REQUESTS, requests), 2 * case.connections
+    else:
+        wanted, tolerance = 0 if case.status < 400 else requests, 0
+    if abs((int(bad[1]) if bad else 0) - wanted) > tolerance or errors:
         raise WrongResponse(
             f"{case.path}: {bad[0] if bad else ''} {errors[0] if errors else ''} of {requests} requests"
         )
@@ -100,8 +109,13 @@ class Watch(threading.Thread):
         return self.peak.most(self.running.memory())
 
 
-def script(case: Case) -> tuple[list[str], list[str]]:
-    """Return wrk's arguments before and after the URL."""
+Arguments = tuple[list[str], list[str]]  # of wrk, before and after the URL
+
+
+def script(case: Case, server: Server) -> Arguments:
+    """Return the arguments of the script that prepares the requests."""
+    if case.replay:
+        return ["-s", str(SCRIPTS / "replay.lua")], ["--", str(server.root / REQUESTS)]
     if case.varied:
         return ["-s", str(SCRIPTS / "varied.lua")], []
     if case.visitors:
@@ -115,11 +129,11 @@ def script(case: Case) -> tuple[list[str], list[str]]:
     return [], []
 
 
-def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[int, float, float, float]:
-    """Return requests, seconds, p50 and p99 of one run of wrk."""
+def command(server: Server, case: Case, seconds: int, arguments: Arguments) -> list[str]:
+    """Return the command line of wrk."""
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
-    before, after = script(case)
-    argv = [
+    before, after = arguments
+    return [
         "wrk",
         "-t1",
         f"-c{case.connections}",
@@ -130,8 +144,12 @@ def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[
         server.url(case.path),
         *after,
     ]
-    output = output_of(argv, core)
-    requests, took = done(output, case)
+
+
+def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[int, float, float, float]:
+    """Return requests, seconds, p50 and p99 of one run of wrk."""
+    output = output_of(command(server, case, seconds, script(case, server)), core)
+    requests, took = done(output, case, server)
     return requests, took, percentile(output, "50"), percentile(output, "99")
 
 

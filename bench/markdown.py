@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.documents import CASES, TO_COME
-from bench.h2load import SPREAD
+from bench.pace import SLOTS
 from bench.plots import plot
 from bench.report import HALF_HEADS, WORDS, half_rows, short, spread
 from bench.targets import conditions
@@ -21,6 +21,14 @@ server, user and system. Memory is the largest proportional set size, of all pro
 worker. ± is the range between the smallest and the largest round, as a share of the median.
 
 """
+NOTES = """
+The row replay sends the requests of an access log in their order ([replay.py](../bench/replay.py)); from the
+second pass on, each client has the agent of another one, so heads repeat as rarely as in the log. Before the
+row is measured, every server has answered each distinct request with the same status and length. Rows of gzip
+and replay have the configuration that Debian's packages install ([stock.py](../bench/stock.py)). What limits
+the row 10m: [large-files.md](large-files.md); what each level of answers brings:
+[answer-levels.md](answer-levels.md).
+"""
 HALF = """
 ## Half load
 
@@ -29,11 +37,10 @@ A time counts from the moment of sending.
 
 """
 HOW = {
-    SPREAD: """h2load sends the
-requests that are due on a connection every hundredth of a second, counted from the start of that connection.
-Connections start some milliseconds apart, so their sending times are spread over the hundredth, for all
-servers and protocols alike. The first second, in which they start, does not count.""",
-    "": "h2load sends the\nrequests that are due every hundredth of a second, on all connections at once.",
+    SLOTS: """The rate has a
+sequence of sending times; a connection of wrk that is free takes the next one, in whole milliseconds. h2load
+sends HTTP/2: every hundredth of a second what is due on a connection; connections start some milliseconds
+apart, and the first second, in which they start, does not count.""",
 }
 
 
@@ -44,6 +51,8 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
     half = {c.name: results["half"][c.name] for c in CASES if c.name in results.get("half", {})}
     text = INTRODUCTION.format(**results)
     text += "".join(f"* {name}: {line}\n" for name, line in results["servers"].items())
+    text += f"* interpreter: {results['interpreter']}\n" if results.get("interpreter") else ""
+    text += f"* replay: {results['replay']}\n" if results.get("replay") else ""
     text += "\n" + grid(
         ["condition", "wanted", "found", ""],
         [[c.name, c.wanted, c.found, WORDS[c.met]] for c in conditions(results)],
@@ -52,10 +61,11 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
     text += (
         "\n## Full load\n\n![Requests per CPU second as multiples of Apache](performance-ratios.svg)\n\n"
         + _cases(cases)
+        + NOTES
     )
     (folder / "performance-ratios.svg").write_text(plot({name: _ratios(row) for name, row in cases.items()}))
     if half:
-        text += HALF.format(how=HOW[results.get("pace", "")])
+        text += HALF.format(how=HOW.get(results.get("pace", ""), ""))
         text += "![p99 in milliseconds at half of Apache's full load](performance-p99.svg)\n\n" + _half(half)
         (folder / "performance-p99.svg").write_text(
             plot({name: _late(row) for name, row in half.items()}, line=None)

@@ -25,11 +25,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.compare import changes, changes_table
+from bench.configs import SITES
 from bench.documents import CASES, TO_COME, write_documents
 from bench.errors import WrongResponse
-from bench.h2load import SPREAD
+from bench.interpreter import described, switch
 from bench.markdown import write_page
+from bench.pace import SLOTS
+from bench.php import php_fpm
 from bench.process import NotStarted, cores
+from bench.replay import LOG
+from bench.replay import prepare as prepare_replay
 from bench.report import conditions_table, model, model_half, show
 from bench.runner import Plan
 from bench.servers import program
@@ -38,7 +43,7 @@ from bench.targets import conditions
 
 NAMES = ("whimbrel", "apache", "nginx", "granian")
 RESULTS = Path(__file__).with_name("results.json")
-NEEDED = {"wrk": "nothing measured", "h2load": "no HTTP/2 and no half load"}
+NEEDED = {"wrk": "nothing measured", "h2load": "no HTTP/2"}
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -50,6 +55,16 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--half", action=argparse.BooleanOptionalAction, default=True, help="latency at half of full load"
     )
+    parser.add_argument(
+        "--half-seconds", type=int, default=2, help="the same at half load, at most --seconds"
+    )
+    parser.add_argument(
+        "--debian",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="run the bench and the servers in Python on Debian's interpreter, if it fits",
+    )
+    parser.add_argument("--log", type=Path, default=LOG, help="access log (combined) that is replayed")
     parser.add_argument(
         "--idle", type=int, default=10_000, help="idle connections whose memory is measured, 0 for none"
     )
@@ -84,13 +99,23 @@ def present(wanted: list[str], console: Console) -> list[str]:
 def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[str, Any]:
     """Make a complete run; raises NotStarted or WrongResponse."""
     os.chmod(root, 0o755)
-    wanted = options.cases.split(",")
-    write_documents(root, max((case.pages for case in CASES if case.name in wanted), default=0) or 1)
+    wanted = [case for case in CASES if case.name in options.cases.split(",")]
+    requests, summary = [], ""
+    if any(case.replay for case in wanted) and options.log.is_file():
+        requests, summary = prepare_replay(options.log, root)
+        console.print(f"replay: {summary}", markup=False)
+    elif any(case.replay for case in wanted):
+        console.print(f"replay: left out, there is no {options.log} (--log)", markup=False)
+    if php_fpm() is None and any(SITES[case.site].php for case in wanted):
+        console.print("php-fpm: left out, it is not installed", markup=False)
+        options.cases = ",".join(case.name for case in wanted if not SITES[case.site].php)
+        wanted = [case for case in wanted if not SITES[case.site].php]
+    write_documents(root, max((case.pages for case in wanted), default=0) or 1)
     if cores()[0] is None:
         console.print(
             "one core only, or no taskset: server and load generator share it, the figures are rough"
         )
-    plan = Plan(options, root, present(options.servers.split(","), console))
+    plan = Plan(options, root, present(options.servers.split(","), console), requests=requests)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=plan.steps())
@@ -104,6 +129,7 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
         progress.update(task, description="start, check, idle connections", completed=plan.steps())
         more = extras(options, root, plan.servers) if options.extras else {}
     return {
+        "interpreter": described(),
         "machine": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "seconds": options.seconds,
@@ -112,7 +138,9 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
         "cases": model(plan.full),
         "half": model_half(plan.half),
         "extras": more,
-        "pace": SPREAD,
+        "half_seconds": min(options.half_seconds, options.seconds),
+        "replay": summary,
+        "pace": SLOTS,
     }
 
 
@@ -141,12 +169,17 @@ def main() -> int:
     options = arguments()
     plain = options.color is False
     width = None if sys.stdout.isatty() else 140
+    reason = ""
+    if options.debian and options.earlier is None:
+        reason = switch(["-m", "bench.run", *sys.argv[1:]])
     console = Console(
         width=width,
         no_color=plain or None,
         highlight=not plain,
         force_terminal=True if options.color else None,
     )
+    if options.earlier is None:
+        console.print(f"interpreter: {described()}{f'; {reason}' if reason else ''}", markup=False)
     for name, lost in NEEDED.items() if options.earlier is None else ():
         if shutil.which(name) is None:
             console.print(f"{name} is not on this machine: {lost}")

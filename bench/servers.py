@@ -23,7 +23,8 @@ COMBINED = '%h %l %u %t \\"%r\\" %>s %b \\"%{Referer}i\\" \\"%{User-Agent}i\\"'
 class Server:
     """Server under test:
 
-    *argv* runs it in the foreground with its configuration; its URLs begin with *prefix*.
+    *argv* runs it in the foreground with its configuration; its URLs begin with *prefix*. *root* has the
+    documents.
     """
 
     name: str
@@ -31,9 +32,11 @@ class Server:
     port: int
     version: list[str]
     prefix: str = ""
+    root: Path = Path()
+    tls: bool = False
 
     def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{self.prefix}{path}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{self.prefix}{path}"
 
 
 def httpd_text(root: Path, logs: Path, port: int, site: Site) -> str:
@@ -56,12 +59,12 @@ KeepAlive On
 MaxKeepAliveRequests 0
 EnableSendfile On
 TypesConfig "{root}/mime.types"
-DocumentRoot "{root}/htdocs"
+DocumentRoot "{root}/{site.documents}"
 <Directory />
     AllowOverride None
     Require all denied
 </Directory>
-<Directory "{root}/htdocs">
+<Directory "{root}/{site.documents}">
     Require all granted
 </Directory>
 <Directory "{root}/htdocs/private">
@@ -92,8 +95,8 @@ http {{
     server_names_hash_max_size 65536;
     keepalive_requests 1000000000;
     server {{
-        listen 127.0.0.1:{port};
-        root {root}/htdocs;
+        listen 127.0.0.1:{port}{" ssl" if site.tls else ""};
+        root {root}/{site.documents};
         location /private/ {{ auth_basic "Bench"; auth_basic_user_file {root}/passwd; }}
 {site.nginx(root)}    }}
 }}
@@ -142,10 +145,10 @@ def prepare(name: str, root: Path, port: int, site: str = "plain") -> Server:
             f"{root}/htdocs",
             "nothing_else:app",
         ]
-        return Server(name, argv, port, [found, "--version"], "/s")
+        return Server(name, argv, port, [found, "--version"], "/s", root)
     conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port, SITES[site]))
     if name == "nginx":
-        return Server(
-            name, [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"], port, [found, "-v"]
-        )
-    return Server(name, [found, "-d", str(root), "-f", str(conf), "-DFOREGROUND"], port, [found, "-v"])
+        argv = [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"]
+    else:
+        argv = [found, "-d", str(root), "-f", str(conf), "-DFOREGROUND"]
+    return Server(name, argv, port, [found, "-v"], root=root, tls=SITES[site].tls)

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import argparse
 import resource
-import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 from statistics import median
 
-from bench import h2load
+from bench import pace
 from bench.documents import BY_NAME, write_documents
 from bench.process import Running, cores
 from bench.servers import Server, prepare
@@ -52,8 +51,8 @@ def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[s
     except OSError:
         pass
     out = {"(MB)": running.memory().all / 1e6}
-    if len(open_ones) == count and shutil.which("h2load"):
-        times = h2load.measure(running.server, BY_NAME["1k"], seconds, core, RATE)
+    if len(open_ones) == count:
+        times = pace.measure(running.server, BY_NAME["1k"], seconds, core, RATE)
         out |= {
             f"p99 at {RATE:,.0f} a second (ms)": times.at(0.99),
             f"p99.9 at {RATE:,.0f} a second (ms)": times.at(0.999),

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from bench.configs import SITES
 from bench.documents import ALL, BY_NAME, CASES, HTTPD, TO_COME
-from bench.h2load import Times
 from bench.load import Sample
 from bench.process import Memory
 from bench.report import half_rows, model, spread
 from bench.run import arguments
 from bench.runner import Plan, kinds, paced, rates
+from bench.times import Times
 
 
 def sample(requests: int, seconds: float = 2.0, memory: int = 10_000_000, worker: int = 9_000_000) -> Sample:
@@ -55,14 +55,14 @@ def test_half_of_the_median_of_its_own_load_and_of_apaches() -> None:
 
 
 def test_a_rate_is_held_by_what_was_answered() -> None:
-    found = paced(Times([1.0] * 989 + [7.0] * 11), 500.0, 2)
+    found = paced(Times([1.0] * 989 + [7.0] * 11, 2.0), 500.0)
     assert (found["held"], found["latency_p50_ms"], found["latency_p99_ms"], found["latency_worst_ms"]) == (
         1.0,
         1.0,
         7.0,
         7.0,
     )
-    assert paced(Times([1.0] * 400), 500.0, 2)["held"] == 0.4
+    assert paced(Times([1.0] * 400, 2.0), 500.0)["held"] == 0.4
 
 
 def test_medians_but_the_largest_memory() -> None:

@@ -82,14 +82,14 @@ class EngineServer:
 
     log_delay = 0.0
 
-    def __init__(self, site: RecordedSite) -> None:
-        self.site, self.client = site, EngineClient(site)
+    def __init__(self, site: RecordedSite, *, origins: bool = False) -> None:
+        self.site, self.client, self.origins = site, EngineClient(site), origins
         self.runtime = FakeRuntime()
 
     def start(self) -> bool:
         """Read the configuration; write the message of a failure where a program writes it."""
         try:
-            self.client.engine = load_engine(self.site, self.runtime)
+            self.client.engine = load_engine(self.site, self.runtime, origins=self.origins)
         except (ConfigError, StartError) as error:
             text = format_error(error, DIALECTS[self.site.case.version])
             Path(self.site.path("stderr.txt")).write_text(text, encoding="latin-1")
@@ -106,7 +106,7 @@ class EngineServer:
                 path.write_bytes(b"".join(parts))
 
 
-def load_engine(site: RecordedSite, runtime: FakeRuntime) -> Engine:
+def load_engine(site: RecordedSite, runtime: FakeRuntime, *, origins: bool = False) -> Engine:
     """The engine of a site; raises ConfigError or StartError as the program would."""
     options = LoadOptions(
         server_root=from_system(site.root),
@@ -114,15 +114,22 @@ def load_engine(site: RecordedSite, runtime: FakeRuntime) -> Engine:
         defines=site.case.defines,
         before=(f'Include "{site.root}/conf/preamble.conf"',),
         environment=site.environment(),
+        origins=origins,
     )
-    return Engine(load_configuration(options, ALL, DIALECTS[site.case.version]), runtime)
+    configuration = load_configuration(options, ALL, DIALECTS[site.case.version])
+    runtime.open_segments(configuration)
+    return Engine(configuration, runtime)
 
 
 def is_possible(case: Case) -> bool:
-    """Return True for a site of plain requests, without backends, TLS and waiting."""
+    """Return True for a site of plain requests, without backends, TLS and waiting.
+
+    A site that passes requests on to itself needs a socket, too.
+    """
     return (
         case.kind == "site"
         and not case.backends
+        and "//127.0.0.1:@PORT" not in case.conf
         and not any(
             request.chunks or request.pause or request.tls or request.cert or request.until_close
             for request in case.requests

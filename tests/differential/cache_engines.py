@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.differential.cache_grammar import MODULES
-from tests.support.fakes import EagerTaskLoop, FakeTransport
+from tests.support.fakes import EagerTaskLoop, FakeLoop, FakeTransport
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.config.configuration import Configuration
@@ -131,11 +131,13 @@ def loads(root: Path, dialect: Dialect) -> str:
 
 
 def configured(
-    root: Path, dialect: Dialect, preamble: str, blocks: list[str]
+    root: Path, dialect: Dialect, preamble: str, blocks: list[str], base: str = ""
 ) -> tuple[Configuration, list[str]] | None:
-    """The configuration of as many of *blocks* as are accepted, and those; None where it can't start."""
+    """The configuration of *base* and as many of *blocks* as are accepted, and those; None where it can't
+    start.
+    """
     left = [block.replace("@", str(root)) for block in blocks]
-    head = (preamble + BASE + OPEN[dialect.name]).replace("@", str(root))
+    head = (preamble + (base or BASE + OPEN[dialect.name])).replace("@", str(root))
     while True:
         starts, text = [], head
         for block in left:
@@ -212,11 +214,12 @@ class Pair:
 class CachingWorker:
     """One worker."""
 
-    def __init__(self, configuration: Configuration, clock: Clock) -> None:
+    def __init__(self, configuration: Configuration, clock: Clock, loop: FakeLoop | None = None) -> None:
         self.runtime = World(clock)
         self.engine = Engine(configuration, self.runtime)
-        self.loop = EagerTaskLoop()
+        self.loop = loop or EagerTaskLoop()
         self.service = WorkerState(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
+        self.service.round = float("inf")
 
     def fail(self, problem: BaseException) -> None:
         raise problem

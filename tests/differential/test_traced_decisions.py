@@ -119,7 +119,10 @@ def test_a_told_answer_is_the_plain_one(site: GeneratedSite, questions: list[Req
             told = explained(configuration, request)
             assert told.answer.request.status == plain(configuration, request), request
             for one in told.requests:
-                assert one.status is not None and one.decision is not None
+                if one.status is None:  # TRACE, say: no access phase ran
+                    assert one.decision is None
+                    continue
+                assert one.decision is not None
                 check_tree(one.decision, one.status)
             if told.requests and told.requests[0].status:
                 assert told.answer.request.status == told.requests[0].status, request

@@ -154,6 +154,7 @@ class CuttingWorker:
             lambda _loop, context: self.problems.append(context.get("exception") or context)
         )
         self.service = WorkerState(self.engine, self.loop, report=self.problems.append, period=1e6)
+        self.service.round = float("inf")
 
     def turn(self, work: Callable[..., object], *arguments: Any) -> None:
         """Do *work* in the loop and run two more ticks.

@@ -229,6 +229,10 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     "8.3.1 :authority of 5,000 digits": (_head(*PSEUDO[:2], (":authority", "9" * 5000), PSEUDO[3]),),
     "8.3.1 port of 5,000 digits": (_head(*PSEUDO[:2], (":authority", "a:" + "9" * 5000), PSEUDO[3]),),
     "8.3.1 Host unlike :authority": (_head(*PSEUDO, ("host", "other")),),
+    "8.3.1 Host with a blank": (_head(*PSEUDO, ("host", "a b")),),
+    "8.3.1 Host twice": (_head(*PSEUDO, ("host", "localhost"), ("host", "localhost")),),
+    "8.3.1 empty Host": (_head(*PSEUDO, ("host", "")),),
+    "8.3.1 Host with a slash and no :authority": (_head(*PSEUDO[:2], PSEUDO[3], ("host", "a/b")),),
     "8.5 CONNECT with :path": (_head((":method", "CONNECT"), *PSEUDO[1:]),),
     "8.5 CONNECT": (_head((":method", "CONNECT"), (":authority", "localhost:80")),),
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import sys
-import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,34 +11,17 @@ from typing import Any
 import pytest
 
 from tests.hostile.cuts import CuttingWorker, lay_out
+from tests.support.deep_size import deep_size
 from tests.support.fakes import FakeTransport
-from whimbrel.config.configuration import Configuration
-from whimbrel.config.model import Server
 from whimbrel.engine.cache import index
-from whimbrel.engine.cache.fd_cache import FdCache
+from whimbrel.engine.cache.fd_cache import MAX_OPEN, FdCache
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.engine import Engine
-from whimbrel.engine.plan.plan import Plan
-from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.server.http1.protocol import MAX_AHEAD, HttpProtocol
 
 TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
 UNITS = {"kB": 1024, "MB": 1024 * 1024}
-NOT_OWNED = (
-    Engine,
-    Plan,
-    PlanCache,
-    Server,
-    Configuration,
-    ResponseCache,
-    type,
-    types.ModuleType,
-    types.FunctionType,
-    types.MethodType,
-    types.BuiltinFunctionType,
-)
 HEADS = 3600
-# the generations of cached responses are scaled down, so that they are filled more than once
+# the levels of cached responses are scaled down, so that they overflow
 SMALLER = 16
 READ = 256 * 1024  # bytes that the event loop reads at one time
 
@@ -53,30 +34,6 @@ def bounds() -> dict[str, int]:
         re.MULTILINE,
     )
     return {name.strip("`"): int(float(count) * UNITS[unit]) for name, count, unit in rows}
-
-
-def deep_size(root: object, seen: set[int] | None = None) -> int:
-    """Return the bytes of *root* and of all that it refers to, without configuration and code."""
-    seen, total, left = set() if seen is None else seen, 0, [root]
-    while left:
-        one = left.pop()
-        if id(one) in seen or (one is not root and isinstance(one, NOT_OWNED)):
-            continue
-        seen.add(id(one))
-        total += sys.getsizeof(one)
-        if isinstance(one, dict):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, list | tuple | set | frozenset):
-            left += one
-        elif not isinstance(one, str | bytes | bytearray | int | float):
-            left += [
-                getattr(one, name)
-                for kind in type(one).__mro__
-                for name in getattr(kind, "__slots__", ())
-                if hasattr(one, name)
-            ]
-            left += [getattr(one, "__dict__", None)]
-    return total
 
 
 def hostile(count: int) -> Iterator[bytes]:
@@ -122,7 +79,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingWorker]:
     root = tmp_path_factory.mktemp("bounds")
     lay_out(root)
     smaller = pytest.MonkeyPatch()
-    smaller.setattr(index, "MAX_BYTES", index.MAX_BYTES // SMALLER)
+    for bound in ("MAX_BYTES", "MAX_HEAD_BYTES", "MAX_LEARNED_BYTES"):
+        smaller.setattr(index, bound, getattr(index, bound) // SMALLER)
     desk = CuttingWorker(root)
     wires: dict[int, Any] = {}
     for number, head in enumerate(hostile(HEADS)):
@@ -149,16 +107,17 @@ def _of_engine(name: str) -> Callable[[CuttingWorker], object]:
 
 HELD: dict[str, Callable[[CuttingWorker], object]] = {
     "Engine.response_cache: answers": lambda desk: [
-        (b.by_head, b._old_by_head, b._young_generation, b._old_generation)
-        for b in desk.engine.response_cache.indexes()
+        (b.by_head, b.by_key) for b in desk.engine.response_cache.indexes()
     ],
     "Engine.response_cache: sets of fields": lambda desk: desk.engine.response_cache._sets,
     "Engine.response_cache: request lines": lambda desk: [
         list(book._lines) for book in desk.engine.response_cache.indexes()
     ],
     "Engine.response_cache: heads seen once": lambda desk: desk.engine.response_cache.seen,
-    "Engine.log_lines": _of_engine("log_lines"),
-    "Engine.escaped_fields": _of_engine("escaped_fields"),
+    "Engine.response_cache: specialized": lambda desk: [
+        index.specialized._directories for index in desk.engine.response_cache.indexes()
+    ],
+    "Engine.response_cache: shapes": lambda desk: desk.engine.response_cache.shapes,
     "Engine.head_templates": _of_engine("head_templates"),
     "Engine.error_pages": _of_engine("error_pages"),
     "Engine.validated_fields": _of_engine("validated_fields"),
@@ -180,13 +139,9 @@ def test_a_cache_stays_below_its_bound(filled: CuttingWorker, name: str) -> None
 
 def test_responses_were_cached(filled: CuttingWorker) -> None:
     indexes = list(filled.engine.response_cache.indexes())
-    generations = [
-        one
-        for book in indexes
-        for one in (book.by_head, book._old_by_head, book._young_generation, book._old_generation)
-    ]
+    levels = [one for book in indexes for one in (book.by_head, book.by_key)]
     assert len(indexes) > 100
-    assert sum(map(len, generations)) > 10
+    assert sum(map(len, levels)) > 10
     assert len(filled.service._listeners) == 2 or len(filled.service._listeners) == 1
 
 
@@ -208,7 +163,6 @@ def test_what_a_client_sends_ahead_is_bounded(filled: CuttingWorker) -> None:
         filled.turn(wire.protocol.data_received, data)
         sent += len(data)
     assert stopped and len(wire.protocol._buffer) <= MAX_AHEAD + READ <= bounds()["HttpProtocol._buffer"]
-    assert deep_size(wire.protocol._pattern) + deep_size(wire.protocol._last) <= bounds()["FastPath._pattern"]
 
 
 def test_no_more_is_answered_than_the_transport_takes(filled: CuttingWorker) -> None:
@@ -247,14 +201,13 @@ def test_descriptors_are_bounded(tmp_path: Path) -> None:
         path = tmp_path / f"{number}-{'n' * 200}"
         path.write_bytes(b"x")
         files.get(bytes(path), stat_signature(path.stat()))
-    assert len(files) <= 64 and deep_size(files) <= bounds()["WorkerState.files"]
+    assert len(files) <= MAX_OPEN and deep_size(files) <= bounds()["WorkerState.files"]
     files.close()
 
 
 def test_every_row_has_a_test() -> None:
     assert set(HELD) | {
         "HttpProtocol._buffer",
-        "FastPath._pattern",
         "ResponseWriter: written ahead",
         "HeadReader",
         "WorkerState.files",

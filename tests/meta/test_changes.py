@@ -28,6 +28,7 @@ OWN = {
     "R08": "host-underscores",
     "R09": "strict-requests",
     "R10": "bare-access-lines",
+    "R11": "fcgid-names",
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 
@@ -53,8 +54,6 @@ WITHOUT_SWITCH = {
     "C21": _SAME,
     "C23": _NAMES,
     "C24": _NAMES,
-    "C26": _LATER,
-    "C27": _LATER,
     "C28": _LATER,
     "C29": _LATER,
     "C30": _LATER,
@@ -64,10 +63,7 @@ WITHOUT_SWITCH = {
     "C34": _NAMES,
     "C36": _LATER,
     "C37": _LATER,
-    "C40": _LATER,
-    "C41": _LATER,
     "C42": _LATER,
-    "C43": _LATER,
     "C45": _NAMES,
     "C46": _NAMES,
     "C48": _ELSEWHERE,
@@ -77,7 +73,6 @@ WITHOUT_SWITCH = {
     "C53": _NAMES,
     "C54": "five other rows together",
     "X04": _LATER,
-    "X05": _LATER,
     "X06": _NAMES,
     "X07": _LATER,
     "X10": _FORM,

@@ -50,7 +50,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 def test_commands_are_declared() -> None:
-    own = ("httpd", "htpasswd", "htdbm", "htdigest", "httxt2dbm", "rotatelogs", "logresolve")
+    own = ("httpd", "htpasswd", "htdbm", "htdigest", "httxt2dbm", "rotatelogs", "logresolve", "htcacheclean")
     assert PROJECT["scripts"] == {"whimbrel": "whimbrel.cli.entry:main"} | {
         f"whimbrel-{name}": f"whimbrel.cli.{name}:main" for name in own
     }

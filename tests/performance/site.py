@@ -20,7 +20,7 @@ from whimbrel.testing.fake_runtime import FakeRuntime
 NOW = 1_790_000_000.5
 MODULES = (
     "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir include status "
-    "autoindex rewrite env http2"
+    "autoindex rewrite env http2 reflector"
 ).split()
 SSI = (
     '<!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" --><!--#include virtual="/1k.html" '
@@ -58,6 +58,9 @@ Protocols h2c http/1.1
 </Directory>
 <Location /server-status>
     SetHandler server-status
+</Location>
+<Location /reflect>
+    SetHandler reflector
 </Location>
 <VirtualHost *:80>
     ServerName localhost
@@ -133,3 +136,9 @@ def heads(path: str, *fields: str, varied: bool = False, host: str = "localhost"
         yield (
             f"GET {path.replace('#', str(number))} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: wrk\r\n{extra}\r\n"
         ).encode()
+
+
+def posts(path: str) -> Iterator[bytes]:
+    """Yield requests with a body without end."""
+    while True:
+        yield f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody".encode()

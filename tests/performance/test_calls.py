@@ -18,8 +18,7 @@ import pytest
 from hpack import Encoder
 
 from tests.performance.counting import count_calls
-from tests.performance.site import NOW, BenchmarkWorker, heads
-from whimbrel.engine.engine import Engine
+from tests.performance.site import NOW, BenchmarkWorker, heads, posts
 from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.server.worker import accounting, state
 
@@ -41,6 +40,7 @@ CASES: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
     "unkept ssi": (200, lambda: heads("/clock.shtml")),
     "server-status": (200, lambda: heads("/server-status")),
     "server-status?auto": (200, lambda: heads("/server-status?auto")),
+    "prepared": (200, lambda: posts("/reflect")),
     "auth": (200, lambda: heads("/private/1k.html", "Authorization: Basic YmVuY2g6Y3VybGV3")),
     "unkept: auth": (200, lambda: heads("/private/1k.html?#", "Authorization: Basic YmVuY2g6Y3VybGV3")),
     "htaccess": (200, lambda: heads("/deep/a/b/c/d/1k.html")),
@@ -106,8 +106,7 @@ def site() -> Iterator[BenchmarkWorker]:
 def test_calls(site: BenchmarkWorker, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     status, feed = CASES[case]
     forgets, limit = case.startswith("unkept"), promised()[case]
-    if forgets:
-        monkeypatch.setattr(Engine, "_admit", lambda _engine, _r: False)
+    monkeypatch.setattr(site.engine, "is_general_only", forgets)
     count = calls_per_request(site, feed(), status, forgets=forgets)
     assert count <= limit * HEAD_ROOM, f"{case}: {count} calls, {limit} counted before"
     assert count >= limit * 0.9, f"{case}: {count} calls: write that in CALLS.tsv"

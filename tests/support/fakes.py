@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import types
+from asyncio import iscoroutine
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -12,8 +13,10 @@ from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.body import Part
 from whimbrel.engine.cache.index import ResponseCache
+from whimbrel.engine.coroutines import run_until_suspended, yield_to_loop
 from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.relay.relayed_request import RelayCache
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
 from whimbrel.registry.methods import Methods
@@ -115,7 +118,7 @@ class FakeResponse(Response):
     """A response with a body of bytes; *counted* holds the sizes passed to `on_sent`."""
 
     def __init__(self, *body: Part, close: bool = False, framing: Framing = Framing.LENGTH) -> None:
-        request: Any = types.SimpleNamespace(status=200, time=0.0)
+        request: Any = types.SimpleNamespace(status=200, time=0.0, takeover=None)
         super().__init__(request, b"[", b"]", list(body), close=close, framing=framing)
         self.counted: list[int] = []
 
@@ -134,6 +137,7 @@ class FakeEngine:
         self.main = Server()
         self.main.record(CoreServerConfig).keep_alive_timeout = 1.0
         self.response_cache, self.stat_cache = ResponseCache(), TickStatCache()
+        self.relays = RelayCache()
         self.configuration = types.SimpleNamespace(
             servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider
         )
@@ -146,4 +150,11 @@ class FakeEngine:
         return None
 
     def respond(self, connection: Any, head: Head, body: RequestBody) -> Any:
-        return self.handler(head, body)
+        result = self.handler(head, body)
+        return run_until_suspended(_in_task(result)) if iscoroutine(result) else result
+
+
+async def _in_task(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run *work* in the loop, which does not run while a test calls a protocol."""
+    await yield_to_loop()
+    return await work

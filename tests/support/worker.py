@@ -23,6 +23,7 @@ class WorkerHarness:
         self.loop = loop or FakeLoop()
         self.problems: list[BaseException] = []
         self.service = WorkerState(engine, self.loop, report=self.problems.append)  # type: ignore[arg-type]
+        self.service.round = float("inf")  # ticks of a `FakeLoop` are long
 
     def connect(
         self, client: tuple[str, int], server: tuple[str, int] = SERVER

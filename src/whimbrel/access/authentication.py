@@ -174,12 +174,12 @@ def _area(query: AccessQuery, name: str) -> str | None:
     """Return the users of the provider as normalized text; None if the text does not show them."""
     if name == "file":
         file = query.dir_config(AuthnFileDirConfig).file
-        return None if file is None or query.unreadable(file.path) else f"file {file.path}"
+        return None if file is None or query.unreadable(file.path) else query.file_source(file.path)
     if name == "dbm":
         settings = query.dir_config(AuthnDbmDirConfig)
         return (
             None
             if not settings.path or query.unreadable_dbm(settings.path, settings.kind)
-            else f"dbm {settings.kind} {settings.path}"
+            else query.dbm_source(settings.path, settings.kind)
         )
     return f"{name} {query.lines(*_PROVIDER_DIRECTIVES.get(name, ('authn', f'auth{name}')))}"

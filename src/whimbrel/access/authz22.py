@@ -103,7 +103,7 @@ def _groupfile(query: AccessQuery) -> Outcomes:
         return constant(query.space, DECLINED)
     if query.unreadable(settings.file.path):
         return constant(query.space, 500)
-    noted, source = _notes_group(query), f"file {settings.file.path}"
+    noted, source = _notes_group(query), query.file_source(settings.file.path)
     return _groups(
         query,
         lines,
@@ -121,7 +121,7 @@ def _dbm(query: AccessQuery) -> Outcomes:
         return constant(query.space, DECLINED)
     if query.unreadable_dbm(settings.path, settings.kind):
         return constant(query.space, 500)
-    source = f"dbm {settings.kind} {settings.path}"
+    source = query.dbm_source(settings.path, settings.kind)
     return _groups(
         query, lines, settings.authoritative, noted, lambda words: query.any_member(source, words), source
     )

@@ -26,7 +26,7 @@ from whimbrel.access.atoms import (
 from whimbrel.access.space import Space
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import Network
-from whimbrel.config.load import deep_recursion
+from whimbrel.config.load import DeepRecursion
 
 Signature = tuple[bool, ...]
 _DEFAULT_ADDRESSES: Final = ("192.0.2.1", "127.0.0.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "::1")
@@ -86,7 +86,7 @@ def find_client(space: Space, *functions: Any) -> ExampleClient | None:
     is none."""
     if space.false in functions:
         return None
-    with deep_recursion():
+    with DeepRecursion():
         return _find_client(space, reduce(and_, functions))
 
 

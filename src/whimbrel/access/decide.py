@@ -15,7 +15,7 @@ from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Space
 from whimbrel.base.dialect import Dialect
 from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.config.load import deep_recursion
+from whimbrel.config.load import DeepRecursion
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule
@@ -40,14 +40,21 @@ def decide(
     without an atom. A .htaccess file with an error gives ERROR for every client.
     """
     settings = environment.settings(dialect)
-    with deep_recursion():
+    with DeepRecursion():
         try:
             plan = settings.merge(chain)
         except BrokenHtaccess:
             return AccessDecision(space, {AccessVerdict.ERROR: space.true}, dialect.name)
-        cases = _by_method(AccessQuery(space, environment, settings, plan, chain, INVALID))
+        return decide_plan(AccessQuery(space, environment, settings, plan, chain, INVALID))
+
+
+def decide_plan(query: AccessQuery) -> AccessDecision:
+    """Return the decision of the plan of *query* for all methods; raises Undecided."""
+    cases = _by_method(query)
     return AccessDecision(
-        space, {_VERDICTS[answer]: function for answer, function in cases.when.items()}, dialect.name
+        query.space,
+        {_VERDICTS[answer]: function for answer, function in cases.when.items()},
+        query.plan.dialect.name,
     )
 
 

@@ -46,6 +46,8 @@ class AccessEnvironment:
         aliases: the <AuthnProviderAlias> and <AuthzProviderAlias> containers.
         methods: method names that the main file registers (<Limit>, RegisterHttpMethod); those of the chain
             may be missing.
+        identity: a function from the path of a password or group file to its name in atoms: files of one name
+            have the same users and groups.
     """
 
     modules: tuple[str, ...]
@@ -53,6 +55,7 @@ class AccessEnvironment:
     readable: Callable[[str], bool | None] = lambda _path: None
     aliases: tuple[AccessLine, ...] = ()
     methods: tuple[str, ...] = ()
+    identity: Callable[[str], str] = lambda path: path
     _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> ModuleSettings:

@@ -145,10 +145,11 @@ def _group(query: AccessQuery, args: str, user: bool) -> Outcomes:
     text = _constant_args(query, args)
     if text is None:
         return _result(
-            query, query.variable(Opaque(f"{_normal('group', args)} by file {file.path}", user=True))
+            query,
+            query.variable(Opaque(f"{_normal('group', args)} by {query.file_source(file.path)}", user=True)),
         )
     return _result(
-        query, query.any_member(f"file {file.path}", (word.lower() for word in require_words(text)))
+        query, query.any_member(query.file_source(file.path), (word.lower() for word in require_words(text)))
     )
 
 
@@ -160,7 +161,9 @@ def _file_group(query: AccessQuery, _args: str, user: bool) -> Outcomes:
     file = query.dir_config(AuthzGroupFileDirConfig).file
     if file is None or query.unreadable(file.path) or query.plan.provider("access", "file_group") is None:
         return _user_result(query, query.space.false, user)
-    return _user_result(query, query.variable(Opaque(f"file-group by file {file.path}", user=True)), user)
+    return _user_result(
+        query, query.variable(Opaque(f"file-group by {query.file_source(file.path)}", user=True)), user
+    )
 
 
 def _dbm(query: AccessQuery, user: bool, good: Callable[[str], Function]) -> Outcomes:
@@ -171,7 +174,7 @@ def _dbm(query: AccessQuery, user: bool, good: Callable[[str], Function]) -> Out
         return constant(query.space, DENIED)
     if query.unreadable_dbm(settings.path, settings.kind):
         return constant(query.space, GENERAL_ERROR)
-    return _result(query, good(f"dbm {settings.kind} {settings.path}"))
+    return _result(query, good(query.dbm_source(settings.path, settings.kind)))
 
 
 def _dbm_group(query: AccessQuery, args: str, user: bool) -> Outcomes:

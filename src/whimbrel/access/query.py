@@ -57,6 +57,14 @@ class AccessQuery:
             self, plan=self.plan.with_layer(alias.layer), chain=(*self.chain, AccessLayer(alias.lines))
         )
 
+    def file_source(self, path: str) -> str:
+        """Return the name of a password or group file in atoms."""
+        return f"file {self.environment.identity(path)}"
+
+    def dbm_source(self, path: str, kind: str) -> str:
+        """Return the name of a DBM file in atoms."""
+        return f"dbm {kind} {self.environment.identity(path)}"
+
     def unreadable(self, path: str) -> bool:
         """Return True if the server is known to be unable to read the file."""
         return self.environment.readable(path) is False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from whimbrel.base.static_typing import TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")

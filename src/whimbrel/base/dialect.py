@@ -13,9 +13,8 @@ for choosing among the catalogues.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.base.static_typing import Any
 
 
 def switch(row: str, meaning: str) -> Any:
@@ -111,11 +110,40 @@ class Dialect:
     )
     body_limit: bool = switch("unlisted", "LimitRequestBody is 1 GiB unless set")
     rewrite_22: bool = switch("C39", "RewriteLog is a file of its own, and the rules run as 2.2 ran them")
+    proxy_22: bool = switch(
+        "unlisted",
+        "mod_proxy as in 2.2: sections add to one list of mappings, cookies change at the first path, "
+        "parameters, statuses and log lines",
+    )
+    dav_22: bool = switch(
+        "unlisted",
+        "mod_dav as in 2.2: 403 or 500 for a missing collection, ETags with the inode, LOCK without a look "
+        "at the parent, state directories are shown",
+    )
     substitute_22: bool = switch("C44", "Substitute takes lines of any length, and texts end at a NUL byte")
     overlong_line_is_eof: bool = switch(
         "unlisted", "a line too long for httpd ends a password or group file (2.2 cuts it into several)"
     )
     pipes_by_shell: bool = switch("C47", "a piped log is run by /bin/sh -c")
+
+    # TLS
+    tls_protocols_22: bool = switch(
+        "X05", "SSLProtocol takes SSLv2 and SSLv3 but not TLSv1.3; overriding words cause no warning"
+    )
+    engine_not_inherited: bool = switch(
+        "unlisted", "SSLEngine of the main server does not apply to virtual hosts"
+    )
+    tls_start_22: bool = switch(
+        "unlisted", "a start reads the certificates of all servers first, one for each kind of key, and exits"
+    )
+    requirements_22: bool = switch("unlisted", "SSLRequire has a language of its own")
+    ignores_alpn: bool = switch("unlisted", "the client's application protocols (ALPN) are ignored")
+    host_must_be_sni: bool = switch("unlisted", "a request's host must be the name that TLS indicated (SNI)")
+    revocation_always: bool = switch("C40", "revocation lists are checked as soon as they are configured")
+    slash_names: bool = switch("C41", "names of certificates are written /C=XX/CN=NAME")
+    peer_checks_22: bool = switch(
+        "C43", "certificates of back ends are not checked by default, and their name is the CN alone"
+    )
 
     # access
     access_in_core: bool = switch(
@@ -156,6 +184,14 @@ class Dialect:
     )
     strict_host: bool = switch("wire", "a Host that is no host name is refused")
     ranges_joined: bool = switch("wire", "overlapping ranges are joined; spaces in the list end it")
+    cache_22: bool = switch(
+        "C27",
+        "mod_cache: a URL of CacheEnable without scheme matches proxied content too; entries are selected "
+        "without the request's conditions, unsafe methods change nothing, no field shows what happened",
+    )
+    cache_partial_session_ids: bool = switch(
+        "C26", "CacheIgnoreURLSessionIdentifiers: the end of a parameter's name is enough"
+    )
 
 
 V22 = Dialect(
@@ -190,9 +226,20 @@ V22 = Dialect(
     reqtimeout_defaults=False,
     body_limit=False,
     rewrite_22=True,
+    proxy_22=True,
+    dav_22=True,
     substitute_22=True,
     overlong_line_is_eof=False,
     pipes_by_shell=True,
+    tls_protocols_22=True,
+    engine_not_inherited=True,
+    tls_start_22=True,
+    requirements_22=True,
+    ignores_alpn=True,
+    host_must_be_sni=True,
+    revocation_always=True,
+    slash_names=True,
+    peer_checks_22=True,
     access_in_core=True,
     guide_order_replaces_require=False,
     authoritative_chain=True,
@@ -215,6 +262,8 @@ V22 = Dialect(
     wire_22=True,
     strict_host=False,
     ranges_joined=False,
+    cache_22=True,
+    cache_partial_session_ids=True,
 )
 
 V24 = Dialect(
@@ -249,9 +298,20 @@ V24 = Dialect(
     reqtimeout_defaults=True,
     body_limit=True,
     rewrite_22=False,
+    proxy_22=False,
+    dav_22=False,
     substitute_22=False,
     overlong_line_is_eof=True,
     pipes_by_shell=False,
+    tls_protocols_22=False,
+    engine_not_inherited=False,
+    tls_start_22=False,
+    requirements_22=False,
+    ignores_alpn=False,
+    host_must_be_sni=False,
+    revocation_always=False,
+    slash_names=False,
+    peer_checks_22=False,
     access_in_core=False,
     guide_order_replaces_require=False,
     authoritative_chain=False,
@@ -276,6 +336,8 @@ V24 = Dialect(
     wire_22=False,
     strict_host=True,
     ranges_joined=True,
+    cache_22=False,
+    cache_partial_session_ids=False,
 )
 
 GUIDE = replace(V24, name="guide", override_unset_ignores=True, guide_order_replaces_require=True)

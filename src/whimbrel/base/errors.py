@@ -82,10 +82,17 @@ class PostConfigError(StartError):
         module: the name in the log lines.
         log_lines: (level, text with cause and code) in the order of the log.
         repeat_in_log: True if httpd fails only in its second run of post_config.
+        exits: True if the module ends the process itself, so that no closing line is logged.
     """
 
     def __init__(
-        self, module: str, *log_lines: tuple[str, str], repeat_in_log: bool = False, coded: bool = True
+        self,
+        module: str,
+        *log_lines: tuple[str, str],
+        repeat_in_log: bool = False,
+        coded: bool = True,
+        exits: bool = False,
     ) -> None:
         self.module, self.log_lines, self.repeat_in_log = module, log_lines, repeat_in_log
+        self.exits = exits
         super().__init__(*(text for _level, text in log_lines), "AH00016: " * coded + "Configuration Failed")

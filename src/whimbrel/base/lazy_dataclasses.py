@@ -9,16 +9,14 @@ ordering are not supported.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 
 MISSING: Final = object()  # no default; as the value of an argument: not given
-_FEW: Final = (
-    # objects of a class that are created before its __init__ is compiled, which costs as much as about twelve
-    4
-)
+_FEW: Final = 48  # objects of a class before its __init__ is compiled, which costs as much as about sixty
 
 
 class Field:
@@ -115,12 +113,15 @@ def _build(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: b
             delattr(cls, name)
             if value.default is not MISSING:
                 setattr(cls, name, value.default)
+    # collected first: to set a special method of an existing class costs a third of the class
+    members = _methods(lambda: cls, cls.__dict__, frozen, slots, eq, repr)
+    members["__record_own__"] = names, given, kw_only
+    members["__dataclass_fields__"] = _STANDARD
     if slots:
-        cls = _with_slots(cls, names)
-    cls.__record_own__ = names, given, kw_only
-    cls.__dataclass_fields__ = _STANDARD
-    _give(cls, "__match_args__", _MATCH)
-    _add_methods(cls, frozen, slots, eq, repr)
+        cls = _with_slots(cls, names, members)
+    else:
+        for name, value in members.items():
+            setattr(cls, name, value)
     return cls
 
 
@@ -144,51 +145,49 @@ def _known(kind: type[Any]) -> dict[str, Field]:
     return known_fields
 
 
-def _with_slots(cls: Any, names: dict[str, str]) -> Any:
-    """Return a new class with slots, as they cannot be added to an existing one."""
+def _with_slots(cls: Any, names: dict[str, str], more: dict[str, Any]) -> Any:
+    """Return a new class with slots, as they cannot be added to an existing one, and with *more* members."""
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
     members = {
         name: value
         for name, value in cls.__dict__.items()
         if name not in names and name not in ("__dict__", "__weakref__")
     }
-    members["__slots__"] = tuple(name for name in names if name not in inherited)
+    members |= more
+    members["__slots__"] = tuple([name for name in names if name not in inherited])
     anew = type(cls)(cls.__name__, cls.__bases__, members)
     anew.__qualname__ = cls.__qualname__
     return anew
 
 
-def _give(cls: Any, name: str, value: Any) -> None:
-    """Set what the class does not define itself."""
-    if name not in cls.__dict__:
-        setattr(cls, name, value)
-
-
-def _add_methods(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool) -> None:
-    hashed = cls.__dict__.get("__hash__", MISSING)
-    explicit = hashed is not MISSING and not (hashed is None and "__eq__" in cls.__dict__)
-    _give(cls, "__init__", _first_inits(cls, frozen, slots))
+def _methods(
+    owner: Callable[[], Any], own: Mapping[str, Any], frozen: bool, slots: bool, eq: bool, repr: bool
+) -> dict[str, Any]:
+    """Return the methods for a class with the members *own*; *owner* returns that class once it exists."""
+    out: dict[str, Any] = {"__match_args__": _MATCH, "__init__": _first_inits(owner, frozen, slots)}
     if repr:
-        _give(cls, "__repr__", _repr)
+        out["__repr__"] = _repr
     if eq:
-        _give(cls, "__eq__", _at_first_call(cls, "__eq__", lambda: _written_eq(cls)))
-        if frozen and not explicit:
-            cls.__hash__ = _at_first_call(cls, "__hash__", lambda: _written_hash(cls))
-        elif not explicit:
-            cls.__hash__ = None
+        out["__eq__"] = _at_first_call(owner, "__eq__", _written_eq)
+    if frozen and slots:
+        out["__getstate__"], out["__setstate__"] = _state, _set_state
+    for name in out.keys() & own.keys():
+        del out[name]  # the class defines it itself
+    hashed = own.get("__hash__", MISSING)
+    if eq and (hashed is MISSING or (hashed is None and "__eq__" in own)):
+        out["__hash__"] = _at_first_call(owner, "__hash__", _written_hash) if frozen else None
     if frozen:
-        cls.__setattr__, cls.__delattr__ = _refuse_to_set, _refuse_to_delete
-        if slots:
-            _give(cls, "__getstate__", _state)
-            _give(cls, "__setstate__", _set_state)
+        out["__setattr__"], out["__delattr__"] = _refuse_to_set, _refuse_to_delete
+    return out
 
 
 # methods that are compiled -------------------------------------------------------------------
-def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..., Any]:
-    """Return a method that replaces itself with the one that *write* compiles."""
+def _at_first_call(owner: Callable[[], Any], name: str, write: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a method that replaces itself with the one that *write* compiles for the class."""
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
-        function = write()
+        cls = owner()
+        function = write(cls)
         function.__qualname__ = f"{cls.__qualname__}.{name}"
         function.__module__ = cls.__module__
         setattr(cls, name, function)
@@ -197,50 +196,73 @@ def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..
     return first
 
 
-def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
-    """Return an __init__ that interprets the fields for the first few objects, as many classes have no more,
-    and is compiled then.
+def _first_inits(owner: Callable[[], Any], frozen: bool, slots: bool) -> Callable[..., None]:
+    """Return an __init__ that interprets the fields for the first objects, as many classes have few, and is
+    compiled then.
     """
     left = _FEW
+    interpreted: _InterpretedInit | None = None
 
     def first(self: Any, *args: Any, **kwargs: Any) -> None:
-        nonlocal left
+        nonlocal left, interpreted
         left -= 1
-        values = _arguments(cls, args, kwargs) if left >= 0 else None
-        if values is None:
+        cls = owner()
+        if interpreted is None:
+            interpreted = _InterpretedInit(cls)
+        if left < 0 or not interpreted.assign(self, args, kwargs):
             compiled = _written_init(cls, frozen, slots)
             compiled.__qualname__ = f"{cls.__qualname__}.__init__"
             cls.__init__ = compiled
             compiled(self, *args, **kwargs)
-            return
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        if hasattr(cls, "__post_init__"):
+        elif interpreted.has_post_init:
             self.__post_init__()
 
     return first
 
 
-def _arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the value of every field, in order; None for a wrong call, for which the compiled function
-    raises.
+class _InterpretedInit:
+    """Fields of a class, sorted by how __init__ treats them.
+
+    Attributes:
+        names: all that __init__ sets, in order
+        places: those that may be given by position
+        accepted: those that may be given at all
     """
-    known = _known(cls)
-    values = dict(zip([name for name, f in known.items() if f.init and not f.kw_only], args, strict=False))
-    if len(values) < len(args) or not values.keys().isdisjoint(kwargs):
-        return None
-    values |= kwargs
-    out: dict[str, Any] = {}
-    for name, f in known.items():
-        if f.init and name in values:
-            out[name] = values.pop(name)
-        elif f.default_factory is not MISSING:
-            out[name] = f.default_factory()
-        elif f.default is not MISSING:
-            out[name] = f.default
-        elif f.init:
-            return None
-    return None if values else out
+
+    __slots__ = ("accepted", "defaults", "factories", "has_post_init", "names", "places")
+
+    def __init__(self, cls: Any) -> None:
+        known = _known(cls)
+        self.places = tuple([name for name, f in known.items() if f.init and not f.kw_only])
+        self.accepted = frozenset([name for name, f in known.items() if f.init])
+        self.defaults = {name: f.default for name, f in known.items() if f.default is not MISSING}
+        self.factories = [
+            (n, f.default_factory) for n, f in known.items() if f.default_factory is not MISSING
+        ]
+        self.names = [
+            name
+            for name, f in known.items()
+            if f.init or f.default is not MISSING or f.default_factory is not MISSING
+        ]
+        self.has_post_init = hasattr(cls, "__post_init__")
+
+    def assign(self, record: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Set the fields of *record*; return False for a wrong call, which the compiled function refuses."""
+        values = self.defaults.copy()
+        if args:
+            values.update(zip(self.places, args, strict=False))
+            if len(args) > len(self.places) or not kwargs.keys().isdisjoint(self.places[: len(args)]):
+                return False
+        values.update(kwargs)
+        for name, factory in self.factories:
+            if name not in values:
+                values[name] = factory()
+        if len(values) != len(self.names) or not self.accepted.issuperset(kwargs):
+            return False
+        set_field = object.__setattr__
+        for name in self.names:
+            set_field(record, name, values[name])
+        return True
 
 
 def _compiled(lines: list[str], names: dict[str, Any]) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, cast
+
+from whimbrel.base.static_typing import Any, AnyStr, cast
 
 _METHODS = (
     "findall",

@@ -8,18 +8,19 @@ responses and configurations uses these functions.
 from __future__ import annotations
 
 import re
-from typing import Final
+
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import Final
 
 BLANKS: Final = " \t\n\v\f\r"  # isspace() of C
 DIGITS: Final = "0123456789"
 LONG_MAX: Final = (1 << 63) - 1
 _SAFE: Final = 18  # decimal digits that always fit into 63 bits
-_DIGITS: Final = re.compile(r"[0-9]+")
-_INTEGER: Final = re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-9]+)")
+_DIGITS: Final = compile(r"[0-9]+")
 _BASES: Final = {
-    10: _INTEGER,
-    16: re.compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)"),
-    8: re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)"),
+    10: re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-9]+)"),
+    16: compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)"),
+    8: compile(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)"),
 }
 _UPPER: Final = {c: c - 32 for c in range(97, 123)}
 _LOWER: Final = {c: c + 32 for c in range(65, 91)}
@@ -57,7 +58,7 @@ def split(text: str, most: int = 0) -> list[str]:
     return words if words[-1] else words[:-1]
 
 
-_BLANK_RUN: Final = re.compile(r"[ \t\n\v\f\r]+")
+_BLANK_RUN: Final = compile(r"[ \t\n\v\f\r]+")
 
 
 def lower(text: str) -> str:

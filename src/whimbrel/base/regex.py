@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any, Final, Protocol, cast
 
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.regex_cost import Scan, scan_of, search_cost
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex_cost import Scan
 
 
 class RegexError(Exception):
@@ -98,6 +99,8 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
     """Return the pattern under `re`, with PCRE for subjects beyond the proven length; None if nothing is
     proven.
     """
+    from whimbrel.base.regex_cost import search_cost  # most configurations have no patterns
+
     text, flags = _python_form(pattern, ignore_case, version22)
     try:
         quick, bound = re.compile(text, flags), search_cost(text, flags)
@@ -121,6 +124,8 @@ def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = Fals
     """
     if not _plain(pattern):
         return None
+    from whimbrel.base.regex_cost import scan_of
+
     text, flags = _python_form(pattern, ignore_case, version22)
     try:
         return scan_of(text, flags)
@@ -228,8 +233,10 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
         compiled = pcre2.compile(_COMPILED_LIMIT + text, flags, jit=False)
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None
-    with suppress(pcre2.LibraryError):  # for example (*NO_JIT)
+    try:
         compiled.jit_compile()
+    except pcre2.LibraryError:
+        pass  # for example (*NO_JIT)
     return _Pcre(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
 
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Collection
-from fnmatch import fnmatchcase
 from functools import cache
-from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
 
 SERVER: Final = "server"
 
@@ -41,6 +40,8 @@ def ignorable_reason(
 
     *implemented* are the base names of the implemented module files.
     """
+    from fnmatch import fnmatchcase  # only for modules that are not implemented
+
     low = name.lower()
     for line in ignorable_table().get(source, ()):
         if any(fnmatchcase(low, pattern) for pattern in line.names) and (

@@ -2,8 +2,9 @@ r"""The catalogue's tables, parsed lazily.
 
 `directives-VERSION.tsv` has one line for each row of a module's directive table, in the order of -L.
 `modules.tsv` has one line for each module, those compiled into the recorded binary first and in the order of
--l.  Fields are between tabs; in help texts ``\n``, ``\t`` and ``\\`` stand for a line end, a tab and a
-backslash.  A line is split when its row is needed: `whimbrel-httpd -t` has a tenth of a second for all.
+-l; `foreign_modules.tsv` has those of other origin that LoadModule accepts.  Fields are between tabs; in help
+texts ``\n``, ``\t`` and ``\\`` stand for a line end, a tab and a backslash.  A line is split when its row is
+needed: `whimbrel-httpd -t` has a tenth of a second for all.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 
+from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 
 WHERE = {
@@ -65,7 +67,7 @@ class ModuleEntry:
         identifier: the name in LoadModule (``authz_core_module``)
         file: the base name of its file without ``.so`` (``mod_authz_core``)
         source: the name in -l, -L and <IfModule> (``mod_authz_core.c``)
-        kind: the manual's status: core, mpm, base, extension, experimental, deprecated
+        kind: the manual's status: core, mpm, base, extension, experimental, deprecated; or foreign
         is_static: compiled into the recorded binary
         has_dir_config: it has per-directory settings (-L prints where one does not)
         needs: the identifier of a module to load before it, or ""
@@ -116,8 +118,13 @@ class Catalogue:
         return _entry_or_none(self._module_lines.get(identifier))
 
     def module_of_file(self, file: str) -> ModuleEntry | None:
-        """Return the module in the file with the base name *file* (no directory, no ``.so``)."""
-        return _entry_or_none(self._module_files.get(file))
+        """Return the module in the file with the base name *file* (no directory, no ``.so``), also one that
+        is no part of httpd.
+        """
+        line = self._module_files.get(file)
+        if line is None and (file[:6] == "libphp" or "cgi" in file):
+            line = self._foreign_files.get(_php_file(file))
+        return _entry_or_none(line)
 
     def __iter__(self) -> Iterator[DirectiveEntry]:
         """Yield every row in the order of the modules."""
@@ -146,6 +153,12 @@ class Catalogue:
         return {line.split("\t", 3)[2]: line for line in reversed(self._module_lines.values())}
 
     @cached_property
+    def _foreign_files(self) -> dict[str, str]:
+        """Lines of modules of other origin by file: they have behaviour here, but neither list names them."""
+        lines = [line for line in _lines("foreign_modules.tsv") if line.startswith(self.version)]
+        return {line.split("\t", 3)[2]: line for line in lines}
+
+    @cached_property
     def _lines(self) -> list[str]:
         return _lines(f"directives-{self.version}.tsv")
 
@@ -172,10 +185,20 @@ def catalogue(version: str) -> Catalogue:
     return Catalogue(version)
 
 
+def _php_file(file: str) -> str:
+    """Return the file of PHP's module without what distributions add (``libphp7.4``)."""
+    if file[:6] != "libphp":
+        return file
+    major = file[6:7]
+    if major in ("4", "5", "7"):
+        return f"libphp{major}"
+    return "libphp" if major in ("", "-", "8", "9") else file
+
+
 def _lines(name: str) -> list[str]:
     """Return the lines of a data file of this package without its header."""
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="latin-1") as file:
-        return file.read().split("\n")[1:-1]
+    with open(os.path.join(os.path.dirname(__file__), name), "rb") as file:
+        return to_text(file.read()).split("\n")[1:-1]
 
 
 def _directive_entry(line: str) -> DirectiveEntry:

@@ -8,11 +8,13 @@ import os
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, PostConfigError, StartError
 from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.static_typing import Any
 from whimbrel.cli import paths
 from whimbrel.cli.arguments import Arguments
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, new_configuration, read
 from whimbrel.config.messages import format_error, format_message
+from whimbrel.config.model import Stage
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
@@ -39,6 +41,7 @@ class ConfigLoader:
         self.file = arguments.file or paths.file_of(self.root, arguments.build)  # at a restart, too
         self.configuration: Configuration | None = None
         self._messages = 0
+        self._inherited: dict[str, Any] = {}
 
     def options(self) -> LoadOptions:
         """Return the command line as LoadOptions. Reads the envvars file of a Debian server root."""
@@ -68,6 +71,7 @@ class ConfigLoader:
             name = os.path.basename(self.arguments.program)
             raise StartError(f"{name}: could not read {problem.filename}: {problem.strerror}") from None
         self.configuration = configuration = new_configuration(options, ALL, self.dialect)
+        configuration.inherited = self._inherited
         self._messages = 0
         collecting = gc.isenabled()
         gc.disable()  # all objects of a configuration stay alive while it is read
@@ -126,6 +130,8 @@ class ConfigLoader:
             return
         limit = _LEVELS.get(self.arguments.level or "warn", 99)
         for message in configuration.messages[self._messages :]:
+            if message.stage is not Stage.READING:
+                continue
             if message.level in _ALWAYS or _LEVELS.get(message.level, 99) <= limit:
                 write_stderr(
                     format_message(

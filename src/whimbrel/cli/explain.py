@@ -1,18 +1,39 @@
-"""`whimbrel explain`: explain a row of the table of changes, an AH code, a log line, a directive, a module or
-a symptom.
+"""`whimbrel explain`: explain a request, a row of the table of changes, an AH code, a log line, a directive,
+a module or a symptom.
 
-Exit codes: 0 explained; 2 unknown.
+Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 unknown.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from whimbrel.cli.explain_options import (
+    AccessLine,
+    AsJson,
+    DialectName,
+    Diff,
+    ErrorLine,
+    Fields,
+    From,
+    Host,
+    Listing,
+    LogFormat,
+    Method,
+    Tls,
+    To,
+    User,
+    What,
+)
+from whimbrel.cli.options import After, Before, Defines, Envvars, File, Root
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.documents.explain import Explanation
@@ -20,29 +41,56 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EXAMPLES = (
     "For example: C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, "
-    "or a whole line of a log in quotes."
+    "a whole line of a log in quotes, or a URL: the way of that request through the configuration."
 )
+_URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
 
 @app.command(epilog=EXAMPLES)
 def explain(
-    query: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="WHAT", help="Row, code, log line, directive, module or symptom."),
-    ] = None,
-    listing: Annotated[
-        bool,
-        typer.Option(
-            "--list",
-            help="List rows and codes, or those that contain WHAT. Default: explain. Example: --list mod_ssl",
-        ),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON. Default: text. Example: --json C17")
-    ] = False,
+    query: What = None,
+    listing: Listing = False,
+    as_json: AsJson = False,
+    host: Host = "",
+    source: From = "",
+    address: To = "",
+    user: User = "",
+    method: Method = "GET",
+    header: Fields = None,
+    tls: Tls = False,
+    dialect: DialectName = "2.4",
+    diff: Diff = "",
+    access_line: AccessLine = "",
+    error_line: ErrorLine = "",
+    log_format: LogFormat = "",
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
+    envvars: Envvars = None,
 ) -> None:
-    """Explain a change from 2.2 to 2.4, a message, a directive or a module."""
+    """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
+    if access_line or error_line or (not listing and _URL.fullmatch(words)):
+        from whimbrel.cli.explain_request import ConfigurationChoice, RequestChoice, explain_request
+        from whimbrel.explain.request_description import RequestDescription
+
+        lines = tuple(before or ()), tuple(after or ()), tuple(defines or ())
+        try:
+            described = RequestDescription(
+                words, host, source, address, user, method, tuple(map(_field, header or [])), tls
+            )
+            code = explain_request(
+                ConfigurationChoice(root, file, *lines, envvars, dialect),
+                RequestChoice(described, access_line, error_line, log_format),
+                diff,
+                as_json=as_json,
+            )
+        except UsageError as problem:
+            typer.echo(problem.message, err=True)
+            raise typer.Exit(2) from None
+        raise typer.Exit(code)
     if listing:
         _print_list(words, as_json)
         return
@@ -57,6 +105,13 @@ def explain(
         typer.echo(json.dumps([asdict(explanation) for explanation in explanations], indent=1))
     else:
         _print_explanations(explanations)
+
+
+def _field(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+        raise UsageError(f"--header {text!r}: not of the form 'Name: value'")
+    return name, value.strip()
 
 
 def _print_explanations(explanations: list[Explanation]) -> None:

@@ -24,6 +24,9 @@ def main() -> None:
     import gc
 
     gc.disable()
+    from whimbrel.cli import fast_import
+
+    fast_import.install()
     status = run(sys.argv)
     try:
         sys.stdout.flush()

@@ -20,6 +20,8 @@ COMMANDS: Final = {
     "fmt": "whimbrel.cli.fmt",
     "upgrade": "whimbrel.cli.upgrade",
     "serve": "whimbrel.cli.serve",
+    "replay": "whimbrel.cli.replay",
+    "verify": "whimbrel.cli.verify",
     "rewrite-test": "whimbrel.cli.rewrite_test",
 }
 

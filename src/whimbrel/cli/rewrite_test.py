@@ -227,6 +227,8 @@ def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -
 
 def _print_steps(outcome: CaseResult) -> None:
     for step in outcome.steps:
+        if not step.matches:
+            continue
         for condition in step.conditions:
             result = "holds" if condition.holds else "fails"
             typer.echo(f"    condition '{condition.subject}' {condition.pattern}: {result}")

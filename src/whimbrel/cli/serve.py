@@ -34,6 +34,12 @@ def serve(
     envvars: Annotated[
         Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
     ] = None,
+    tls: Annotated[
+        int | None,
+        typer.Option(
+            help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"
+        ),
+    ] = None,
 ) -> None:
     """Serve a configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it."""
     if dialect not in COMPATIBLE:
@@ -42,6 +48,10 @@ def serve(
     arguments.root, arguments.file = root_and_file(file, root)
     arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
     arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
+    if tls is not None:
+        from whimbrel.cli.self_signed import include_line  # needs an optional library
+
+        arguments.after = [*arguments.after, include_line(tls)]
     arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
     raise typer.Exit(run(arguments))
 

@@ -13,7 +13,7 @@ from whimbrel.base.latin1 import to_system
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.messages import format_message
-from whimbrel.config.model import Listener, SectionKind, Server, all_nodes
+from whimbrel.config.model import Listener, SectionKind, Server, Stage, all_nodes
 
 COMPAT: Final = "still does what it did, by mod_access_compat; 2.4 has Require for it"
 # Old names that 2.4 still reads, and their meaning there.
@@ -60,7 +60,9 @@ def messages(configuration: Configuration) -> list[str]:
     shown = [
         m
         for m in configuration.messages
-        if m.code not in shown_codes and m.level in ("startup", "warn", "error", "crit", "notice")
+        if m.stage is Stage.READING
+        and m.code not in shown_codes
+        and m.level in ("startup", "warn", "error", "crit", "notice")
     ]
     out = [format_message(m, configuration.dialect) for m in shown]
     if os.getuid() != 0 and configuration.spec.user:
@@ -110,17 +112,22 @@ def urls(configuration: Configuration) -> list[str]:
     listener = listeners[0]
     servers = [s for s in configuration.servers() if not s.is_virtual or _listens(s, listener)]
     default = next((s for s in servers if s.is_virtual), configuration.main)
-    base = f"http://{_host(default, listener)}{_port(listener)}"
+    base = f"{_scheme(listener)}://{_host(default, listener)}{_port(listener)}"
     inside = [f"{base}{path}" for path in _paths(default)]
     others = [
-        f"http://{name}{_port(listener)}/"
+        f"{_scheme(listener)}://{name}{_port(listener)}/"
         for s in servers
         if s.is_virtual and s is not default
         for name in [_local_name(s)]
         if name
     ]
-    more = [f"http://{_host(configuration.main, one)}{_port(one)}/" for one in listeners[1:]]
+    more = [f"{_scheme(one)}://{_host(configuration.main, one)}{_port(one)}/" for one in listeners[1:]]
     return list(dict.fromkeys([f"{base}/", *inside[:1], *others[:1], *inside[1:], *others[1:], *more]))
+
+
+def _scheme(listener: Listener) -> str:
+    """Return the scheme of URLs of a listener: its protocol, if Listen names one."""
+    return "https" if listener.protocol == "https" else "http"
 
 
 def _listens(server: Server, listener: Listener) -> bool:
@@ -128,7 +135,7 @@ def _listens(server: Server, listener: Listener) -> bool:
 
 
 def _port(listener: Listener) -> str:
-    return "" if listener.port == 80 else f":{listener.port}"
+    return "" if listener.port == (443 if listener.protocol == "https" else 80) else f":{listener.port}"
 
 
 def _host(server: Server, listener: Listener) -> str:

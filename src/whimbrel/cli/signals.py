@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import PostConfigError, StartError
 from whimbrel.base.latin1 import from_system
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.cli import version_text
 from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.config.configuration import Configuration
@@ -18,16 +17,10 @@ from whimbrel.server.master import pidfile
 from whimbrel.server.master.messages import apr_error, with_code
 
 if TYPE_CHECKING:
-    import socket
+    import _socket
+    from collections.abc import Mapping
 
-    Sockets = dict[tuple[str, int], socket.socket]
-
-_SIGNAL_NUMBERS = {
-    "stop": signal.SIGTERM,
-    "restart": signal.SIGHUP,
-    "graceful": signal.SIGUSR1,
-    "graceful-stop": signal.SIGWINCH,
-}
+_SIGNAL_NAMES = {"stop": "SIGTERM", "restart": "SIGHUP", "graceful": "SIGUSR1", "graceful-stop": "SIGWINCH"}
 
 
 def signal_running(configuration: Configuration, word: str) -> int | None:
@@ -57,7 +50,7 @@ def signal_running(configuration: Configuration, word: str) -> int | None:
         if not running or number is None:
             sys.stdout.write(f"{status} not running\n")
         else:
-            os.kill(number, _SIGNAL_NUMBERS[word])
+            _send(number, word)
             if word == "stop":
                 _wait_for_end(number)
         return 0
@@ -65,7 +58,7 @@ def signal_running(configuration: Configuration, word: str) -> int | None:
         if word in ("", "start"):
             sys.stdout.write(f"{status} already running\n")
         else:
-            os.kill(number, _SIGNAL_NUMBERS[word])
+            _send(number, word)
         return 0
     if word in ("restart", "graceful"):
         sys.stdout.write(
@@ -73,6 +66,13 @@ def signal_running(configuration: Configuration, word: str) -> int | None:
         )  # httpd prints this line twice, and scripts match it
         sys.stdout.flush()
     return None
+
+
+def _send(number: int, word: str) -> None:
+    """Send the signal of -k *word*."""
+    import signal  # imported late: a start needs the sockets first
+
+    os.kill(number, signal.Signals[_SIGNAL_NAMES[word]])
 
 
 def _wait_for_end(number: int) -> None:
@@ -91,6 +91,7 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
     shown = " ".join(map(from_system, arguments.log_words))
     early = _open_sockets(configuration)
     from whimbrel.server.master.master import Master, StartOptions
+    from whimbrel.server.master.sockets import to_sockets
 
     starters: list[int] = []  # the pipe on which the starting process waits
     options = StartOptions(
@@ -102,7 +103,7 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
         ready=lambda: _release(starters),
     )
     master = Master(options)
-    master.sockets = early
+    master.sockets = to_sockets(early)
     if not arguments.foreground:
         starters.append(_detach())
     elif "NO_DETACH" in arguments.defines and "FOREGROUND" not in arguments.defines and not options.single:
@@ -115,15 +116,18 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
     return master.run()
 
 
-def _open_sockets(configuration: Configuration) -> Sockets:
+def _open_sockets(configuration: Configuration) -> Mapping[tuple[str, int], _socket.socket]:
     """Open the listening sockets before the server is imported: clients may connect from here on.
 
     Raises StartError.
     """
-    from whimbrel.server.master import privileges, sockets, systemd
+    from whimbrel.server.master import privileges, sockets
 
-    if configuration.loaded("systemd_module") and (given := systemd.listen_fds(os.environ)):
-        return given
+    if configuration.loaded("systemd_module"):
+        from whimbrel.server.master import systemd
+
+        if given := systemd.listen_fds(os.environ):
+            return given
     privileges.check(configuration.spec, configuration.dialect)
     return sockets.bind_all(
         configuration.spec.listeners, {}, configuration.spec.backlog, configuration.dialect

@@ -114,6 +114,14 @@ UnsafeFlags = Annotated[
         "Example: --unsafe-flags --target 2.4.62",
     ),
 ]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify/--no-verify",
+        help="Compare the answers of both versions, and mark what differs for review. Default: --verify. "
+        "Example: --no-verify",
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
 ]
@@ -141,6 +149,7 @@ def upgrade(
     unsafe_flags: UnsafeFlags = False,
     select: Select = "",
     ignore: Ignore = "",
+    verify: Verify = True,
     color: Color = ColorMode.auto,
     json: Json = False,
 ) -> None:
@@ -168,7 +177,11 @@ def upgrade(
         if write or interactive:
             _recover(directory)
         result = _run(what, options, rules, interactive)
-        raise typer.Exit(_write_result(result, directory, write or interactive, out, color, json))
+        words = _verify(result, what) if verify else ""
+        status = _write_result(result, directory, write or interactive, out, color, json)
+        if words:
+            _write_stderr(words)
+        raise typer.Exit(status)
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -229,6 +242,17 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
             return passes(tree, rules, Prompt(tree).confirm)
         tree.report_progress = bar.on_step
         return passes(tree, rules)
+
+
+def _verify(result: UpgradeResult, what: Sources) -> str:
+    """Compare the answers of both versions; changes that they do not confirm need review. Return a sentence
+    about it, "" for none.
+    """
+    if what.options is None or not result.files:
+        return ""
+    from whimbrel.verify.upgraded import verify_upgrade
+
+    return verify_upgrade(result, what.options)
 
 
 def _write_result(

@@ -13,6 +13,7 @@ UTILITIES: Final = {
     "htdigest": "Manage user files for digest authentication.",
     "httxt2dbm": "Make a DBM file of a text map for RewriteMap.",
     "rotatelogs": "Write a log piped to it into files, and change files in time.",
+    "htcacheclean": "Clean, list and delete the entries of a disk cache.",
     "logresolve": "Put host names for the addresses in an access log.",
 }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_SYM_LINKS,
@@ -18,7 +18,7 @@ from whimbrel.config.core_config import (
     Options,
 )
 from whimbrel.config.loaded import LoadedModules
-from whimbrel.config.model import Included, Server, ServerSpec, StartMessage, Tree
+from whimbrel.config.model import Included, Server, ServerSpec, Stage, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
@@ -54,6 +54,7 @@ class Configuration:
         execution_messages: the indexes of messages after reading and before the first post_config step.
         known_directories: document roots that exist.
         keeps_tree: True if a module shows directives of `tree` in responses.
+        inherited: objects of modules by name that a configuration leaves to the next one of the same master.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
 
@@ -82,6 +83,7 @@ class Configuration:
         self.known_directories: set[str] = set()
         self.hosts: VirtualHostTable | None = None
         self.keeps_tree = False
+        self.inherited: dict[str, Any] = {}
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}
         self.prepare_defaults(self.main)
@@ -135,13 +137,14 @@ class Configuration:
         place: SourceLocation | None = None,
         cause: str = "",
         logged: tuple[str, str] | None = None,
+        stage: Stage = Stage.READING,
     ) -> None:
         """Record a start-up message; httpd prints it at once, callers here print the list.
 
         *cause* is a system error in APR's wording, ``(2)No such file or directory``, printed before the code.
         *logged* is (code, text) for the error log if it differs.
         """
-        self.messages.append(StartMessage(text, code, level, module, place, cause, logged))
+        self.messages.append(StartMessage(text, code, level, module, place, cause, logged, stage))
 
     def main_logs(self, level: str) -> bool:
         """Return True if the main server's LogLevel, as set so far, lets messages of *level* through."""

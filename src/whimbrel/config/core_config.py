@@ -5,9 +5,8 @@ The directives that set them are in modules/core/.  Manual: mod/core.html.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.static_typing import Any
 from whimbrel.registry.settings import appended, overlaid, setting
 
 # Options, httpd's bits.

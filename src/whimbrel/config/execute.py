@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, TypeVar
 
 from whimbrel.base.errors import ConfigError, SourceLocation, UnknownDirective
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
+from whimbrel.base.static_typing import Any, TypeVar, cast
 from whimbrel.catalogue.context_rules import DirectiveContext
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
@@ -56,11 +56,11 @@ class CommandContext(Command):
     # what setters see -------------------------------------------------------------------------
     @property
     def override(self) -> Context:
-        return Context(self.allowed)
+        return cast("Context", self.allowed)
 
     @override.setter
     def override(self, value: Context) -> None:
-        self.allowed = int(value)
+        self.allowed = value
 
     def dir_config(self, kind: type[R]) -> R:
         return self.layer.record(kind)
@@ -80,12 +80,7 @@ class CommandContext(Command):
         return compile_regex(pattern, ignore_case=ignore_case)
 
     def provider(self, group: str, name: str) -> Any:
-        provider = self.configuration.provider(group, name)
-        if provider is None and group == "expr_variable":
-            from whimbrel.config.unimplemented_lines import variable
-
-            return variable(self, name)
-        return provider
+        return self.configuration.provider(group, name)
 
     def register_provider(self, group: str, name: str, value: Any) -> None:
         self.configuration.modules.register_provider(group, name, value)

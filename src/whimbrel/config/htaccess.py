@@ -14,9 +14,9 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
 from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.config.execute import CommandContext
 from whimbrel.config.includes import NotRegular, error_text, read_regular
 from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
+from whimbrel.config.origins import command_context
 from whimbrel.config.reader import MAX_HTACCESS_LINE, ConfigSource, Reader
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
@@ -104,7 +104,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     """
     layer = Layer(SectionKind.HTACCESS, SourceLocation(path, 0))
     view = _View(configuration)
-    state = CommandContext(view, server, layer, override.bits)
+    state = command_context(view, server, layer, override.bits)
     state.in_htaccess = True
     state.override_options, state.override_list = override.options, override.names
     state.path = os.path.dirname(path).rstrip("/") + "/"
@@ -176,7 +176,8 @@ class HtaccessCache:
 
     def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _CachedFile:
         try:
-            return _CachedFile(stamp, {}, read_regular(path))
+            data = self.configuration.options.overlay.get(path)
+            return _CachedFile(stamp, {}, read_regular(path) if data is None else data)
         except OSError as problem:
             return _CachedFile(None, {}, failure=self._unreadable(path, problem))
 

@@ -191,7 +191,8 @@ class Includer:
     def read_file(self, path: str) -> None:
         """Read one file where the Include stands."""
         try:
-            data = read_regular(path)
+            data = self.configuration.options.overlay.get(path)
+            data = read_regular(path) if data is None else data
         except OSError as problem:
             if self.optional and isinstance(problem, (FileNotFoundError, NotADirectoryError)):
                 return

@@ -7,8 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
@@ -148,7 +147,7 @@ def read(configuration: Configuration) -> Configuration:
     """Build the tree: the -C lines, the configuration file, the -c lines."""
     options = configuration.options
     reader = Reader(CommandContext(configuration, configuration.main, configuration.main.defaults))
-    with deep_recursion():
+    with DeepRecursion():
         read_lines(reader, options.before)
         may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)
         Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
@@ -177,8 +176,8 @@ def complete(configuration: Configuration) -> Configuration:
     """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
     first = len(configuration.messages)
     warn_before(configuration)
-    with deep_recursion():
-        state = CommandContext(configuration, configuration.main, configuration.main.defaults)
+    with DeepRecursion():
+        state = _executing_context(configuration)
         state.walk(configuration.tree)
     for server in configuration.virtual_hosts:
         server.inherit(configuration.main)
@@ -197,7 +196,18 @@ def complete(configuration: Configuration) -> Configuration:
         for module in configuration.modules.modules:
             for step in module.post_config:
                 step(configuration)
+        for module in configuration.modules.modules:
+            for step in module.post_config_last:
+                step(configuration)
     return configuration
+
+
+def _executing_context(configuration: Configuration) -> CommandContext:
+    if not configuration.options.origins:
+        return CommandContext(configuration, configuration.main, configuration.main.defaults)
+    from whimbrel.config.origins import command_context  # explanations need it, -t does not
+
+    return command_context(configuration, configuration.main, configuration.main.defaults)
 
 
 def ordered(sections: Sequence[Section]) -> list[Section]:
@@ -209,17 +219,17 @@ def ordered(sections: Sequence[Section]) -> list[Section]:
     )
 
 
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Raise the recursion limit for sections nested thousands of levels deep, as httpd accepts them; the
-    garbage collector is off meanwhile.
+class DeepRecursion:
+    """Context manager that raises the recursion limit for sections nested thousands of levels deep, as httpd
+    accepts them; the garbage collector is off meanwhile.
     """
-    before, collecting = sys.getrecursionlimit(), gc.isenabled()
-    sys.setrecursionlimit(max(before, 2_000_000))
-    gc.disable()
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-        if collecting:
+
+    def __enter__(self) -> None:
+        self._limit, self._collecting = sys.getrecursionlimit(), gc.isenabled()
+        sys.setrecursionlimit(max(self._limit, 2_000_000))
+        gc.disable()
+
+    def __exit__(self, *_exception: object) -> None:
+        sys.setrecursionlimit(self._limit)
+        if self._collecting:
             gc.enable()

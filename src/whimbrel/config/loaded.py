@@ -7,8 +7,8 @@ directive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Versions
 from whimbrel.registry.module import Module
@@ -133,7 +133,15 @@ class LoadedModules:
             return rows
 
     def provider(self, group: str, name: str) -> Any:
-        return self._providers.get((group, name))
+        """Return a provider, None without one.
+
+        Variables of expressions may also come from functions of names, the providers of "expr_variables".
+        """
+        found = self._providers.get((group, name))
+        if found is None and group == "expr_variable":
+            for find in self.providers("expr_variables").values():
+                found = found or find(name)
+        return found
 
     def register_provider(self, group: str, name: str, value: Any) -> None:
         """Register what a directive defines: a filter of ExtFilterDefine or FilterDeclare."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from whimbrel.directives.node import Node
 from whimbrel.registry.settings import UNSET, default_of, merge, with_defaults
 
@@ -63,6 +63,7 @@ class Layer:
     place: SourceLocation | None = None
     records: dict[type[Any], Any] = field(default_factory=dict)
     prepared: Mapping[type[Any], Callable[[], Any]] | None = None
+    origins: dict[Any, Any] | None = None  # see origins.py; None unless LoadOptions.origins is set
 
     def record(self, kind: type[R]) -> R:
         """Return the record of *kind*, created if the layer has none."""
@@ -138,6 +139,7 @@ class Server:
     defaults: Layer = field(default_factory=lambda: Layer(SectionKind.SERVER))
     directories: Sequence[Section] = ()
     locations: Sequence[Section] = ()
+    origins: dict[Any, Any] | None = None  # see origins.py
     _filled: Mapping[type[Any], Any] = field(default=_NO_RECORDS)
     _outer: Server | None = None
     _passed_on: dict[type[Any], Any] | None = None
@@ -179,6 +181,11 @@ class Server:
         record = self._filled.get(kind) or self.records.get(kind)
         value = UNSET if record is None else getattr(record, name)
         return default_of(kind, name) if value is UNSET else value
+
+    def origins_of(self, record: Any, name: str) -> tuple[Any, ...]:
+        """Return the lines (origins.Origin) that set a field here, () without `LoadOptions.origins`."""
+        found = [lines for key, lines in (self.origins or {}).items() if key[:2] == (record, name)]
+        return tuple(line for lines in found[:1] for line in lines)
 
     def inherit(self, main: Server) -> None:
         """Lay this virtual host's settings over the main server's, as httpd's ap_fixup_virtual_hosts does."""
@@ -291,6 +298,17 @@ class Included:
     depth: int
 
 
+class Stage(Enum):
+    """When httpd emits a start-up message.
+
+    Its first start runs post_config twice, with standard error and the log open; a restart runs it once.
+    """
+
+    READING = 1  # on the console, and in the log
+    FIRST_RUN = 2  # of post_config, at the first start only: in the log
+    EVERY_RUN = 3  # of post_config that precedes workers: in the log
+
+
 @dataclass(slots=True, eq=False)
 class StartMessage:
     """A start-up message in the error log's terms; *cause* is a system error in APR's wording, printed before
@@ -306,6 +324,7 @@ class StartMessage:
     place: SourceLocation | None
     cause: str = ""
     logged: tuple[str, str] | None = None
+    stage: Stage = Stage.READING
 
 
 class VirtualHostSource(Protocol):

@@ -18,7 +18,10 @@ class LoadOptions:
         file: absolute, or relative to the server root after the -C lines.
         check_only: ``-t``; `check_roots` is False for ``-T``, which checks no DocumentRoot.
         verbose: ``-e debug``.
+        overlay: contents of files that replace those on disk, by absolute path.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
+        is_elsewhere: the server runs on another machine: its directories and logs need not exist here.
+        origins: layers and servers record the line that set each field (origins.py).
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
@@ -31,5 +34,8 @@ class LoadOptions:
     check_roots: bool = True
     verbose: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
+    overlay: Mapping[str, bytes] = field(default_factory=dict)
     build: str = ANY
     program: str = ""
+    is_elsewhere: bool = False
+    origins: bool = False

@@ -8,10 +8,10 @@ reading.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_text as as_text
+from whimbrel.base.static_typing import Any, TypeVar
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.loaded import BoundDirective
 from whimbrel.directives.command import Command

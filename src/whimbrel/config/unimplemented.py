@@ -41,28 +41,30 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
         if container and ">" not in state.node.args:
             raise ConfigError(f"{row.name}> directive missing closing '>'")
         if rule_of(row.source, name) or container:
-            _run_checks(state, row, name, calls, version)
+            run_rules(state, row.source, name, calls, version)
         if container:
             _inside(state, name)
 
     return check
 
 
-def _run_checks(
-    state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str
-) -> None:
+def run_rules(state: CommandContext, source: str, name: str, calls: list[list[str]], version: str) -> None:
+    """Run the catalogue's rules for the directive *name* (in lower case) of the module file *source*.
+
+    Warns; raises ConfigError.
+    """
     context = check_context(state, version)
     for words in calls:
-        warned = warning(row.source, name, words, context)
+        warned = warning(source, name, words, context)
         for message_line in (warned, *warned.more) if warned is not None else ():
             state.warn(
                 message_line.text, code=message_line.code, level=message_line.level, cause=message_line.cause
             )
-    message = check_calls(row.source, name, calls, context)
+    message = check_calls(source, name, calls, context)
     if message:
         raise ConfigError(message)
     for words in calls:
-        for group, name_declared in declares(row.source, name, words, context):
+        for group, name_declared in declares(source, name, words, context):
             state.configuration.declare(group, name_declared)
 
 

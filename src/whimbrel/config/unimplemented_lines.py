@@ -1,42 +1,19 @@
-"""Lines and variables of modules that have no behaviour here, recorded while a configuration is executed."""
+"""Lines of modules that have no behaviour here, recorded while a configuration is executed."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import Protocol
 from whimbrel.catalogue.ignorable import ignorable_reason
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.expr.library import ExprVariable
 
 
 class ConfigurationCommand(Command, Protocol):
     """A directive in execution that belongs to a configuration being read."""
 
     configuration: Configuration
-
-
-# Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
-_VARIABLES = {
-    "ssl_module": ("mod_ssl.c", "SSL_*"),
-}
-
-
-def variable(state: ConfigurationCommand, name: str) -> ExprVariable | None:
-    """Return a variable that a loaded module without behaviour brings: the expression is right, and a start
-    is refused.
-    """
-    for module, (source, names) in _VARIABLES.items():
-        if state.loaded(module) and any(
-            name == pattern or (pattern[-1] == "*" and name.startswith(pattern[:-1]))
-            for pattern in names.split()
-        ):
-            if not state.in_htaccess:
-                state.configuration.unimplemented.append((state.node, source))
-            return ExprVariable(lambda _evaluation: None)
-    return None
 
 
 # Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as

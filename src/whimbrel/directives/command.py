@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from whimbrel.directives.context import Context
 from whimbrel.directives.node import Node
 
@@ -75,9 +75,9 @@ class Command(Protocol):
         given.
         """
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn") -> None:
+    def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         """A start-up message in the error log's format; *code* is the AH number, printed under dialects that
-        have them.
+        have them; *cause* stands before it.
 
         It is dropped unless LogLevel of the server, as set so far, admits *level* for the module; `startup`
         always passes.

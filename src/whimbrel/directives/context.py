@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntFlag
+from whimbrel.base.static_typing import IntFlag
 
 
 class Context(IntFlag):

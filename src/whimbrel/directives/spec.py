@@ -7,10 +7,10 @@ and OR_*.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, Flag, auto
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from enum import Enum
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Generic, IntEnum, IntFlag, TypeVar
 from whimbrel.directives.context import Context as Context
 
 if TYPE_CHECKING:
@@ -37,20 +37,20 @@ class Args(Enum):
     NO_ARGS = "none"  # one call: []
 
 
-class Versions(Flag):
+class Versions(IntFlag):
     """The httpd versions that know a directive, a module, a provider."""
 
-    V22 = auto()
-    V24 = auto()
+    V22 = 1
+    V24 = 2
     BOTH = V22 | V24
 
 
-class ConfigScope(Enum):
+class ConfigScope(IntEnum):
     """Which of a module's two records a setter is handed."""
 
-    DIRECTORY = "per-directory settings"
-    SERVER = "per-server settings"
-    NONE = "none: the setter works on the command alone"
+    DIRECTORY = 1  # per-directory settings
+    SERVER = 2  # per-server settings
+    NONE = 3  # none: the setter works on the command alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

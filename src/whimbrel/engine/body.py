@@ -9,9 +9,9 @@ import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable
-from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
 
 PIECE: Final = 64 * 1024  # bytes of a file that are read in one step
 

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from whimbrel.engine.tls import TlsSession
 
 # note of a connection with the user's name that the client's host gave (mod_ident)
 REMOTE_IDENT_NOTE: Final = "remote-ident"
+
+
+# Function to call once when a protocol that has taken a client connection over ends: with the bytes that it
+# has sent and received.
+TakeoverEnd = Callable[[int, int], None]
+# Function that takes a client connection over after the head of a response: a transport (of a stream in
+# HTTP/2), and the function to call at the end. The protocol that it returns receives the client's bytes. See
+# `Request.takeover`.
+Takeover = Callable[["asyncio.Transport", TakeoverEnd], "asyncio.Protocol"]
 
 
 @dataclass(slots=True)
@@ -29,6 +43,7 @@ class Connection:
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     interim_bytes: int = 0  # of interim responses to the present request
     is_http2: bool = False  # a connection of one stream of HTTP/2
+    tls: TlsSession | None = None
     # bytes that httpd's filters peek at and %I counts twice: of the first request, of each later one
     peeked: tuple[int, int] = (0, 0)
     # bytes in which the head of the present request came (HTTP/2); None: those of the head itself
@@ -37,8 +52,11 @@ class Connection:
     notes: dict[str, str] = field(default_factory=dict)
     # the request that is being answered (engine/request.py)
     request: Any = None
+    # the relayed request that the general path takes over (engine/relay/relay.py), for its handler
+    exchange: Any = None
     # sources of that request with a program or a back end behind them, closed if the client goes away
     open_sources: set[Any] = field(default_factory=set)
     # sends an interim response with a status and fields; the protocol sets it
     send_interim: Callable[[int, Iterable[tuple[str, str]]], None] | None = None
     rendering: Any = None  # the head for which a page is being rebuilt (`Request.remade`)
+    shape: int = 0  # number of the shape of the client's last head (http/syntax/head_shape.py)

@@ -6,19 +6,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.config.model import Section, Server
+from whimbrel.config.model import Section, Server, unique_by
 from whimbrel.engine import identity
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.cache.key import MAX_ESCAPED, EscapedCache, RawHead
-from whimbrel.engine.cache.line_cache import LineCache
 from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
@@ -35,15 +36,18 @@ from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
 from whimbrel.engine.pipeline.redirect import TooManyLookups
 from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.prepared.prepared_cache import RECORDED, PreparedCache
+from whimbrel.engine.relay.relayed_request import RelayCache, RelayOffer
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.engine.time_slices import Turns
 from whimbrel.engine.walk.htaccess import HtaccessResolver
 from whimbrel.http.http1.chunked import BodyError
-from whimbrel.http.semantics.dates import format_http
+from whimbrel.http.semantics.dates import format_http, log_time
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
 MAX_LOG_LINES: Final = (
     256  # lines of the error log that one request remembers; with more its response is not cached
 )
+GENERAL_PATH: Final = "WHIMBREL_GENERAL_PATH"  # environment variable: 1 switches specialized paths off
 MAX_SEEN: Final = 16384  # request lines that have occurred once
 
 
@@ -73,26 +78,31 @@ class Engine:
         self.methods = configuration.methods
         self.main = configuration.main
         self.htaccess = HtaccessResolver(configuration, self.plans)
-        self.response_cache = ResponseCache()
+        self.is_general_only = os.environ.get(GENERAL_PATH) == "1"
+        self.prepared, self.relays = PreparedCache(), RelayCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
         self._seen_once: set[int] = set()
         self.file_cache, self.stat_cache = FileCache(), TickStatCache()
+        servers = unique_by(configuration.servers(), CoreServerConfig)
+        announces = any(server.value(CoreServerConfig, "protocols") for server in servers)
+        self.response_cache = ResponseCache(self.stat_cache, has_first=announces)
+        self.shapes = self.response_cache.shapes
         self.turns = Turns()
         self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
-        self.escaped_fields: EscapedCache = BoundedDict(MAX_ESCAPED)
-        self.log_lines = LineCache()
         self.validated_fields: set[tuple[str, str]] = (
             set()
         )  # response fields that passed validation (see output/headers.py)
         self.head_templates: BoundedDict[tuple[Any, ...], HeadTemplate] = BoundedDict(MAX_TEMPLATES)
         self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
+        self.worker_state: dict[str, Any] = {}
         self._server_field: str | None = None
-        self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
+        self._access_logs: dict[int, tuple[Any, ...]] = {}
+        self._log_second, self._log_time = -1, b""
 
     # answering ------------------------------------------------------------------------------------
     def log_hit(
-        self, cached: CachedResponse, connection: Connection, head: RawHead | None = None, more: int = 0
+        self, cached: CachedResponse, connection: Connection, head: SplitHead | None = None, more: int = 0
     ) -> None:
         """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
         head's, for *more* see `Response.on_sent`.
@@ -112,7 +122,10 @@ class Engine:
         r.body_in, connection.request = body, r
         if status == OK:
             try:
-                status = await self._process(r)
+                if not self.is_general_only and self.prepared.apply(r):
+                    status = await invoke_handler(r)
+                else:
+                    status = await self._process(r)
             except BodyError as problem:
                 status = self._log_unreadable_body(r, problem)
             except TooManyLookups as problem:
@@ -136,6 +149,8 @@ class Engine:
             if status == DECLINED:
                 status = await process(r)
                 if status == OK:
+                    if not self.is_general_only:
+                        self.prepared.offer(r)
                     status = await invoke_handler(r)
         return status
 
@@ -214,24 +229,48 @@ class Engine:
             r.body_in.close()
         fields: Any = first.headers_in
         head, files = first.head, r.deps
-        may_recur = (
-            not (files.is_uncacheable or files.is_per_request)
-            and head is not None
-            and head.raw
-            and self._admit(first)
-        )
+        if first.preparation is RECORDED and (files.is_uncacheable or first.method_number != 0):
+            self.prepared.note(first)
+        is_stored = may_recur = False
+        if not (
+            self.is_general_only
+            or files.is_uncacheable
+            or files.is_per_request
+            or head is None
+            or not head.raw
+        ):
+            is_stored = self._admit(first)
+            line = head.line
+            may_recur = is_stored or (
+                line is not None
+                and self.response_cache.index_of(r.connection).specialized.may_learn(to_bytes(line))
+            )
         accessed, query = (
             set(fields.accessed) if may_recur and fields.__class__ is TrackedHeaders else None,
             files.on_query,
         )
         if first.body_in.trailers is not None:
             _merge_trailers(first)
+        if first.relay.__class__ is RelayOffer and r is first and not self.is_general_only:
+            self._log_relayed(r, response)
+            return
         first.plan.log_transaction.run(first)
         if may_recur and not files.is_uncacheable:
             if accessed is not None:
                 fields.accessed = accessed  # what only the log wanted to know did not make the response
             files.on_query, files.is_per_request = query, False
-            self.response_cache.store(head, response, *self._log_writers(first.server))
+            writers = self._log_writers(first.server)
+            self.response_cache.store(head, response, writers, is_admitted=is_stored)
+
+    def _log_relayed(self, r: Request, response: Response) -> None:
+        """Log the response to *r*, and learn how equal requests are relayed, if the logs do not depend on
+        more.
+        """
+        r.deps.is_uncacheable = False  # which the handler has set
+        r.plan.log_transaction.run(r)
+        if not r.deps.is_uncacheable:
+            self.relays.learn(r, response, self._log_writers(r.server))
+        r.deps.is_uncacheable = True
 
     def _admit(self, r: Request) -> bool:
         """Return True if the response to *r* is admitted to the cache.
@@ -249,17 +288,20 @@ class Engine:
         self._seen_once.add(mark)
         return False
 
-    def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
-        """Return the access logs of a server, and the request fields in them, in lower case."""
-        entry = self._access_logs.get(id(server))
-        if entry is None:
+    def log_time(self, now: float) -> bytes:
+        """Return the text of %t for *now*; one for each second."""
+        if int(now) != self._log_second:
+            self._log_second = int(now)
+            self._log_time = log_time(self._log_second).encode()
+        return self._log_time
+
+    def _log_writers(self, server: Server) -> tuple[Any, ...]:
+        """Return the access logs of a server."""
+        writers = self._access_logs.get(id(server))
+        if writers is None:
             provider = self.configuration.provider("log", "writers")
-            writers = tuple(provider(server)) if provider is not None else ()
-            entry = self._access_logs[id(server)] = (
-                writers,
-                frozenset(name for writer in writers for name in writer.fields),
-            )
-        return entry
+            writers = self._access_logs[id(server)] = tuple(provider(server)) if provider is not None else ()
+        return writers
 
     # sections -------------------------------------------------------------------------------------
     def plain_directories(self, server: Server) -> list[Section]:
@@ -333,7 +375,7 @@ class Engine:
         """Write an error-log line about a request, if LogLevel wants it."""
         if enabled(r.plan.levels, line.module, line.level):
             if not line.source:
-                line = line._replace(source=source_of(line.module, line.code, line.text))
+                line = replace(line, source=source_of(line.module, line.code, line.text))
             if len(r.log_lines) < MAX_LOG_LINES:
                 r.log_lines.append(line)
             else:
@@ -344,5 +386,5 @@ class Engine:
         """Write an error-log line about a connection, if the server's LogLevel wants it."""
         if enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             if not line.source:
-                line = line._replace(source=source_of(line.module, line.code, line.text))
+                line = replace(line, source=source_of(line.module, line.code, line.text))
             self.error_log.about_connection(connection, server, line)

@@ -105,6 +105,11 @@ class LazyEnv(dict[str, str]):
             self._address,
         )
 
+    @property
+    def is_pristine(self) -> bool:
+        """Return True if the unique value was neither read nor replaced."""
+        return not self._known
+
     def with_values(self, values: Mapping[str, str]) -> LazyEnv:
         """Return *values* with the unique value of this table, at its position in *values*."""
         known = self._known and dict.__contains__(self, UNIQUE_ID_NAME)

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, TypeVar
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.engine import identity
@@ -71,6 +71,9 @@ class RequestView:
 
     def scheme(self) -> str:
         return identity.scheme(self.request)
+
+    def has_tls(self) -> bool:
+        return self.request.connection.tls is not None
 
     def server_name(self) -> str:
         name = identity.server_name(self.request)

@@ -5,9 +5,9 @@ UseCanonicalName).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel import __version__
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.http.syntax.url import construct_url as join_url
 
@@ -60,8 +60,8 @@ def local_name(address: str) -> str:
 
 
 def scheme(r: Request) -> str:
-    """Return ``http``, or the scheme of ServerName."""
-    return r.server.scheme or "http"
+    """Return ``https`` over TLS, else the scheme of ServerName or ``http``."""
+    return "https" if r.connection.tls is not None else r.server.scheme or "http"
 
 
 def server_port(r: Request) -> int:
@@ -79,7 +79,7 @@ def construct_url(r: Request, uri: str) -> str:
     known: dict[Any, str] | None = r.plan.notes.get(_ORIGINS)
     if known is None or len(known) >= MAX_ORIGINS:
         known = r.plan.notes[_ORIGINS] = {}
-    key = (r.hostname, r.port, r.connection.local_ip, r.connection.local_port)
+    key = (r.hostname, r.port, r.connection.local_ip, r.connection.local_port, r.connection.tls is None)
     origin = known.get(key)
     if origin is None:
         name = server_name(r)

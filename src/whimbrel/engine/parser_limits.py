@@ -12,12 +12,16 @@ def head_limits(server: CoreServerConfig) -> HeadLimits:
     return HeadLimits(line=server.limit_line, field_size=server.limit_field_size, fields=server.limit_fields)
 
 
-def head_rules(server: CoreServerConfig, configuration: Configuration) -> ParserOptions:
-    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, and the dialect's."""
+def head_rules(server: CoreServerConfig, configuration: Configuration, scheme: str = "http") -> ParserOptions:
+    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, and the dialect's.
+
+    *scheme* is that of the server's URLs.
+    """
     return ParserOptions(
         strict=server.strict_http,
         allow09=server.allow_http09,
         registered_methods=server.registered_methods,
         version22=configuration.dialect.wire_22,
+        scheme=scheme,
         methods=frozenset(configuration.methods.known()) | {"HEAD"},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from whimbrel.base.static_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.engine.body import Part, release
 from whimbrel.engine.connection import Connection as Connection
+from whimbrel.engine.connection import Takeover
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS, LogLine
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
     from whimbrel.base.bounded_dict import BoundedDict
     from whimbrel.config.configuration import Configuration
     from whimbrel.config.model import Section, Server
-    from whimbrel.engine.cache.line_cache import LineCache
     from whimbrel.engine.deps.files import FileCache, TickStatCache
     from whimbrel.engine.env import Hidden
     from whimbrel.engine.input.filter import InputFilter
     from whimbrel.engine.log.error_log import ErrorLog
     from whimbrel.engine.output.filter import OutputFilter
+    from whimbrel.engine.plan.compiled_phase import CompiledPhase
     from whimbrel.engine.plan.plan import Plan
     from whimbrel.engine.plan.plan_cache import PlanCache
     from whimbrel.engine.runtime import Runtime
     from whimbrel.engine.time_slices import Turns
+    from whimbrel.http.syntax.head_shape import HeadShapes
     from whimbrel.registry.methods import Methods
     from whimbrel.registry.phases import HookStatus
 
@@ -39,34 +41,37 @@ class RequestEngine(Protocol):
     Attributes:
         configuration, runtime: what the engine was built from.
         main: the main server.
+        is_general_only: True if nothing is answered from caches (WHIMBREL_GENERAL_PATH).
         methods: numbers of the known methods.
         plans: merged configurations.
         htaccess: the .htaccess files (walk.htaccess.HtaccessResolver).
         error_log: the error logs of all servers.
         file_cache, stat_cache: contents of small files; results of stat within one tick.
+        shapes: shapes of request heads.
         turns: queue of long work.
         error_pages, status_lines: canned pages and beginnings of heads, once built.
         head_templates: finished heads (output.head_cache).
-        log_lines: access-log lines of the present second.
         validated_fields: response fields that passed validation.
+        worker_state: objects that modules keep in one worker process (pools of connections ...), by key.
     """
 
     configuration: Configuration
     runtime: Runtime
     main: Server
+    is_general_only: bool
     methods: Methods
     plans: PlanCache
     htaccess: Any
     error_log: ErrorLog
     file_cache: FileCache
     stat_cache: TickStatCache
+    shapes: HeadShapes
     turns: Turns
     error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes]
     status_lines: dict[tuple[int, bool], bytes]
     head_templates: BoundedDict[tuple[Any, ...], Any]
-    escaped_fields: BoundedDict[bytes, tuple[bytes, bytes]]
-    log_lines: LineCache
     validated_fields: set[tuple[str, str]]
+    worker_state: dict[str, Any]
 
     def plain_directories(self, server: Server) -> list[Section]:
         """Return the <Directory> sections without regular expression, in httpd's order."""
@@ -106,6 +111,9 @@ class RequestEngine(Protocol):
     def http_date(self, seconds: float) -> str:
         """Return an HTTP date."""
 
+    def log_time(self, now: float) -> bytes:
+        """Return the text of %t for *now*."""
+
     def log_request(self, r: Request, line: LogLine) -> None:
         """Write an error-log line about *r* if LogLevel admits it."""
 
@@ -126,6 +134,7 @@ class Request:
         filename: the absolute path; `finfo`: its stat result or None; `path_info`: what follows the file
             in the URL.
         status: the status of the response.
+        proxy: 0, FORWARD_PROXY or REVERSE_PROXY.
         headers_out: fields of successful responses; `err_headers_out`: fields of all responses.
         main: the request that a sub-request belongs to; `prev`: the request that was redirected here;
             `next`: the target of the redirect.
@@ -155,6 +164,7 @@ class Request:
         "expecting_100",
         "filename",
         "deps",
+        "handled_by",
         "handler",
         "head",
         "head_bytes",
@@ -181,14 +191,18 @@ class Request:
         "path_info",
         "plan",
         "port",
+        "preparation",
+        "relay",
         "prev",
         "proto",
         "protocol",
         "proxy",
+        "request_config",
         "body_factory",
         "server",
         "status",
         "status_line",
+        "takeover",
         "time",
         "untracked_args",
         "untracked_line",
@@ -209,12 +223,15 @@ class Request:
     user: str | None
     auth_type: str | None
     handler: str | None
+    handled_by: CompiledPhase | None  # the hooks of the handler phase that ran
     content_type: str | None
     body_factory: Callable[[], bytes] | None  # rebuilds the body under an unchanged head; b"" if that fails
     head_bytes: int  # bytes sent beside the body, less the lost bytes of the body: see Response.on_sent
     main: Request | None
     prev: Request | None
     next: Request | None
+    takeover: Takeover | None  # the protocol that continues the connection after the head of the response
+    relay: Any  # see relay/relayed_request.py
     log_lines: list[LogLine]  # error-log lines written for this request, to repeat with a cached response
 
     def __init__(
@@ -238,20 +255,21 @@ class Request:
         self.untracked_args: str | None = None
         self.hostname: str | None = None  # from the target or Host, lower case, without port
         self.port: int | None = None  # port of the target or Host
-        self.proxy = False
+        self.proxy = 0
         self.headers_in = Headers() if headers_in is None else headers_in
         self.headers_out = Headers()
         self.err_headers_out = Headers()
         self.env: dict[str, str] = {}  # subprocess_env: SetEnv, SetEnvIf ...
         self.hidden_env: dict[str, Hidden] | None = None  # values behind earlier ones (engine/env.py)
         self.notes: dict[str, str] = {}
+        self.request_config: dict[str, Any] | None = None  # what modules keep of this request, by their names
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
         self.close = False  # the connection ends after this request, whether the response announces it or not
         self.filename = self.canonical_filename = self.finfo = self.path_info = None
         self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
         self.context = self.document_root = self.user = self.auth_type = None
-        self.handler = self.content_type = None
+        self.handler = self.content_type = self.handled_by = None
         self.content_encodings: list[str] = []
         self.content_languages: list[str] = []
         self.vlist_validator: str | None = None
@@ -261,7 +279,7 @@ class Request:
         self.no_cache = self.no_local_copy = False
         self.body: list[Part] = []  # what the handler wrote, and the output filters made of it
         self.chunked = False
-        self.body_factory = None
+        self.body_factory = self.takeover = self.relay = None
         self.output_filters: list[OutputFilter] = []  # see output/filter.py
         self.input_filters: list[InputFilter] = []
         self.bytes_sent = self.head_bytes = 0
@@ -274,6 +292,7 @@ class Request:
         self.log_id = ""  # given by the first of the log lines
         self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
         self.merges: Any = None  # identity of the merged settings (walk.merges.Merges), where it matters
+        self.preparation: Any = None  # see prepared/prepared_cache.py
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 
     # The query and the values that contain it are tracked: reading one makes the response depend on the

@@ -28,10 +28,10 @@ class Response:
 
     The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  `slots`
     are the pieces of `head_suffix` if values in it change with each use (see output/field_slots.py).  The
-    body is `parts`; the sender closes files and sources in it.  `received_at` is the time of the
-    request in seconds since the epoch.  `is_malformed`: a field must not be sent, which resets a stream of
-    HTTP/2.  After sending, call `on_sent` with the size of the body, which writes
-    the access log.
+    body is `parts`; the sender closes files and sources in it.  `received_at` is the time of the request in
+    seconds since the epoch.  `date` is the Date field that an origin server has set, b"" for the current
+    time.  `is_malformed`: a field must not be sent, which resets a stream of HTTP/2.  After sending, call
+    `on_sent` with the size of the body, which writes the access log.
     """
 
     __slots__ = (
@@ -39,6 +39,7 @@ class Response:
         "head_prefix",
         "received_at",
         "close",
+        "date",
         "framing",
         "is_malformed",
         "parts",
@@ -56,15 +57,16 @@ class Response:
         close: bool,
         framing: Framing = Framing.LENGTH,
         slots: tuple[HeadPiece, ...] = (),
+        date: bytes = b"",
     ) -> None:
         self.request, self.head_prefix, self.head_suffix = request, before, after
         self.parts, self.close, self.framing = parts, close, framing
-        self.received_at, self.slots = request.time, slots
+        self.received_at, self.slots, self.date = request.time, slots, date
         self.is_malformed = False
 
     def head(self, date: bytes) -> bytes:
-        """Return the head with *date*, the value of the Date field."""
-        return self.head_prefix + date + self.head_suffix if self.head_prefix else b""
+        """Return the head with *date*, the current value of the Date field."""
+        return self.head_prefix + (self.date or date) + self.head_suffix if self.head_prefix else b""
 
     def on_sent(self, count: int, more: int = 0) -> None:
         """Say that the response is out, or cannot be sent any further: the last phase, log_transaction, runs.

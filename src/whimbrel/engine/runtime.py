@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from mmap import mmap
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.config.model import LogSink
 
+if TYPE_CHECKING:
+    from whimbrel.engine.tls import BackendTlsParameters
+
 T = TypeVar("T")
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+# host and port, or the path of a Unix socket
+Address = tuple[str, int] | str
 
 
 class ScoreboardRow(dict[str, Any]):
@@ -16,17 +23,41 @@ class ScoreboardRow(dict[str, Any]):
     it.
     """
 
-    __slots__ = ("shown",)
+    shown: Any = None
 
-    def __init__(self, *pairs: Any, **fields: Any) -> None:
-        super().__init__(*pairs, **fields)
-        self.shown: Any = None
+
+class ScoreboardWorker:
+    """The rows of one worker; the same object as long as its contents are.
+
+    Attributes:
+        rows: the rows of its connections.
+        common: values common to them; None if the rows are complete.
+        process: values of the process (see `scoreboard_text`); None if there are none.
+        idle, waiting: number and state of further rows, which are those of idle threads.
+        letters: the states of all rows.
+        shown: what mod_status built of it, by the purpose.
+    """
+
+    __slots__ = ("common", "idle", "letters", "process", "rows", "shown", "waiting")
+
+    def __init__(
+        self,
+        rows: list[Any],
+        common: dict[str, Any] | None = None,
+        process: dict[str, Any] | None = None,
+        idle: int = 0,
+        waiting: str = "_",
+        letters: str = "",
+    ) -> None:
+        self.rows, self.common, self.process, self.idle, self.waiting = rows, common, process, idle, waiting
+        self.letters = letters or "".join([row.get("state", "_") for row in rows]) + waiting * idle
+        self.shown: dict[Any, Any] = {}
 
 
 class Scoreboard(Protocol):
     """The states of the workers, for mod_status; rows are dictionaries."""
 
-    def rows(self) -> list[dict[str, Any]]: ...
+    def workers(self) -> list[ScoreboardWorker]: ...
 
     def totals(self) -> dict[str, Any]: ...
 
@@ -34,7 +65,7 @@ class Scoreboard(Protocol):
 class NoScoreboard:
     """An empty scoreboard: for tests and tools, and for a worker before it has its own."""
 
-    def rows(self) -> list[dict[str, Any]]:
+    def workers(self) -> list[ScoreboardWorker]:
         """No worker."""
         return []
 
@@ -48,6 +79,8 @@ class Runtime(Protocol):
 
     pid: int
     tid: int
+    slot: int  # number of the worker among those that run at the same time, below `slots`
+    slots: int
     scoreboard: Scoreboard
     filter_slots: asyncio.Semaphore  # taken while a filter has a large body in memory, so that few have one
 
@@ -73,3 +106,44 @@ class Runtime(Protocol):
 
     async def resolve(self, name: str) -> list[str]:
         """The IP addresses of a host name."""
+
+    async def connect(
+        self,
+        make: Callable[[], P],
+        address: Address,
+        *,
+        timeout: float,
+        source: str = "",
+        tls: BackendTlsParameters | None = None,
+    ) -> P:
+        """Return a protocol of *make* that is connected to *address*, an IP address with its port or a path.
+
+        *source* is the local IP address to connect from. With *tls* the handshake is complete.
+
+        Raises:
+            OSError: the connection was refused; TimeoutError after *timeout* seconds; ssl.SSLError, an
+                OSError: the handshake failed.
+        """
+
+    def every(
+        self, name: str, seconds: float, work: Callable[[], Awaitable[None]], *, once: bool = True
+    ) -> PeriodicWork:
+        """Run *work* every *seconds* in this worker; with *once* in one worker only, another if that ends.
+
+        Work with *once* ends when a graceful restart retires this worker.
+
+        Errors of *work* are logged. *name* identifies the work among all workers.
+        """
+
+    def segment(self, name: str) -> mmap:
+        """Return the memory of that name, which all workers share (`Module.shared`)."""
+
+    def program(self, name: str) -> Any:
+        """Return the program of that name, which all workers share; None without one."""
+
+
+class PeriodicWork(Protocol):
+    """Work of `Runtime.every`."""
+
+    def cancel(self) -> object:
+        """Run it no more."""

@@ -5,8 +5,8 @@ request.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
 
 if TYPE_CHECKING:
@@ -56,19 +56,21 @@ def compile_condition(
     *,
     restricted: bool = False,
     in_document: bool = False,
+    by_length: bool = False,
     lookup: Lookup | None = None,
     place: str = "",
 ) -> CompiledCondition:
     """Compile the condition *text*; raises ExprError.
 
-    *restricted*: in a .htaccess file; *in_document*: in a page; *place* is ``FILE:LINE``.
+    *restricted*: in a .htaccess file; *in_document*: in a page; *by_length*: compared as SSLRequire does;
+    *place* is ``FILE:LINE``.
     """
     from whimbrel.expr import (
         compiler,
         parser,
     )  # it takes a tenth of -t's time, and most configurations have no expressions
 
-    generator = compiler.CodeGenerator()
+    generator = compiler.CodeGenerator(by_length=by_length)
     parsed = parser.parse_condition(text, restricted=restricted, in_document=in_document, lookup=lookup)
     return CompiledCondition(text, generator.test(parsed, 1), frozenset(generator.reads), place)
 

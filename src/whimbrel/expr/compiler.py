@@ -38,11 +38,21 @@ def _value(word: Word, e: Evaluation) -> str:
     return word if isinstance(word, str) else word(e)
 
 
-class CodeGenerator:
-    """Generator that records the inputs of an expression in *reads*; levels count from 1."""
+def _by_length(first: str, second: str) -> int:
+    """Return a number below, equal to or above 0: a shorter text is less than a longer one."""
+    a, b = (len(first), first), (len(second), second)
+    return (a > b) - (a < b)
 
-    def __init__(self) -> None:
+
+class CodeGenerator:
+    """Generator that records the inputs of an expression in *reads*; levels count from 1.
+
+    *by_length*: all comparisons are of texts, and shorter texts are less than longer ones (SSLRequire).
+    """
+
+    def __init__(self, *, by_length: bool = False) -> None:
         self.reads: set[str] = set()
+        self._by_length = by_length
 
     # words --------------------------------------------------------------------------------------------
     def word(self, node: tree.Word, level: int) -> Word:
@@ -123,6 +133,8 @@ class CodeGenerator:
         """
         left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]
+        if self._by_length:
+            return self._compare_lengths(left, right, compare)
         if not node.token.startswith("T_OP_STR_"):
             return self._compare_numbers(left, right, compare)
         if isinstance(right, str) and not isinstance(left, str):
@@ -132,6 +144,13 @@ class CodeGenerator:
         def texts(e: Evaluation) -> bool:
             second = _value(right, e)
             return compare(_value(left, e), second)
+
+        return texts
+
+    def _compare_lengths(self, left: Word, right: Word, compare: Callable[[Any, Any], bool]) -> Predicate:
+        def texts(e: Evaluation) -> bool:
+            second = _value(right, e)
+            return compare(_by_length(_value(left, e), second), 0)
 
         return texts
 

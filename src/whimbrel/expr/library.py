@@ -7,9 +7,9 @@ The core's own are in `variables`, `functions` and `operators`.  Modules add the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation

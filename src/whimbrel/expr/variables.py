@@ -29,6 +29,7 @@ def _clock(form: Callable[[time.struct_time], str]) -> ExprVariable:
 
 
 def _last_modified(e: Evaluation) -> str:
+    e.request.deps.on_path = True
     return _stamp(_local((e.request.mtime or 0) // 1_000_000))
 
 
@@ -69,6 +70,16 @@ def _head(read: Callable[[Evaluation], str | None]) -> ExprVariable:
     return ExprVariable(read)
 
 
+def _path(read: Callable[[Evaluation], str | None]) -> ExprVariable:
+    """Return a variable that depends on the URL's path, or on the file that it names."""
+
+    def value(e: Evaluation) -> str | None:
+        e.request.deps.on_path = True
+        return read(e)
+
+    return ExprVariable(value)
+
+
 def _read(e: Evaluation, value: str) -> str:
     """Return a part of the request line; "" if the line was not parsed."""
     head = e.request.head
@@ -95,11 +106,11 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     # request
     "REQUEST_METHOD": _head(lambda e: _read(e, e.request.method)),
     "REQUEST_SCHEME": _head(lambda e: e.view.scheme()),
-    "REQUEST_URI": _head(lambda e: _read(e, e.request.uri)),
-    "DOCUMENT_URI": _head(lambda e: _read(e, e.request.uri)),
-    "REQUEST_FILENAME": _head(lambda e: e.request.filename),
-    "SCRIPT_FILENAME": _head(lambda e: e.request.filename),
-    "PATH_INFO": _head(lambda e: e.request.path_info),
+    "REQUEST_URI": _path(lambda e: _read(e, e.request.uri)),
+    "DOCUMENT_URI": _path(lambda e: _read(e, e.request.uri)),
+    "REQUEST_FILENAME": _path(lambda e: e.request.filename),
+    "SCRIPT_FILENAME": _path(lambda e: e.request.filename),
+    "PATH_INFO": _path(lambda e: e.request.path_info),
     "QUERY_STRING": _head(lambda e: e.request.args),
     "IS_SUBREQ": _head(lambda e: "true" if e.request.main is not None else "false"),
     "THE_REQUEST": _head(lambda e: e.request.the_request),
@@ -129,7 +140,7 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "SERVER_SOFTWARE": _of(lambda e: e.view.software()),
     "DOCUMENT_ROOT": _head(lambda e: e.view.document_root()),
     "API_VERSION": ExprVariable(lambda _e: API_VERSION, NOTHING),
-    "HTTPS": _head(lambda e: _on(e.view.scheme() == "https")),
+    "HTTPS": _head(lambda e: _on(e.view.has_tls())),
     "HTTP2": _head(lambda e: _on(e.request.protocol == "HTTP/2.0")),
     "IPV6": _of(lambda e: _on(":" in _peer(e) and not _peer(e).lower().startswith("::ffff:")), CLIENT),
     # clock, in local time

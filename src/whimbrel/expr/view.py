@@ -61,6 +61,9 @@ class View(Protocol):
 
     def scheme(self) -> str: ...
 
+    def has_tls(self) -> bool:
+        """Return True if the client's connection uses TLS."""
+
     def server_name(self) -> str:
         """Return the name for self-referential URLs, IPv6 addresses in brackets."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from whimbrel.base.static_typing import Final
 
 NAMES: Final = (
     "GET",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from enum import Flag, IntEnum, auto
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import os
+import sys
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, IntEnum, IntFlag, Protocol, TypeVar
 from whimbrel.directives.spec import AnyDirective, Versions
 from whimbrel.registry.phases import HookFn, HookStatus, Phase
 
@@ -16,19 +16,25 @@ if TYPE_CHECKING:
     from whimbrel.base.errors import SourceLocation
 
 S = TypeVar("S")
+# group of providers: functions (configuration, ProgramHost) -> list of SharedProgram (registry.programs)
+PROGRAMS: Final = "programs"
 
 
-class Reads(Flag):
+class Reads(IntFlag):
     """Inputs of a hook's result besides the merged settings; they decide whether the response can
     be cached.
     """
 
     NOTHING = 0
-    HEAD = auto()  # method, target, Host and the other fields of the request head
-    CLIENT = auto()  # address of the client (not its port); not set if only Request.client_in reads it
-    FILES = auto()  # files on disk, read through Request.deps, which records them
-    TIME = auto()  # the clock, beyond the Date field and the log's time
-    UNCACHEABLE = auto()  # anything else: a back end, a name lookup, a program, the scoreboard
+    # method, protocol, query, Host and the other fields of the request head
+    FIELDS = 1
+    # the URL's path or the file's name, beyond the mapping of one to the other and `PathRules`
+    PATH = 2
+    HEAD = FIELDS | PATH
+    CLIENT = 4  # address of the client (not its port); not set if only Request.client_in reads it
+    FILES = 8  # files on disk, read through Request.deps, which records them
+    TIME = 16  # the clock, beyond the Date field and the log's time
+    UNCACHEABLE = 32  # anything else: a back end, a name lookup, a program, the scoreboard
 
 
 class Scope(Protocol):
@@ -52,10 +58,42 @@ class Scope(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PathRules:
+    """What a hook reads of the URL's path and of the file's name: its results are then known for other names
+    in the same directory (engine/specialized).
+
+    Attributes:
+        prefixes: URL paths; the hook may treat each of them, and all paths below it, in a special way.
+        matches: functions of a decoded URL path that return True if the hook may treat it in a special way.
+        classify: function of the last segment of a file name; names with equal results are treated alike.
+    """
+
+    prefixes: tuple[str, ...] = ()
+    matches: tuple[Callable[[str], bool], ...] = ()
+    classify: Callable[[str], Hashable] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileResponse:
+    """The response of a handler that sends the request's file.
+
+    Attributes:
+        etag: function from the file's stat result to its ETag, None without one.
+        in_memory: bytes up to which the body is read into memory; `in_frames`: the same for HTTP/2.
+    """
+
+    etag: Callable[[os.stat_result], str | None]
+    in_memory: int
+    in_frames: int
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledHook:
     """A hook compiled for one merged configuration.
 
     Attributes:
+        path_rules: what it reads of the path if `reads` does not contain `Reads.PATH`.
+        file_response: the response of a handler whose successful responses are all the request's file.
         is_async: fn is a coroutine function, or may return an awaitable. The following attributes save calls.
         constant: the status that fn returns for every request.
         methods: mask of method numbers; fn declines all others.
@@ -71,6 +109,8 @@ class CompiledHook:
     methods: int = -1
     handlers: frozenset[str] | None = None
     needs_file: bool = False
+    path_rules: PathRules = PathRules()
+    file_response: FileResponse | None = None
 
 
 HookMaker = Callable[[Scope], CompiledHook | None]
@@ -82,7 +122,8 @@ def lazy_maker(file: str, name: str) -> HookMaker:
     """
 
     def make(scope: Scope) -> CompiledHook | None:
-        maker: HookMaker = getattr(import_module(file), name)
+        __import__(file)  # importlib takes a hundredth of -t's time
+        maker: HookMaker = getattr(sys.modules[file], name)
         return maker(scope)
 
     make.__module__ = file
@@ -147,6 +188,26 @@ class CompletedConfig(Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Memory that all workers share, filled with zeros at first.
+
+    Attributes:
+        name: identifies it, by convention with the module's name in front.
+        size: bytes, more than 0.
+        layout: a graceful restart keeps the contents if name, size and layout are the same.
+        fill: function of the master that writes the first contents, before a worker exists.
+        save: function of the master that is called when the contents are dropped: at a restart that does not
+            keep them, and at the end of the server.
+    """
+
+    name: str
+    size: int
+    layout: str = ""
+    fill: Callable[[Any], None] | None = field(default=None, compare=False)
+    save: Callable[[Any], None] | None = field(default=None, compare=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
     """One httpd module.
@@ -156,6 +217,9 @@ class Module:
         source: the file that -l and <IfModule> name (``mod_dir.c``).
         check_config: steps that run once the configuration is complete.
         post_config: steps that follow them, except under -t; both raise ConfigError or StartError.
+        post_config_last: steps that follow those of all modules (httpd's APR_HOOK_LAST).
+        shared: functions from the configuration to segments of shared memory, which exist before workers.
+        worker_begins, worker_ends: functions of the engine that run in each worker (httpd's child_init).
         unimplemented: directives that are accepted but stop a start, as they have no behaviour here.
     """
 
@@ -169,4 +233,8 @@ class Module:
     versions: Versions = Versions.BOTH
     check_config: tuple[Callable[[Any], None], ...] = ()
     post_config: tuple[Callable[[Any], None], ...] = ()
+    post_config_last: tuple[Callable[[Any], None], ...] = ()
+    shared: tuple[Callable[[Any], Iterable[Segment]], ...] = ()
+    worker_begins: tuple[Callable[[Any], Awaitable[None]], ...] = ()
+    worker_ends: tuple[Callable[[Any], Awaitable[None]], ...] = ()
     unimplemented: frozenset[str] = frozenset()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from enum import Enum
-from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Any, Final, IntEnum
 
 # A hook's result: an HTTP status (from 100 on), or OK, DECLINED or DONE.
 HookStatus = int
 OK: Final = 0
 DECLINED: Final = -1
 DONE: Final = -2
+
+# Values of Request.proxy besides 0: the client addressed a proxy (PROXYREQ_PROXY), or the server passes the
+# request on by itself (PROXYREQ_REVERSE).
+FORWARD_PROXY: Final = 1
+REVERSE_PROXY: Final = 2
 
 # The argument is a whimbrel.engine.request.Request, which is a higher layer.
 HookFn = (
@@ -22,12 +26,12 @@ HookFn = (
 )
 
 
-class RunMode(Enum):
+class RunMode(IntEnum):
     """When a phase ends."""
 
-    RUN_FIRST = "with the first hook that does not decline"
-    RUN_ALL = "with the first hook that answers neither OK nor DECLINED"
-    VOID = "after every hook, whatever it answers"
+    RUN_FIRST = 1  # with the first hook that does not decline
+    RUN_ALL = 2  # with the first hook that returns neither OK nor DECLINED
+    VOID = 3  # after every hook, for any result
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ INSERT_ERROR_FILTER = Phase(12, "insert_error_filter", RunMode.VOID)
 HANDLER = Phase(13, "handler", RunMode.RUN_FIRST)
 LOG_TRANSACTION = Phase(14, "log_transaction", RunMode.VOID)
 NOTE_AUTH_FAILURE = Phase(15, "note_auth_failure", RunMode.RUN_FIRST)
+PRE_TRANSLATE_NAME = Phase(16, "pre_translate_name", RunMode.RUN_FIRST)  # before translate_name
 PHASES = (
     POST_READ_REQUEST,
     QUICK_HANDLER,
@@ -72,4 +77,5 @@ PHASES = (
     HANDLER,
     LOG_TRANSACTION,
     NOTE_AUTH_FAILURE,
+    PRE_TRANSLATE_NAME,
 )

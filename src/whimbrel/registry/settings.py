@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import field, fields
+from whimbrel.base.static_typing import Any, Final, TypeVar
 
 
 class _Unset:
@@ -61,6 +61,19 @@ def _field_specs(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Ca
         (f.name, f.metadata.get("merge"), f.metadata.get("default"), f.metadata.get("make"))
         for f in fields(kind)
     )
+
+
+@cache
+def field_names(kind: Any) -> tuple[str, ...]:
+    """Return the names of a record type's fields; () for a type that is no record."""
+    return tuple(name for name, *_ in _field_specs(kind)) if hasattr(kind, "__dataclass_fields__") else ()
+
+
+@cache
+def has_merge(kind: Any, name: str) -> bool:
+    """Return True if the values of two layers are combined, rather than the inner one replacing the outer."""
+    specs = _field_specs(kind) if hasattr(kind, "__dataclass_fields__") else ()
+    return any(merge is not None for field_name, merge, *_ in specs if field_name == name)
 
 
 @cache

@@ -62,7 +62,10 @@ class TestClient:
             end = self.buffer.find(b"\r\n\r\n") + 4
             if end < 4:
                 break
-            index = self.engine.response_cache.index(self.connection.local_ip, self.connection.local_port)
+            connection = self.connection
+            index = self.engine.response_cache.index(
+                connection.local_ip, connection.local_port, connection.tls
+            )
             entry, head = index.lookup(self.connection, self.buffer[:end], self.limits, -1)
             if entry is None:
                 break

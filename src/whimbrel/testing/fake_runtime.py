@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from mmap import mmap
 from typing import Any, TypeVar
 
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
-from whimbrel.engine.runtime import NoScoreboard, Scoreboard
+from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.runtime import Address, NoScoreboard, P, PeriodicWork, Scoreboard
+from whimbrel.engine.tls import BackendTlsParameters
 
 T = TypeVar("T")
 
@@ -21,6 +25,7 @@ class FakeRuntime:
         logs: the lines written, by target of a file
         names: addresses to names, for reverse look-ups
         hosts: names to addresses
+        segments: shared memory by name; see `open_segments`
     """
 
     def __init__(self) -> None:
@@ -30,6 +35,9 @@ class FakeRuntime:
         self.logs: dict[str, list[bytes]] = {}
         self.names: dict[str, str] = {}
         self.hosts: dict[str, list[str]] = {}
+        self.slot, self.slots = 0, 1
+        self.segments: dict[str, mmap] = {}
+        self.programs: dict[str, Any] = {}
 
     def now(self) -> float:
         """Return the time of the real clock."""
@@ -59,6 +67,55 @@ class FakeRuntime:
     async def resolve(self, name: str) -> list[str]:
         """Return the addresses in *hosts*."""
         return self.hosts.get(name, ["127.0.0.1"] if name == "localhost" else [])
+
+    async def connect(
+        self,
+        make: Callable[[], P],
+        address: Address,
+        *,
+        timeout: float,
+        source: str = "",
+        tls: BackendTlsParameters | None = None,
+    ) -> P:
+        """Connect a protocol to a real address."""
+        await yield_to_loop()
+        loop = asyncio.get_running_loop()
+        security: dict[str, Any] = {}
+        if tls is not None:
+            security = {"ssl": tls.context, "server_hostname": tls.server_name}
+        async with asyncio.timeout(timeout):
+            if isinstance(address, str):
+                return (await loop.create_unix_connection(make, address, **security))[1]
+            return (await loop.create_connection(make, *address, **security))[1]
+
+    def every(
+        self, name: str, seconds: float, work: Callable[[], Awaitable[None]], *, once: bool = True
+    ) -> PeriodicWork:
+        """Run *work* in a task."""
+
+        async def repeat() -> None:
+            while True:
+                await work()
+                await asyncio.sleep(seconds)
+
+        return asyncio.get_running_loop().create_task(repeat())
+
+    def segment(self, name: str) -> mmap:
+        """Return a segment that `open_segments` made."""
+        return self.segments[name]
+
+    def program(self, name: str) -> Any:
+        """Return the program that a test has put into `programs`."""
+        return self.programs.get(name)
+
+    def open_segments(self, configuration: Configuration) -> None:
+        """Make the segments of the modules of *configuration*."""
+        for module in configuration.modules.modules:
+            for segments in module.shared:
+                for segment in segments(configuration):
+                    memory = self.segments[segment.name] = mmap(-1, segment.size)
+                    if segment.fill is not None:
+                        segment.fill(memory)
 
 
 def run_sync(result: Any) -> Any:

@@ -26,11 +26,11 @@ APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_shapes_and_bits_are_those_of_the_specification(version: str) -> None:
-    everything = sum(Context)
+    everything = sum({bit for bit in vars(Context).values() if isinstance(bit, int) and bit.bit_count() == 1})
     for row in catalogue(version):
         assert row.args in Args.__members__
         assert row.where and not row.where & ~everything
-    assert {name: Context[name].value for name in ("OR_ALL", "OR_LIMIT", "RSRC_CONF", "PROXY_CONF")} == {
+    assert {name: getattr(Context, name) for name in ("OR_ALL", "OR_LIMIT", "RSRC_CONF", "PROXY_CONF")} == {
         "OR_ALL": 31,
         "OR_LIMIT": 1,
         "RSRC_CONF": 128,

@@ -22,7 +22,6 @@ from whimbrel.registry.module import Module
 CORE = (
     "LoadModule mpm_event_module m/mod_mpm_event.so\nLoadModule lua_module m/mod_lua.so\n"
     "LoadModule ssl_module m/mod_ssl.so\n"
-    "LoadModule md_module m/mod_md.so\n"
 )
 
 
@@ -45,14 +44,14 @@ def test_a_right_line_stops_a_start_with_one_message(tmp_path: Path) -> None:
     with pytest.raises(StartError) as caught:
         refuse_start(configuration)
     (line,) = caught.value.lines
-    assert f"{tmp_path}/httpd.conf:5: LuaMapHandler (mod_lua.c)" in line
+    assert f"{tmp_path}/httpd.conf:4: LuaMapHandler (mod_lua.c)" in line
     assert "LuaHookFixups" in line
 
 
 def test_a_wrong_line_is_refused_in_the_modules_words(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        read(tmp_path, "SSLCertificateFile /nonexistent\n")
-    assert caught.value.reason == "SSLCertificateFile: file '/nonexistent' does not exist or is empty"
+        read(tmp_path, "LuaScope always\n")
+    assert caught.value.reason.startswith("Invalid value for LuaScope, 'always', acceptable values are:")
 
 
 def test_what_changes_no_answer_is_left_out_with_a_warning(tmp_path: Path) -> None:
@@ -90,8 +89,8 @@ def test_what_guards_or_answers_is_never_left_out(source: str, name: str, args: 
 
 
 def test_a_reason_ends_with_the_behaviour_that_it_rests_on() -> None:
-    assert ignorable_reason("mod_proxy_ftp.c", "ProxyFtpListOnWildcard", "On") != ""
-    assert ignorable_reason("mod_proxy_ftp.c", "ProxyFtpListOnWildcard", "On", {"mod_proxy"}) == ""
+    assert ignorable_reason("mod_proxy_fcgi.c", "ProxyFCGIBackendType", "FPM") != ""
+    assert ignorable_reason("mod_proxy_fcgi.c", "ProxyFCGIBackendType", "FPM", {"mod_proxy"}) == ""
 
 
 def test_the_list_names_directives_that_exist() -> None:

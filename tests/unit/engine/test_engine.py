@@ -24,7 +24,11 @@ def test_answers_that_may_never_come_again_are_kept_from_the_second_time_on(
     site = AccessSite(tmp_path, "<Directory @DOCROOT@>\nRequire all granted\n</Directory>\n")
     os.utime(tmp_path / "htdocs/f.html", (1000, 1000))
     offers: list[Any] = []
-    monkeypatch.setattr(ResponseCache, "store", lambda _kept, *given: offers.append(given))
+    monkeypatch.setattr(
+        ResponseCache,
+        "store",
+        lambda _cache, *given, is_admitted: offers.append(given) if is_admitted else None,
+    )
     seen = []
     for _ in range(2):
         site.fetch(path)

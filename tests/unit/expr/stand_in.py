@@ -75,6 +75,9 @@ class StandIn:
     def scheme(self) -> str:
         return "http"
 
+    def has_tls(self) -> bool:
+        return False
+
     def server_name(self) -> str:
         return "site.test"
 

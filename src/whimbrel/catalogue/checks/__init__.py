@@ -15,14 +15,14 @@ Must not import: directives, config, registry, modules.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
-from importlib import import_module
 from types import ModuleType
-from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning
 
 __all__ = ["CheckContext", "before", "check", "check_calls", "declares", "rule_of", "warning"]
@@ -86,7 +86,10 @@ def _table(source: str, table: str) -> dict[str, Any]:
 def _file(source: str) -> ModuleType | None:
     """Return the file of rules of one module."""
     name = f"{__name__}.{source.removesuffix('.c')}"
-    return import_module(name) if name.rpartition(".")[2] in _names() else None
+    if name.rpartition(".")[2] not in _names():
+        return None
+    __import__(name)
+    return sys.modules[name]
 
 
 @cache

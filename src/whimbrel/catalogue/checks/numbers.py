@@ -8,7 +8,6 @@ from whimbrel.base import numbers
 from whimbrel.base.lazy_re import compile
 
 LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
-_INTEGER = compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _FLOAT = compile(
     r"[ "
     r"\t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",
@@ -60,14 +59,3 @@ def timeout(word: str, version: str) -> int | None:
     if cut or not word or not scale or (value < 0 and version == "2.4"):
         return None
     return value * scale
-
-
-def md_duration(word: str) -> int | None:
-    """Parse a duration as mod_md does, in milliseconds.
-
-    Units are d, h, mi, s and ms in any case; only their first letters are compared.
-    """
-    value, unit, cut = strtol(word)
-    units = (("d", DAY * 1000), ("h", 3_600_000), ("s", 1000), ("ms", 1), ("mi", 60_000))
-    scale = 1000 if not unit else next((size for start, size in units if unit.lower().startswith(start)), 0)
-    return value * scale if scale and not cut and _INTEGER.match(word) else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.response import Response
+from whimbrel.http.syntax.head_shape import SplitHead
 
 
 class CachedFileResponse(Response):
@@ -26,7 +26,7 @@ class CachedFileResponse(Response):
         part: FileSegment,
         engine: Engine,
         connection: Connection,
-        head: RawHead | None,
+        head: SplitHead | None,
         now: float,
     ) -> None:
         super().__init__(cached.request, cached.head_prefix, cached.head_suffix, [part], close=cached.close)

@@ -7,37 +7,37 @@ response depended on has changed. The index is cache/index.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from time import time
+from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache.key import LoggedLines, LogTemplate, RawHead, render_template, template_values
+from whimbrel.engine.cache.key import RawHead
+from whimbrel.engine.cache.log_template import FilledTemplate, LogTemplate
 from whimbrel.engine.cache.log_view import CachedRequestView
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.deps.files import FileDependency, stat_signature, unchanged
+from whimbrel.engine.deps.files import FileDependency, StatSignature, stat_signature, unchanged
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.field_slots import ClockValue, HeadPiece, KeepAliveCount, LengthValue, joined
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.head_shape import SplitHead
 
-if TYPE_CHECKING:
-    pass
-
-BASE: Final = 6144  # approximate bytes: of an entry itself, of a dependency, of an error-log line
+# approximate bytes: an entry with its request, one that shares it, a dependency, an error-log line
+BASE: Final = 4096
+COPY: Final = 1280
 NOTE: Final = 300
 EVENT: Final = 400
-# times that a head's bytes are there: key, request, fields, and its line in a log, in which a byte may
-# become four
-HEADS: Final = 6
+HEADS: Final = 2  # times that a head's bytes are there: key and head
 # bytes of a body that is written apart from its head, so that it is there once however many clients are slow
-LARGE_THRESHOLD: Final = 16 * 1024
-_numbers: Final = count(1)
+LARGE_THRESHOLD: Final = 8 * 1024
+CHUNK_COST: Final = 4 + len(LAST_CHUNK)  # bytes beside a body that is one chunk, and its size
 Pieces = tuple[HeadPiece, ...]
 
 
@@ -55,20 +55,22 @@ class CachedResponse:
             the entry is valid for these bytes alone).
         body, file, stamp, remade: the body; or the path of a file with its signature; or a function that
             builds the body for each use.
-        dependencies: the files that it depends on.
+        dependencies: the files that it depends on; `valid_until`: the time from which on it is another.
         logs, writers: access logs until the first use; then a sink and a line function of each.
         is_log_line_stable: True if all uses by one client within one second log the same line;
             `log_shows_size`: as long as the Keep-Alive count keeps its number of digits.
         logs_size: True if a line shows the bytes of the response's head.
         weight: approximate size in memory, in bytes.
         large: True if the body is written apart from the head.
-        number: unique number of the entry.
-        validated_tick: last tick in which the dependencies were checked.
-        ready_tick, data, tail, adders, line_client: in that tick the entry is valid, `data` and `tail`
-            are its bytes around the Keep-Alive count, and `adders` log a hit of `line_client` with
-            `adders_lines`.
+        validated_tick: last tick in which the dependencies were checked; `spared_tick`: its value when the
+            entry was last spared (`SecondChance`).
+        date, sent_head: the last Date and the bytes of the head with it, up to the Keep-Alive count.
+        ready_tick, data, adders, line_client: in that tick the entry is valid, `data` are its bytes (empty
+            until `joined_data`), and `adders` log a hit of `line_client` with `adders_lines`.
         ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
             the lines of `render_logs`.
+        log_templates: templates of the access-log lines, None if their holes are more than parts of the
+            head; `filled_templates`: for this response, by the digits of the Keep-Alive count.
     """
 
     __slots__ = (
@@ -106,10 +108,11 @@ class CachedResponse:
         "later_pieces",
         "pieces",
         "rendered_date",
+        "sent_head",
+        "spared_tick",
         "dependencies",
-        "missing_values",
-        "number",
         "log_templates",
+        "filled_templates",
         "payload",
         "remade",
         "request",
@@ -119,8 +122,8 @@ class CachedResponse:
         "keepalive_slot",
         "stamp",
         "is_log_line_stable",
-        "tail",
         "ready_tick",
+        "valid_until",
         "weight",
         "writers",
     )
@@ -145,7 +148,6 @@ class CachedResponse:
         self.payload = self._framed(body)  # as HTTP/1 sends it
         self.framing = len(self.payload) - len(body)
         self.large = len(self.payload) >= LARGE_THRESHOLD
-        self.number = next(_numbers)
         self._take_head(response)
         self.digits = len(str(r.keepalive_max))
         self.close = response.close
@@ -157,6 +159,7 @@ class CachedResponse:
             r.server_conf(CoreServerConfig).max_keep_alive if not response.close else 0
         ) or 1 << 60
         self.dependencies: tuple[FileDependency, ...] = r.deps.minimal()
+        self.valid_until = r.deps.valid_until
         self.logs: tuple[Any, ...] | None = logs
         self.writers: tuple[tuple[LogSink, Callable[[Any], bytes]], ...] = ()
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
@@ -164,22 +167,22 @@ class CachedResponse:
             len(body) if file is None else file.length,
             len(response.head_prefix) + DATE_BYTES + len(response.head_suffix),
         )
-        copies = 1 + self.chunked + (not self.large)  # in `payload` and in `data`
         lists = sum([NOTE + len(note.path) for note in self.dependencies]) + sum(
             [EVENT + len(event.text) for event in self.events]
         )
-        self.weight = BASE + len(body) * copies + lists + HEADS * len(head.raw) + 2 * self.head_size
+        self.weight = (
+            BASE + len(body) * (1 + self.chunked) + lists + HEADS * len(head.raw) + 2 * self.head_size
+        )
         self.is_log_line_stable = not self.events and self.remade is None
         self.log_shows_size = self.logs_size = False
         self.line_digits = 0
-        self.ready_tick = self.ready_tick_any_head = (
-            self.validated_tick
-        ) = -2  # no tick; callers without a loop pass -1
-        self.date = self.data = self.tail = self.rendered_date = b""
+        # no tick; callers without a loop pass -1
+        self.ready_tick = self.ready_tick_any_head = self.validated_tick = self.spared_tick = -2
+        self.date = self.data = self.sent_head = self.rendered_date = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.log_templates: tuple[LogTemplate, ...] | None = None
-        self.missing_values: dict[bytes, bytes] = {}
+        self.filled_templates: dict[int, list[FilledTemplate]] = {}
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adders_lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
@@ -217,11 +220,13 @@ class CachedResponse:
         ):
             return False
         if tick < 0 or self.validated_tick != tick:
+            if self.valid_until is not None and time() >= self.valid_until:
+                return False
             if not unchanged(self.dependencies, tick):
                 return False
             self.validated_tick = tick
         if self.logs is not None:
-            self._prepare(self.logs)
+            self.prepare_logs()
         return self.remade is None or self._remake_body(self.remade, connection)
 
     def _same_lists_as_maker(self, client: str) -> bool:
@@ -236,10 +241,9 @@ class CachedResponse:
         """Release what later uses do not read: most of the memory of the request and its head; *bare*
         replaces the head.
 
-        Entries with a file or a rebuilt body retain theirs: the scoreboard shows the head while such a body
-        is sent.
+        Entries with a rebuilt body retain theirs: the scoreboard shows the head while it is rebuilt.
         """
-        if self.remade is not None or self.file:
+        if self.remade is not None:
             return
         self.head = bare
         r: Any = self.request
@@ -248,10 +252,11 @@ class CachedResponse:
             r.deps.stats = {}
             r = r.prev
 
-    def _prepare(self, logs: tuple[Any, ...]) -> None:
+    def prepare_logs(self) -> None:
         """Build the writers of access-log lines at the first use; most entries are never used, so `__init__`
         does not.
         """
+        logs = self.logs or ()
         templates = [log.freeze(self.request, any_query=self.any_query) for log in logs]
         self.writers = tuple(
             [(log.sink, template.fill) for log, template in zip(logs, templates, strict=True)]
@@ -261,7 +266,6 @@ class CachedResponse:
         self.log_shows_size = self.keepalive_slot is not None and self.logs_size
         outlines = tuple([template.outline for template in templates if template.outline is not None])
         self.log_templates = outlines if len(outlines) == len(templates) else None
-        self.missing_values = {hole: b"-" for _fills, holes in outlines for hole in holes}
         self.logs = None
 
     def _framed(self, body: bytes) -> bytes:
@@ -276,7 +280,8 @@ class CachedResponse:
             connection.rendering = None
         if len(body) != self.size:
             self.rendered_date = b""
-        self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
+        self.body, self.payload, self.size = body, self._framed(body), len(body)
+        self.data = self.sent_head = b""
         self.framing = len(self.payload) - len(body)
         self.large = len(self.payload) >= LARGE_THRESHOLD
         return bool(body)
@@ -290,17 +295,29 @@ class CachedResponse:
         return b"%b%b%b%d%b" % (self.head_prefix, date, first, maximum - connection.served, second)
 
     def serialize(self, connection: Connection, date: bytes, now: float) -> bytes:
-        """Head and body as they go out at *now*, which is *date*."""
-        slot = self.keepalive_slot
-        if date != self.date or not self.data:
+        """Return head and body as they go out at *now*, which is *date*."""
+        if date != self.date or not self.sent_head:
             self.refresh(date, now)
-            self.date, slot = date, self.keepalive_slot
-            if slot is None:
-                self.data = b"%b%b%b%b" % (self.head_prefix, date, self.head_suffix, self.payload)
-            else:
-                first, second, _most = slot
-                self.data, self.tail = b"%b%b%b" % (self.head_prefix, date, first), second + self.payload
-        return self.data if slot is None else b"%b%d%b" % (self.data, slot[2] - connection.served, self.tail)
+            slot = self.keepalive_slot
+            rest = self.head_suffix if slot is None else slot[0]
+            self.date, self.data, self.sent_head = date, b"", b"%b%b%b" % (self.head_prefix, date, rest)
+        slot = self.keepalive_slot
+        if slot is None:
+            return self.sent_head + self.payload
+        return b"%b%d%b%b" % (self.sent_head, slot[2] - connection.served, slot[1], self.payload)
+
+    def set_size(self, size: int) -> None:
+        """Let the log lines of a chunked response be those of one with a body of *size* bytes, not 0."""
+        if size != self.size:
+            self.size, self.framing = size, len(b"%x" % size) + CHUNK_COST
+            self.filled_templates, self.line_second = {}, 0
+
+    def joined_data(self) -> bytes:
+        """Return head and body of an entry without a Keep-Alive count, and store them as `data`; after
+        `serialize` for the same second.
+        """
+        self.data = self.sent_head + self.payload
+        return self.data
 
     def count(self, connection: Connection) -> int:
         """Return the Keep-Alive count for *connection*; 0 if the head has none."""
@@ -318,7 +335,7 @@ class CachedResponse:
             self.keepalive_slot = (first, second, most)
             self.head_suffix, self.digits = b"%b%d%b" % (first, most, second), len(str(most))
         self.head_size += len(self.head_suffix) - old
-        self.rendered_date, self.data = date, b""
+        self.rendered_date, self.sent_head = date, b""
 
     def _rendered(self, pieces: Pieces, now: float) -> bytes:
         out = []
@@ -331,62 +348,64 @@ class CachedResponse:
                 out.append(b"%d" % self.size)
         return b"".join(out)
 
-    def clone_for(self, head: RawHead) -> CachedResponse:
-        """This response for heads that are *head* to the byte."""
-        if self.head.raw == head.raw:
-            return self
+    def copy(self, head: RawHead | None = None) -> CachedResponse:
+        """Return a copy that is not yet validated and has no log lines of its own; with *head* it is for
+        heads that are the same to the byte.
+        """
         clone = object.__new__(CachedResponse)
-        for name in CachedResponse.__slots__:
-            setattr(clone, name, getattr(self, name))
-        clone.head, clone.ready_tick, clone.ready_tick_any_head, clone.line_second, clone.number = (
-            head,
-            -2,
-            -2,
-            0,
-            next(_numbers),
-        )
-        clone.weight = self.weight + HEADS * len(head.raw)
+        for name, value in zip(CachedResponse.__slots__, _values_of(self), strict=True):
+            setattr(clone, name, value)
+        clone.validated_tick = clone.ready_tick = clone.ready_tick_any_head = clone.spared_tick = -2
+        clone.line_second, clone.data = 0, b""
+        clone.weight = COPY + 3 * self.head_size
+        if head is None:
+            clone.filled_templates = {}
+        else:
+            clone.head = head
+            clone.weight += HEADS * len(head.raw) + (0 if self.large else len(self.body))  # `data`
         return clone
 
-    def render_logs(
-        self, head: bytes, logged: LoggedLines, connection: Connection, now: float
-    ) -> tuple[bytes, ...]:
+    def head_texts(self) -> list[bytes]:
+        """Return what follows the value of Date in the head: one text, or those around the Keep-Alive
+        count.
+        """
+        return [self.head_suffix] if self.keepalive_slot is None else list(self.keepalive_slot[:2])
+
+    def set_content(self, texts: list[bytes], body: bytes, file: bytes, signature: StatSignature) -> None:
+        """Replace `head_texts` and the body of a response that is not chunked and has no other slots; without
+        a *body* it is the file with that *signature*.
+        """
+        if self.keepalive_slot is None:
+            self.head_suffix = texts[0]
+        else:
+            first, second = texts
+            self.keepalive_slot = (first, second, self.keepalive_slot[2])
+            self.head_suffix = b"%b%d%b" % (first, self.keepalive_slot[2], second)
+            self.digits = len(str(self.keepalive_slot[2]))
+        self.body = self.payload = body
+        self.file, self.stamp = file, signature
+        self.size = len(body) if signature is None else signature[1]
+        self.large = len(body) >= LARGE_THRESHOLD
+        self.head_size = len(self.head_prefix) + DATE_BYTES + len(self.head_suffix)
+        self.weight = COPY + 3 * self.head_size + len(body)
+        self.date = self.data = self.sent_head = b""
+
+    def render_logs(self, head: SplitHead, connection: Connection, now: float) -> list[bytes]:
         """Return the lines for a hit by another *head*, one for each of `writers`; for entries whose lines
         are stable.
-
-        *logged* are the field lines of that head that the logs show. They are part of the key: one client's
-        lines within one second depend on nothing else.
         """
-        engine = self.request.engine
-        recent = engine.log_lines
-        if int(now) != recent.second:
-            recent.begin(int(now))
+        if self.log_templates is None:
+            view = CachedRequestView(self, connection, now, RawHead(head.raw))
+            return [fill(view) for _sink, fill in self.writers]
         digits = self._digits(connection) if self.log_shows_size else 0
-        key = (self.number, logged, connection.client_ip, digits)
-        lines = recent.entries.get(key)
-        if lines is None:
-            if self.log_templates is None:
-                view = CachedRequestView(self, connection, now, RawHead(head, logged))
-                lines = tuple([line(view) for _sink, line in self.writers])
-            else:
-                values = template_values(head, logged, engine.escaped_fields, self.missing_values)
-                lines = tuple(
-                    [pieces % values for pieces in self._pieces(self.log_templates, connection, now, digits)]
-                )
-            recent.put(key, lines, len(head))
-        return lines
-
-    def _pieces(
-        self, outlines: tuple[LogTemplate, ...], connection: Connection, now: float, digits: int
-    ) -> tuple[bytes, ...]:
-        """Return the lines for one client and one second, with holes for the logged fields."""
-        key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
-        pieces = recent.entries.get(key)
-        if pieces is None:
+        templates = self.filled_templates.get(digits)
+        if templates is None:
             view = CachedRequestView(self, connection, now, None)
-            pieces = tuple([render_template(outline, view) for outline in outlines])
-            recent.put(key, pieces, len(self.head.raw))
-        return pieces
+            templates = self.filled_templates[digits] = [
+                FilledTemplate(template, view) for template in self.log_templates
+            ]
+        client, time = connection.client_ip.encode("latin-1"), self.request.engine.log_time(now)
+        return [template.line(head, client, time) for template in templates]
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """Return the access-log lines of a hit by the same head, byte for byte; for entries whose lines are
@@ -398,14 +417,26 @@ class CachedResponse:
             self._digits(connection) if self.log_shows_size else 0,
         )
         if second != self.line_second or client != self.line_client or digits != self.line_digits:
-            view = CachedRequestView(self, connection, now, None)
-            self.lines = tuple((sink, line(view)) for sink, line in self.writers)
+            self.lines = tuple(self._rendered_lines(connection, now))
             self.line_second, self.line_client, self.line_digits = second, client, digits
         return self.lines
+
+    def _rendered_lines(self, connection: Connection, now: float) -> Iterator[tuple[LogSink, bytes]]:
+        """Render the lines of the same head: with the templates, where these are for all heads."""
+        is_general = self.log_templates is not None and self.changed is None
+        split = self.request.engine.shapes.split(self.head.raw) if is_general else None
+        if split is not None:
+            lines = self.render_logs(split, connection, now)
+            return zip([sink for sink, _fill in self.writers], lines, strict=True)
+        view = CachedRequestView(self, connection, now, None)
+        return ((sink, fill(view)) for sink, fill in self.writers)
 
     def _digits(self, connection: Connection) -> int:
         """Return the number of digits of `count`."""
         return len(str(self.count(connection)))
+
+
+_values_of: Final = attrgetter(*CachedResponse.__slots__)
 
 
 def _without_count(

@@ -6,11 +6,12 @@ Users never depend on the descriptor's position: sendfile(2) and pread(2) are gi
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from typing import Final
 
 from whimbrel.engine.deps.files import StatSignature, stat_signature
 
-MAX_OPEN: Final = 64
+MAX_OPEN: Final = 128
 
 
 class FdCache:
@@ -25,7 +26,7 @@ class FdCache:
 
     def __init__(self, most: int = MAX_OPEN) -> None:
         self._most = most
-        self._files: dict[bytes, tuple[StatSignature, int]] = {}
+        self._files: OrderedDict[bytes, tuple[StatSignature, int]] = OrderedDict()
         self._used: set[bytes] = set()
 
     def __len__(self) -> int:
@@ -41,14 +42,13 @@ class FdCache:
         if known is not None:
             if known[0] == stamp:
                 self._used.add(path)
+                self._files.move_to_end(path)
                 return known[1]
             self._close(path)
         handle = open_if_unchanged(path, stamp)
         if handle >= 0:
             if len(self._files) >= self._most:
-                self._close(
-                    next((entry for entry in self._files if entry not in self._used), next(iter(self._files)))
-                )
+                self._close(next(iter(self._files)))
             self._files[path] = (stamp, handle)
             self._used.add(path)
         return handle

@@ -8,7 +8,9 @@ whose heads differ in other fields, such as cookies, share an entry; so do queri
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -19,28 +21,37 @@ from whimbrel.engine.cache.entry import CachedResponse, has_lost_slot
 from whimbrel.engine.cache.key import (
     BY_CLIENT,
     BY_QUERY,
-    HeadPattern,
     Key,
     KeySpec,
     Lists,
-    LoggedLines,
     RawHead,
     Tests,
     without_query,
 )
 from whimbrel.engine.connection import Connection
+from whimbrel.engine.deps.files import TickStatCache
+from whimbrel.engine.deps.listings import DirectoryListings
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
+from whimbrel.engine.specialized.directories import SpecializedResponses
+from whimbrel.engine.tls import TlsSession
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
+from whimbrel.http.syntax.head_shape import HeadShapes, SplitHead
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
-# bounds of each of the two generations of each level, for all indexes together
-MAX_BYTES: Final = 8 * 1024 * 1024
-MAX_ENTRIES: Final = 4096
+# bounds of the two levels, for all indexes together: exact heads, keys
+MAX_HEAD_BYTES: Final = 8 * 1024 * 1024
+MAX_HEADS: Final = 4096
+MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_ENTRIES: Final = 8192
+MAX_LEARNED_BYTES: Final = 8 * 1024 * 1024  # of what was learned, for all indexes together
+MAX_LEARNED: Final = 4096
+MAX_SEEN: Final = 4096  # heads that came once
 MAX_INDEXES: Final = 256  # addresses of the server
+MAX_UNLISTED: Final = 64  # names of TLS clients that no server has, such as those that a wildcard covers
 MAX_LINES: Final = 4096  # request lines whose fields are known, and their bytes
 MAX_LINE_BYTES: Final = 1024 * 1024
 MAX_FIELDS: Final = 32  # fields that responses to one request line may depend on
@@ -51,8 +62,11 @@ MAX_LISTS: Final = (
 NOTHING: Final = (None, None)
 
 
-class WeightBudget:
-    """Entries and bytes in the young generations of one level, for all indexes together."""
+IndexKey = tuple[str, int, str | None]
+
+
+class LearnedBudget:
+    """Number and bytes of the answers that were learned, for all indexes together."""
 
     __slots__ = ("bytes", "entries")
 
@@ -60,68 +74,146 @@ class WeightBudget:
         self.bytes = self.entries = 0
 
     def overflows(self, weight: int) -> bool:
-        """Count one more entry; return True if it must be the first of a new generation."""
+        """Count one more answer; return True if all others have to be dropped."""
         self.bytes += weight
         self.entries += 1
-        if self.entries <= MAX_ENTRIES and self.bytes <= MAX_BYTES:
+        if self.entries <= MAX_LEARNED and self.bytes <= MAX_LEARNED_BYTES:
             return False
         self.bytes, self.entries = weight, 1
         return True
 
 
-class ResponseCache:
-    """The response cache of one engine: one `CacheIndex` for each address that it listens on.
+class SecondChance:
+    """The entries of one level in all indexes: at most *most*, of *most_bytes* together.
 
-    All bounds are for the whole cache. Beyond `MAX_BOOKS` addresses the index that was used longest ago is
-    dropped.
+    The oldest entry is dropped first. One that was used since it was admitted, or since it was last spared,
+    is spared and becomes the youngest; a use is a validation in another tick.
     """
 
-    __slots__ = ("_indexes", "_lines_bytes", "_sets", "_key_spec_count", "by_bytes", "by_key", "seen")
+    __slots__ = ("_most", "_most_bytes", "_queue", "bytes")
 
-    def __init__(self) -> None:
-        self._indexes: dict[tuple[str, int], CacheIndex] = {}
-        self.by_bytes, self.by_key = WeightBudget(), WeightBudget()
-        self._sets: dict[tuple[frozenset[str], frozenset[str], Lists, Tests], KeySpec] = {}
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most, self._most_bytes, self.bytes = most, most_bytes, 0
+        self._queue: deque[tuple[dict[Any, CachedResponse], Any, CachedResponse]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def put(self, entries: dict[Any, CachedResponse], key: Any, cached: CachedResponse) -> None:
+        """Store *cached* in *entries* as *key*, after dropping as many others as necessary."""
+        queue = self._queue
+        self.bytes += cached.weight
+        while queue and (self.bytes > self._most_bytes or len(queue) >= self._most):
+            self._drop_or_spare(*queue.popleft())
+        queue.append((entries, key, cached))
+        entries[key] = cached
+
+    def _drop_or_spare(self, entries: dict[Any, CachedResponse], key: Any, cached: CachedResponse) -> None:
+        is_present = entries.get(key) is cached
+        if is_present and cached.spared_tick != cached.validated_tick:
+            cached.spared_tick = cached.validated_tick
+            self._queue.append((entries, key, cached))
+            return
+        self.bytes -= cached.weight
+        if is_present:
+            del entries[key]
+
+    def drop(self, entries: dict[Any, CachedResponse]) -> None:
+        """Drop all of *entries*."""
+        if entries:
+            entries.clear()
+            self._queue = deque([item for item in self._queue if item[0] is not entries])
+            self.bytes = sum([cached.weight for _entries, _key, cached in self._queue])
+
+
+class ResponseCache:
+    """The response cache of one engine: one `CacheIndex` for each address that it listens on, and for each
+    server name (SNI) that clients indicate there.
+
+    All bounds are for the whole cache. Beyond `MAX_INDEXES` keys the index that was used longest ago is
+    dropped.
+
+    *has_first*: the first response of a connection of HTTP/1 may announce protocols, so an index of its own
+    has these (`CacheIndex.first`).
+    """
+
+    __slots__ = (
+        "_indexes",
+        "_lines_bytes",
+        "_sets",
+        "_unlisted",
+        "_key_spec_count",
+        "by_bytes",
+        "by_key",
+        "learned",
+        "listings",
+        "seen",
+        "shapes",
+        "has_first",
+        "stats",
+    )
+
+    def __init__(self, stats: TickStatCache | None = None, *, has_first: bool = False) -> None:
+        self.has_first = has_first
+        self._indexes: dict[IndexKey, CacheIndex] = {}
+        self._unlisted: dict[IndexKey, CacheIndex] = {}
+        self.stats = TickStatCache() if stats is None else stats
+        self.learned, self.listings = LearnedBudget(), DirectoryListings()
+        self.by_bytes = SecondChance(MAX_HEADS, MAX_HEAD_BYTES)
+        self.by_key = SecondChance(MAX_ENTRIES, MAX_BYTES)
+        self._sets: dict[tuple[frozenset[str], Lists, Tests], KeySpec] = {}
+        self.shapes = HeadShapes()
         self._key_spec_count = self._lines_bytes = 0
         self.seen: set[int] = set()  # hashes of heads that came once
 
-    def index(self, address: str, port: int) -> CacheIndex:
-        """Return the index of one of the server's addresses."""
-        index = self._indexes.pop((address, port), None)
+    def index(self, address: str, port: int, tls: TlsSession | None = None) -> CacheIndex:
+        """Return the index of one of the server's addresses: for HTTP, or for TLS with the server name of
+        *tls*.
+
+        Names that no server has are in indexes of their own, so invented names cannot evict the others.
+        """
+        indexes, most = self._indexes, MAX_INDEXES
+        if tls is not None and not tls.is_listed_name:
+            indexes, most = self._unlisted, MAX_UNLISTED
+        key = (address, port, None if tls is None else tls.server_name)
+        index = indexes.pop(key, None)
         if index is None:
             index = CacheIndex(self)
-            if len(self._indexes) >= MAX_INDEXES:
-                self._indexes.pop(next(iter(self._indexes))).close()
-        self._indexes[address, port] = index
+            if len(indexes) >= most:
+                indexes.pop(next(iter(indexes))).close()
+        indexes[key] = index
         return index
+
+    def index_of(self, connection: Connection) -> CacheIndex:
+        """Return the index for requests of *connection*."""
+        index = self.index(connection.local_ip, connection.local_port, connection.tls)
+        if connection.is_http2:
+            return index.http2
+        return index if connection.served else index.first
 
     def indexes(self) -> Iterator[CacheIndex]:
         """Iterate over all indexes, including those of HTTP/2."""
-        for index in self._indexes.values():
-            yield index
-            if index.http2 is not index:
-                yield index.http2
+        for index in (*self._indexes.values(), *self._unlisted.values()):
+            yield from index.members()
 
     def clear(self) -> None:
         """Drop everything."""
+        self.learned = LearnedBudget()
         for index in self.indexes():
             index.clear()
-        self.by_bytes, self.by_key = WeightBudget(), WeightBudget()
         self._lines_bytes = 0
         self.seen.clear()
 
-    def key_spec_for(
-        self, names: frozenset[str], logged: frozenset[str], lists: Lists, tests: Tests
-    ) -> KeySpec:
+    def key_spec_for(self, names: frozenset[str], lists: Lists, tests: Tests) -> KeySpec:
         """Return the one set of these fields."""
-        spec = self._sets.get((names, logged, lists, tests))
+        spec = self._sets.get((names, lists, tests))
         if spec is None:
             if len(self._sets) >= MAX_SETS:
                 self._sets.clear()
                 self.forget_lines()
             self._key_spec_count += 1
-            spec = KeySpec(names, logged, lists, tests, self._key_spec_count)
-            self._sets[names, logged, lists, tests] = spec
+            spec = KeySpec(names, lists, tests, self._key_spec_count)
+            self._sets[names, lists, tests] = spec
         return spec
 
     def note_line(self, line: bytes) -> None:
@@ -139,11 +231,13 @@ class ResponseCache:
         for index in self.indexes():
             index.forget_lines()
 
-    def store(self, head: Head, response: Response, writers: tuple[Any, ...], logged: frozenset[str]) -> None:
+    def store(
+        self, head: Head, response: Response, writers: tuple[Any, ...], *, is_admitted: bool = True
+    ) -> None:
         """Store *response* if it depends on nothing but the head, the client's address and files that are
-        settled.
+        settled; *writers* are its access logs.
 
-        *writers* are its access logs, *logged* the request fields in them.
+        One that is not admitted is used only to learn from it.
         """
         r = response.request
         if not _is_cacheable(r, response) or (head.url is not None and head.url.password is not None):
@@ -152,6 +246,7 @@ class ResponseCache:
             _logs_slot(r, w) for w in writers
         ):
             return
+        is_general = not any(writer.reads_path for writer in writers)
         writers, files = tuple(w for w in writers if w.matches(r)), r.deps
         if not r.may_cache:
             return  # a log shows a value that is unique to this request
@@ -169,58 +264,67 @@ class ResponseCache:
             return
         file = next((part for part in response.parts if isinstance(part, FileSegment)), None)
         cached, connection = CachedResponse(response, head, body, writers, file), r.connection
-        if cached.weight <= MAX_WEIGHT and raw_head.has_plain_form(head.raw):
-            bare, index = RawHead(head.raw), self.index(connection.local_ip, connection.local_port)
-            (index.http2 if connection.is_http2 else index).put(cached, head, bare, r.headers_in, logged)
-            cached.release_request(bare)
+        split = self.shapes.split(head.raw) if raw_head.has_plain_form(head.raw) else None
+        if cached.weight <= MAX_WEIGHT and split is not None:
+            index = self.index_of(connection)
+            has_key = is_cacheable_head(head)
+            if has_key and is_general:
+                index.learn(cached, r, split)
+            if is_admitted:
+                index.put(cached, split, r.headers_in if has_key else None)
+            cached.release_request(RawHead(head.raw))
 
 
 class CacheIndex:
     """The cached responses of one address; bounded in number and bytes.
 
     *http2* is the index of HTTP/2 requests: bytes sent as HTTP/1 never match an entry of HTTP/2, nor the
-    reverse.
+    reverse. *first* is that of the first requests of connections; it is the index itself unless the responses
+    to these differ (`ResponseCache.has_first`).
 
     Only complete heads of the plain form (`has_plain_form`) are stored, and only such bytes match
     (`KeySpec.build_key`). A hit is therefore the response of the general path to the same bytes, or to bytes
     that differ in nothing that the path read.
 
-    Each level has two generations: an entry that was used since the last change of generation survives the
-    next. `by_head` is the young generation of the first level. A head is admitted there on its second
-    occurrence, so unique heads cannot evict entries. `pattern_candidate` is a line without relevance that
-    `lookup_raw` met for the first time, with the key of its head.
+    `by_head` is the first level, `by_key` the second; `SecondChance` bounds them. A head is admitted to the
+    first on its second occurrence, so unique heads cannot evict entries.
     """
 
     __slots__ = (
         "_answers",
         "_closed",
         "_lines",
-        "_old_generation",
-        "_old_by_head",
-        "_young_generation",
         "by_head",
+        "by_key",
+        "first",
         "http2",
-        "pattern_candidate",
+        "specialized",
     )
 
-    def __init__(self, answers: ResponseCache, *, http2: bool = False) -> None:
+    def __init__(self, answers: ResponseCache, *, is_part: bool = False) -> None:
         self.by_head: dict[bytes, CachedResponse] = {}
+        self.by_key: dict[Key, CachedResponse] = {}
         self._answers, self._closed = answers, False
-        self.http2: CacheIndex = self if http2 else CacheIndex(answers, http2=True)
+        self.specialized = SpecializedResponses(answers.listings)
+        self.http2: CacheIndex = self if is_part else CacheIndex(answers, is_part=True)
+        has_first = answers.has_first and not is_part
+        self.first: CacheIndex = CacheIndex(answers, is_part=True) if has_first else self
         self.clear()
 
+    def members(self) -> list[CacheIndex]:
+        """Return this index with those of HTTP/2 and of first requests."""
+        return [self, *[index for index in (self.http2, self.first) if index is not self]]
+
     def clear(self) -> None:
-        """Drop everything; `exact` stays the same object."""
-        self.by_head.clear()
-        self._old_by_head: dict[bytes, CachedResponse] = {}
-        self._young_generation: dict[Key, CachedResponse] = {}
-        self._old_generation: dict[Key, CachedResponse] = {}
+        """Drop everything; `by_head` stays the same object."""
+        self._answers.by_bytes.drop(self.by_head)
+        self._answers.by_key.drop(self.by_key)
         self._lines: BoundedDict[bytes, KeySpec] = BoundedDict(MAX_LINES)
-        self.pattern_candidate: tuple[bytes, Key] | None = None
+        self.specialized.clear()
 
     def close(self) -> None:
         """Drop everything and store nothing more; connections that hold this index find nothing."""
-        for index in (self, self.http2):
+        for index in self.members():
             index._closed = True
             index.clear()
 
@@ -232,143 +336,130 @@ class CacheIndex:
 
     def lookup(
         self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0
-    ) -> tuple[CachedResponse | None, RawHead | None]:
-        """Return the cached response for the bytes of a head, if one is valid, and the head where its bytes
-        differ from the cached one's.
+    ) -> tuple[CachedResponse | None, SplitHead | None]:
+        """Return the cached response for the bytes of a head, if one is valid, and the head in pieces where
+        its bytes differ from the cached one's.
 
-        The last *spare* lines were not sent by the client: they stand for a head of HTTP/2. For the other
-        parameters see `lookup_raw`.
-        """
-        cached, logged = (self.http2 if spare else self).lookup_raw(connection, raw, limits, tick, spare)
-        return cached, None if logged is None else RawHead(raw, logged)
-
-    def lookup_raw(
-        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0
-    ) -> tuple[CachedResponse | None, LoggedLines | None]:
-        """`lookup` that returns the lines shown in access logs in place of the head.
-
-        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`.
+        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`. The last *spare* lines were not
+        sent by
+        the client: they stand for a head of HTTP/2.
         """
         cached = self.by_head.get(raw)
-        if cached is None and self._old_by_head:
-            cached = self._old_by_head.get(raw)
-            if cached is not None:
-                self._put_by_head(raw, cached)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, None
         if len(raw) > limits.plain:
             return NOTHING
-        lines = raw.split(b"\r\n")
-        bare = lines[0]
-        if b"?" in bare:
-            bare = without_query(bare)
-        fields = self._lines.get(bare)
-        if fields is None or 0 < limits.fields < len(lines) - 3 - spare:
+        head = self._answers.shapes.split(raw, connection.shape)
+        if head is None or 0 < limits.fields < head.shape.size - 3 - spare:
             return NOTHING
-        sorted_lines = fields.build_key(lines, bare, connection.client_ip)
-        if sorted_lines is None:
-            return NOTHING
-        key, logged = sorted_lines
-        self.pattern_candidate = (
-            (fields.latest, key) if fields.latest or (bare is not lines[0] and not fields.by_query) else None
-        )
-        cached = self._young_generation.get(key)
+        connection.shape = head.shape.number
+        line, missing = head.lines[0], b""
+        bare = without_query(line) if b"?" in line else line
+        spec = self._lines.get(bare)
+        cached = None
+        if spec is not None:
+            line = line if spec.by_query else bare
+            cached = self.by_key.get(spec.build_key(head, line, connection.client_ip) or ())
         if cached is None:
-            cached = self._old_generation.get(key)
+            cached, missing = self._specialized(head, bare, connection.client_ip, tick)
             if cached is None:
                 return NOTHING
-            self._put(key, cached)
         mark, seen = hash(raw), self._answers.seen
         if mark in seen:
-            self._put_by_head(raw, cached.clone_for(RawHead(raw, logged)))
-        elif len(seen) < MAX_ENTRIES:
+            entry = cached.copy(RawHead(raw))
+            if missing:
+                entry.dependencies += (self._answers.stats.dependency(missing, False, None),)
+            self._put_by_head(raw, entry)
+        elif len(seen) < MAX_SEEN:
             seen.add(mark)
         else:
             self._answers.seen = {mark}
-        return (
-            (cached, logged)
-            if (cached.ready_tick_any_head == tick and connection.served < cached.max_served)
-            or cached.is_valid(connection, tick)
-            else NOTHING
-        )
+        if cached.ready_tick_any_head == tick and connection.served < cached.max_served:
+            return cached, head
+        return (cached, head) if cached.is_valid(connection, tick) else NOTHING
 
-    def lookup_pattern(
-        self, connection: Connection, raw: bytes, pattern: HeadPattern, tick: int
-    ) -> CachedResponse | None:
-        """Return the result of `lookup_raw` for a head that matches a pattern; None if `lookup_raw` has to
-        decide.
+    def _specialized(
+        self, head: SplitHead, bare: bytes, client: str, tick: int
+    ) -> tuple[CachedResponse | None, bytes]:
+        """Return the answer of a specialized function, and the path of a file on whose absence it depends.
+
+        The response with a file is stored as an entry of its own.
         """
-        cached = self._young_generation.get(pattern.key)
-        if cached is None or not pattern.matches(raw):
-            return None
-        return (
-            cached
-            if (cached.ready_tick_any_head == tick and connection.served < cached.max_served)
-            or cached.is_valid(connection, tick)
-            else None
-        )
+        answer = self.specialized.respond(head, client, tick, self._answers.stats)
+        if answer is None:
+            return None, b""
+        response, spec, missing = answer
+        if spec is not None and self._lines.get(bare) in (None, spec):
+            key = spec.build_key(head, bare, client)
+            if key is not None:
+                self._note_line(bare, spec)
+                response.weight += len(head.raw)  # the key has parts of it
+                self._put(key, response)
+        return response, missing
 
-    def put(
-        self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]
-    ) -> None:
-        """Store a response to *head*, whose bytes are *bare*.
+    def learn(self, cached: CachedResponse, r: Request, head: SplitHead) -> None:
+        """Learn the answer for other names in the directory of *r*, to which *cached* is the response."""
+        if self._closed:
+            return
+        weight = self.specialized.learn(cached, r, head, partial(self._covering, cached, r.headers_in))
+        if weight and self._answers.learned.overflows(weight):
+            for index in self._answers.indexes():
+                index.specialized.clear()
 
-        *accessed* are the request's fields with the record of their reads, *logged* the fields in its access
-        logs.
+    def put(self, cached: CachedResponse, head: SplitHead, accessed: Any) -> None:
+        """Store a response to *head*; *accessed* are the request's fields with the record of their reads.
+        Without a key for heads with other bytes it is stored for these bytes alone.
         """
-        key = self._key(cached, head, bare, accessed, logged)
+        line = head.lines[0]
+        bare = without_query(line)
+        known = self._lines.get(bare)
+        spec, key = self._covering(cached, accessed, known), None
+        if spec is not None:
+            if spec is not known:
+                self._note_line(bare, spec)
+            client = cached.request.connection.client_ip
+            key = spec.build_key(head, line if spec.by_query else bare, client)
         if key is None:
             self._put_by_head(head.raw, cached)
         else:
             self._put(key, cached)
 
-    def _key(
-        self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]
-    ) -> Key | None:
-        """Return the key for heads with other bytes; None if there is none."""
+    def _note_line(self, bare: bytes, spec: KeySpec) -> None:
+        self._answers.note_line(bare)
+        self._lines[bare] = spec
+
+    def _covering(self, cached: CachedResponse, accessed: Any, known: KeySpec | None) -> KeySpec | None:
+        """Return a set of fields that covers what *cached* depends on, and *known*: that one if it does; None
+        if the response depends on too many.
+        """
         if (
             not isinstance(accessed, TrackedHeaders)
             or accessed.all_fields_used
             or len(accessed.accessed) + len(accessed.tests) > MAX_FIELDS
-            or not is_cacheable_head(head)
         ):
             return None
-        lines = bare.raw.split(b"\r\n")
-        line = without_query(lines[0])
         names = frozenset(accessed.accessed).union(
             (BY_CLIENT,) if cached.client is not None else (), () if cached.any_query else (BY_QUERY,)
         )
-        known, tests = self._lines.get(line), tuple(accessed.tests.items())
-        if known is None or not (
-            names <= known.names
-            and logged <= known.logged
+        tests = tuple(accessed.tests.items())
+        if (
+            known is not None
+            and names <= known.names
             and (known.by_client or known.lists[: len(cached.address_lists)] == cached.address_lists)
             and _covers_predicates(tests, known)
         ):
-            known = self._key_spec_for(names, logged, cached.address_lists, tests, known)
-            self._answers.note_line(line)
-            self._lines[line] = known
-        if known.tested:
-            present = [line_bytes.partition(b":")[0].lower() for line_bytes in lines[1:-2]]
-            if any(present.count(name) > 1 for name in known.tested):
-                return None  # predicates are evaluated on joined values
-        key = known.build_key(lines, line, cached.request.connection.client_ip)
-        return None if key is None else key[0]
+            return known
+        return self._key_spec_for(names, cached.address_lists, tests, known)
 
     def _key_spec_for(
-        self,
-        names: frozenset[str],
-        logged: frozenset[str],
-        new_lists: Lists,
-        tests: Tests,
-        known: KeySpec | None,
+        self, names: frozenset[str], new_lists: Lists, tests: Tests, known: KeySpec | None
     ) -> KeySpec:
         """Return the set of what a response depends on, and of what others to its request line do
         (*known*).
         """
         lists, sets = new_lists, dict(tests)
         if known is not None:
-            names, logged = names | known.names, logged | known.logged
+            names = names | known.names
             lists = tuple(dict.fromkeys(known.lists + new_lists))
             sets = {
                 **dict(known.tests),
@@ -387,24 +478,15 @@ class CacheIndex:
                 ((name, many) for name, many in sets.items() if name not in names), key=lambda pair: pair[0]
             )
         )
-        return self._answers.key_spec_for(names, logged, lists, tests)
+        return self._answers.key_spec_for(names, lists, tests)
 
     def _put(self, key: Key, cached: CachedResponse) -> None:
-        if self._closed:
-            return
-        if self._answers.by_key.overflows(cached.weight):
-            for index in self._answers.indexes():
-                index._old_generation, index._young_generation = index._young_generation, {}
-        self._young_generation[key] = cached
+        if not self._closed:
+            self._answers.by_key.put(self.by_key, key, cached)
 
     def _put_by_head(self, head: bytes, cached: CachedResponse) -> None:
-        if self._closed:
-            return
-        if self._answers.by_bytes.overflows(cached.weight):
-            for index in self._answers.indexes():
-                index._old_by_head = index.by_head.copy()
-                index.by_head.clear()
-        self.by_head[head] = cached
+        if not self._closed:
+            self._answers.by_bytes.put(self.by_head, head, cached)
 
 
 def _covers_predicates(tests: Tests, known: KeySpec) -> bool:

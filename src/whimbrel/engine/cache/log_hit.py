@@ -9,6 +9,7 @@ from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_view import CachedRequestView
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.runtime import Runtime
+from whimbrel.http.syntax.head_shape import SplitHead
 
 
 def log_hit(
@@ -17,7 +18,7 @@ def log_hit(
     runtime: Runtime,
     now: float,
     log: Callable[..., None],
-    head: RawHead | None = None,
+    head: SplitHead | None = None,
     count: int = -1,
     more: int = 0,
 ) -> None:
@@ -38,11 +39,11 @@ def log_hit(
                 runtime.write_log(sink, line)
         else:
             for (sink, _fill), line in zip(
-                cached.writers, cached.render_logs(head.raw, head.logged, connection, now), strict=True
+                cached.writers, cached.render_logs(head, connection, now), strict=True
             ):
                 runtime.write_log(sink, line)
         return
-    view = CachedRequestView(cached, connection, now, head)
+    view = CachedRequestView(cached, connection, now, None if head is None else RawHead(head.raw))
     if count >= 0:
         view.bytes_sent = count
     view.head_bytes += more

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Container, Mapping
 from errno import EINVAL, ENOENT, ENOTDIR
 from stat import S_IFDIR, S_IFLNK, S_IFREG
-from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Any, Final
 
 StatSignature = tuple[int, int, int, int, int, int] | None
 ContentSignature = tuple[
@@ -118,13 +118,13 @@ class TickStatCache:
 
     A change on disk is seen in the next tick. A client that changes a file after a response and requests it
     again is served in a later tick; so is all work that has waited for a program or a thread. *dependencies*
-    are the objects that cached responses share.
+    are the objects that cached responses share; *tick* is the number of the tick.
     """
 
-    __slots__ = ("known", "dependencies", "in_tick")
+    __slots__ = ("known", "dependencies", "in_tick", "tick")
 
     def __init__(self) -> None:
-        self.in_tick = False
+        self.in_tick, self.tick = False, 0
         self.known: dict[tuple[bytes, bool], StatResult] = {}
         self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
 
@@ -180,6 +180,22 @@ def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result |
     return question
 
 
+# What `Dependencies` had recorded before the handler: stats, listings, on_client, on_query, on_path,
+# address_lists, newest, changed, nested, lookups.
+RecordedDependencies = tuple[
+    dict[tuple[bytes, bool], StatSignature],
+    dict[tuple[bytes, bool], StatSignature],
+    bool,
+    bool,
+    bool,
+    tuple[Container[str], ...],
+    int,
+    int,
+    int,
+    int,
+]
+
+
 class Dependencies:
     """Dependencies of one response: the stat results of a request, its redirects and sub-requests, which
     share one object.
@@ -187,10 +203,12 @@ class Dependencies:
     Attributes:
         on_client: the response depends on the client's address; `address_lists`: on membership in these
             lists.
-        on_query: it depends on the query of the target.
+        on_query: it depends on the query of the target; `on_path`: an expression read the URL's path or the
+            file's name.
         is_per_request: it has a value that is unique to the request, so it is not cached.
         is_uncacheable: it depends on something that cannot be recorded, so it is not cached.
         clock_fields: values of response fields that depend on the clock (`output.field_slots.ClockValue`).
+        valid_until: time in seconds since the epoch from which on the response is another; None for never.
         nested: number of documents included by others; `lookups`: of sub-requests within a look-ahead.
     """
 
@@ -209,15 +227,18 @@ class Dependencies:
         "stats",
         "is_uncacheable",
         "is_per_request",
+        "on_path",
         "on_query",
+        "valid_until",
     )
 
     def __init__(self, probes: TickStatCache | None = None) -> None:
         self._stat_cache = probes
-        self.on_client = self.is_uncacheable = self.is_per_request = self.on_query = False
+        self.on_client = self.is_uncacheable = self.is_per_request = self.on_query = self.on_path = False
         self.address_lists: tuple[Container[str], ...] = ()
         self.stats: dict[tuple[bytes, bool], StatSignature] = {}
         self.clock_fields: list[str] = []
+        self.valid_until: float | None = None
         self.newest = self.changed = self.nested = self.lookups = 0
         self._begun = _clock(_COARSE)
         self._listings: dict[tuple[bytes, bool], StatSignature] = {}
@@ -243,6 +264,10 @@ class Dependencies:
         self.errno, probes = why, self._stat_cache
         if probes is not None and probes.in_tick:
             probes.known[key] = (None, known, why)
+
+    def expire_at(self, seconds: float) -> None:
+        """Record that the response is another one from *seconds* since the epoch on."""
+        self.valid_until = seconds if self.valid_until is None else min(seconds, self.valid_until)
 
     def discard(self, path: str) -> None:
         """Drop the record of lstat of *path*, which had no influence."""
@@ -271,6 +296,39 @@ class Dependencies:
         shows in its mark.
         """
         return seconds * 1e9 - self.newest > RACY_WINDOW and is_settled(self.changed, self._begun)
+
+    def recorded(self) -> RecordedDependencies:
+        """Return a copy of what was recorded, for `adopt`."""
+        return (
+            self.stats.copy(),
+            self._listings.copy(),
+            self.on_client,
+            self.on_query,
+            self.on_path,
+            self.address_lists,
+            self.newest,
+            self.changed,
+            self.nested,
+            self.lookups,
+        )
+
+    def adopt(self, recorded: RecordedDependencies) -> None:
+        """Take over what an earlier request recorded; the caller has checked that it is unchanged."""
+        (
+            stats,
+            listings,
+            self.on_client,
+            self.on_query,
+            self.on_path,
+            self.address_lists,
+            self.newest,
+            self.changed,
+            self.nested,
+            self.lookups,
+        ) = recorded
+        self.stats = stats.copy()
+        if listings:
+            self._listings = listings.copy()
 
     def minimal(self) -> tuple[FileDependency, ...]:
         """Return the smallest set of dependencies that implies all recorded ones."""

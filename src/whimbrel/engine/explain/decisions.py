@@ -8,10 +8,10 @@ no tracer, and nothing is wrapped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -53,6 +53,7 @@ class RequestTrace:
     """Trace of one request, sub-request or redirect target: the sections that apply, in the order of merging,
     and the access decisions.
 
+    *hooks* are the HookTraces of all phases, *plan* has the settings at the end.
     *kind* is request, redirect or sub-request; *status* is the result of the access phases (0: granted), None
     if they did not run.
     """
@@ -64,16 +65,19 @@ class RequestTrace:
     sections: tuple[MergedSection, ...]
     status: HookStatus | None
     decision: Decision | None
+    hooks: tuple[Any, ...] = ()
+    plan: Any = None
 
 
 class TraceBuilder:
     """The decisions about one request so far: finished ones of the innermost open step last."""
 
-    __slots__ = ("open", "root", "status")
+    __slots__ = ("hooks", "open", "root", "status")
 
     def __init__(self) -> None:
         self.open: list[list[Decision]] = [[]]
         self.root: Decision | None = None
+        self.hooks: list[Any] = []
         self.status: HookStatus | None = None
 
     def add(self, decision: Decision) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import Configuration
@@ -11,6 +12,7 @@ from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.explain.decisions import (
     Decision,
@@ -21,6 +23,7 @@ from whimbrel.engine.explain.decisions import (
     phase_verdict,
     trace_of,
 )
+from whimbrel.engine.explain.hook_traces import HookRecorder, HookTrace
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.plan.plan import Plan
@@ -36,6 +39,7 @@ from whimbrel.registry.phases import (
     ACCESS_CHECKER_EX,
     AUTH_CHECKER,
     CHECK_USER_ID,
+    HANDLER,
     HookStatus,
     Phase,
 )
@@ -43,47 +47,60 @@ from whimbrel.registry.settings import UNSET
 
 T = TypeVar("T")
 TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
+# handlers that start a program or open a connection
+EXTERNAL_HANDLERS: Final = ("mod_cgi", "mod_fcgid", "mod_fastcgi", "mod_php", "mod_proxy", "mod_isapi")
+
+
+class HandlerNotRun(Exception):
+    """A handler of EXTERNAL_HANDLERS would run; an explanation without effects ends there."""
+
+    def __init__(self, request: Request, module: str) -> None:
+        super().__init__(module)
+        self.request, self.module = request, module
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A response with its traces: first the request, then its sub-requests and redirects in the order of
-    their access checks; *log* has the error-log messages (AH code and text).
+    """A response with its traces.
+
+    Attributes:
+        answer: the response; None if a handler was not run (see `Explainer`).
+        requests: first the request, then its sub-requests and redirects in the order of their first hook.
+        log: the error-log messages (AH code and text).
+        final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
     """
 
-    answer: Response
+    answer: Response | None
     requests: tuple[RequestTrace, ...]
     log: tuple[str, ...]
+    final: Request
+    not_run: str = ""
 
 
 class TracedPlan(Plan):
-    """A plan whose access hooks record their results; hook makers find `tracer` in their scope."""
+    """A plan whose hooks record their results; hook makers find `tracer` in their scope."""
 
     __slots__ = ()
     tracer = Tracer()
 
     def make_hooks(self, phase: Phase) -> list[CompiledHook]:
-        """As in Plan; each hook of an access phase is a step named after its module."""
-        if phase not in TRACED_PHASES:
-            return super().make_hooks(phase)
+        """As in Plan; each hook records a trace, those of the access phases also a step of the decision."""
+        recorder: HookRecorder = self.cache.recorder  # type: ignore[attr-defined]
         out = []
         for hook in self.cache.hooks[phase.index]:
-            hook_compiled = hook.make(self)
-            if hook_compiled is not None:
-                name = f"{_module_of(hook.make)} ({phase.name})"
-                out.append(
-                    CompiledHook(
-                        self.tracer.wrap(
-                            hook_compiled.fn,
-                            hook_compiled.is_async,
-                            name,
-                            None,
-                            lambda r, status: phase_verdict(status),
-                        ),
-                        hook_compiled.reads,
-                        hook_compiled.is_async,
-                    )
+            compiled = hook.make(self)
+            if compiled is None:
+                continue
+            module = recorder.source(hook)
+            if phase in TRACED_PHASES:
+                name = f"{module if module[:4] == 'mod_' else 'core'} ({phase.name})"
+                fn = self.tracer.wrap(
+                    compiled.fn, compiled.is_async, name, None, lambda r, status: phase_verdict(status)
                 )
+                compiled = CompiledHook(fn, compiled.reads, compiled.is_async)
+            elif phase is HANDLER:
+                compiled = replace(compiled, fn=_guarded(compiled, module), is_async=True)
+            out.append(replace(compiled, fn=recorder.wrap(compiled, phase, module, _hooks_of), constant=None))
         return out
 
     @staticmethod
@@ -119,21 +136,33 @@ def _old_lines(r: Request) -> list[Decision]:
     ]
 
 
-def _module_of(make: Callable[..., Any]) -> str:
-    """Return the httpd module whose file or directory a hook maker stands in."""
-    parts = make.__module__.split(".")
-    return next(
-        (part for part in parts if part.startswith("mod_")), parts[2] if len(parts) > 2 else parts[-1]
-    )
+def _hooks_of(r: Request) -> list[HookTrace]:
+    return trace_of(r).hooks
+
+
+def _guarded(compiled: CompiledHook, module: str) -> Any:
+    """Return the function of a handler; one that reaches beyond this process ends a dry explanation."""
+    fn: Any = compiled.fn
+    if not module.startswith(EXTERNAL_HANDLERS) or compiled.handlers is None:
+        return fn
+
+    async def call(r: Request) -> HookStatus:
+        if r.engine.is_dry:  # type: ignore[attr-defined]
+            raise HandlerNotRun(r, module)
+        status = fn(r)
+        return status if isinstance(status, int) else await status
+
+    return call
 
 
 class TracedPlanCache(PlanCache):
     """Traced plans, and the parts of each merged layer."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("parts", "recorder")
 
     def __init__(self, configuration: Configuration) -> None:
         super().__init__(configuration)
+        self.recorder = HookRecorder(configuration.modules.modules)
         self.parts: dict[Layer, tuple[Layer, ...]] = {}
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
@@ -183,10 +212,11 @@ def _contribution(layer: Layer, section: Section | None) -> MergedSection:
 
 
 class _MutedRuntime:
-    """A runtime that discards log lines; everything else is delegated."""
+    """A runtime that discards log lines and collects the steps of rewriting; everything else is delegated."""
 
     def __init__(self, real: Runtime) -> None:
         self._real = real
+        self.rewriting: list[Any] = getattr(real, "rewriting", [])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
@@ -204,8 +234,10 @@ class _TracingEngine(Engine):
         runtime: Runtime,
         plans: TracedPlanCache,
         htaccess: HtaccessResolver,
+        is_dry: bool,
     ) -> None:
         super().__init__(configuration, runtime)
+        self.is_general_only, self.is_dry = True, is_dry
         self.plans, self.htaccess, self.traced_plans = plans, htaccess, plans
         self.traces: dict[Request, TraceBuilder] = {}
 
@@ -227,6 +259,8 @@ class _TracingEngine(Engine):
                 self.traced_plans.contributions(r.plan),
                 trail.status,
                 trail.root,
+                tuple(trail.hooks),
+                r.plan,
             )
             for r, trail in self.traces.items()
         )
@@ -235,12 +269,19 @@ class _TracingEngine(Engine):
 class Explainer:
     """Answers requests as an engine of the same configuration and explains the responses; writes no logs,
     caches no responses.
+
+    Attributes:
+        state: what is put into the `worker_state` of each engine.
+        is_dry: handlers that start programs or open connections do not run; the explanation ends there.
+        stat_cache: looks at files that are used in the place of new ones.
     """
 
-    def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
-        self._configuration, self._runtime = configuration, _MutedRuntime(runtime)
+    def __init__(self, configuration: Configuration, runtime: Runtime, *, is_dry: bool = False) -> None:
+        self._configuration, self._runtime, self.is_dry = configuration, runtime, is_dry
         self._plans = TracedPlanCache(configuration)
         self._htaccess = HtaccessResolver(configuration, self._plans)
+        self.state: dict[str, Any] = {}
+        self.stat_cache: TickStatCache | None = None
 
     def explain(
         self, connection: Connection, head: Head, body: RequestBody
@@ -249,12 +290,23 @@ class Explainer:
         return run_until_suspended(self._explain(connection, head, body))
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
-        runtime: Any = self._runtime
-        engine = _TracingEngine(self._configuration, runtime, self._plans, self._htaccess)
-        response = await engine.answer(connection, head, body)
-        lines = response.request.log_lines
+        runtime: Any = _MutedRuntime(self._runtime)
+        engine = _TracingEngine(self._configuration, runtime, self._plans, self._htaccess, self.is_dry)
+        engine.worker_state.update(self.state)
+        if self.stat_cache is not None:
+            engine.stat_cache = self.stat_cache
+        response, not_run = None, ""
+        try:
+            response = await engine.answer(connection, head, body)
+            final = response.request
+        except HandlerNotRun as stop:
+            final, not_run = stop.request, stop.module
+        requests = dict.fromkeys((*(r for r in engine.traces if r.main is None), final))
+        lines = [line for r in requests for line in r.log_lines]
         return Explained(
             response,
             engine.request_traces(),
-            tuple(f"{line.code}: {line.text}" if line.code else line.text for line in lines),
+            tuple(dict.fromkeys(f"{line.code}: {line.text}" if line.code else line.text for line in lines)),
+            final,
+            not_run,
         )

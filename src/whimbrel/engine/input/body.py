@@ -100,6 +100,12 @@ class RequestBody:
         """Return the number of bytes that have arrived and were not read."""
         return sum(map(len, self._chunks))
 
+    def take_buffered(self) -> bytes:
+        """Return the bytes that have arrived and were not read, which are the caller's now."""
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        return data
+
     def feed(self, data: bytes) -> None:
         """Bytes from the connection."""
         self.received += len(data)
@@ -173,6 +179,15 @@ class RequestBody:
         """Read the rest of the body and discard it; raise BodyError."""
         while await self.read():
             pass
+
+
+def ready_body(data: bytes) -> RequestBody:
+    """Return a body that has arrived completely."""
+    body = RequestBody(len(data))
+    if data:
+        body.feed(data)
+    body.end()
+    return body
 
 
 def invalid_length_body() -> RequestBody:

@@ -69,6 +69,11 @@ class ErrorLog:
         )
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 
+    def is_default(self, server: Server) -> bool:
+        """Return True if the lines of the server's log have httpd's default form."""
+        formats = self._of(server)[1]
+        return formats.main is None and not formats.request and not formats.connection
+
     def about_server(self, server: Server, line: LogLine) -> None:
         """Write a line without client, if the server's LogLevel admits it; for example about a .htaccess
         file.

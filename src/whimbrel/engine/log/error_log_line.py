@@ -7,9 +7,9 @@ text, referer: R``.  An ErrorLogFormat replaces 2.4's (see error_log_format).
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
 from whimbrel.http.semantics.dates import error_log_time
 from whimbrel.http.syntax.url import escape_errorlog_item
 
@@ -38,11 +38,11 @@ LEVELS: Final = {
 }
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
-REQUEST_LINE: Final = "\x7fline"  # pseudo field name: an access log shows the request line
 _LONGEST: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 
-class LogLine(NamedTuple):
+@dataclass(slots=True)
+class LogLine:
     """One error-log message.
 
     Attributes:
@@ -61,7 +61,8 @@ class LogLine(NamedTuple):
     source: str = ""
 
 
-class LogContext(NamedTuple):
+@dataclass(slots=True)
+class LogContext:
     """The other values of a line: seconds since the epoch, numbers of process and thread, the client ("" for
     none), the Referer field.
 

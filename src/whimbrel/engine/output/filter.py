@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Awaitable
-from enum import Flag, IntEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
 
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, IntEnum, IntFlag, TypeAlias
 from whimbrel.engine.body import Aborted
 from whimbrel.registry.module import Reads
 
@@ -49,7 +48,7 @@ class FilterType(IntEnum):
     NETWORK = 60  # the socket
 
 
-class FilterProtocol(Flag):
+class FilterProtocol(IntFlag):
     """Effects of a filter on the response that carries its output (mod_filter's FilterProtocol)."""
 
     NONE = 0

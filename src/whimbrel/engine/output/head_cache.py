@@ -20,6 +20,7 @@ FRAMING_FIELDS: Final = frozenset(
 )  # fields of a request that decide about the form of its response
 RANGES: Final = frozenset(("range", "request-range"))
 HTTP_1_1: Final = (1, 1)
+_PROXIED: Final = "proxied"  # in keys of responses that have the Server field of an origin server, or none
 # bound of the cache; heads beyond MAX_TEMPLATE bytes are not cached
 MAX_TEMPLATES: Final = 512
 MAX_TEMPLATE: Final = 4096
@@ -58,7 +59,17 @@ def head_key(r: Request) -> HeadKey | None:
     length = 0
     for part in r.body:
         length += len(part) if type(part) is bytes else size_of(part)
-    return (r.plan, r.status, r.content_type, length, asks, *r.headers_out.entries().values())
+    entries = r.headers_out.entries()
+    if r.proxy:
+        shown = [pair for low, pair in entries.items() if low != "date"]
+        return (r.plan, r.status, r.content_type, length, asks, _PROXIED, *shown)
+    return (r.plan, r.status, r.content_type, length, asks, *entries.values())
+
+
+def origin_date(r: Request) -> bytes:
+    """Return the Date of the origin server of a proxied response, b"" if it has set none."""
+    entry = r.headers_out.entries().get("date") if r.proxy else None
+    return b"" if entry is None else entry[1].encode("latin-1")
 
 
 def _asks(r: Request) -> bool | None:
@@ -131,7 +142,8 @@ def response_of(r: Request, form: HeadTemplate) -> Response:
         fields = fields.copy()
         fields.set("Keep-Alive", KeepAliveValue(int(r.plan.server_core.keep_alive_timeout), left))
         after, slots = b"%b%d%b" % (first, left, second), (first, KeepAliveCount(left), second)
+    date = origin_date(r)
     r.headers_out = fields
     if r.status in HEADER_ONLY and not r.plan.dialect.wire_22:
         r.content_type = None  # as `build_response` does
-    return Response(r, before, after, r.body, close=False, slots=slots)
+    return Response(r, before, after, r.body, close=False, slots=slots, date=date)

@@ -20,6 +20,7 @@ from whimbrel.engine.output.head_cache import (
     RANGES,
     HeadKey,
     head_key,
+    origin_date,
     response_of,
     store_head,
 )
@@ -28,7 +29,7 @@ from whimbrel.engine.pipeline.error import died
 from whimbrel.engine.redirect_chain import first_request
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
-from whimbrel.http.http1.response import invalid_field
+from whimbrel.http.http1.response import invalid_field, is_status_line
 from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.semantics.status import CLOSING_STATUSES, status_line
 from whimbrel.http.syntax.fields import has_token
@@ -66,6 +67,10 @@ async def finalize(r: Request) -> Response:
         if r.output_filters:
             always = always.copy()
             await run_output_filters(r)
+            if r.next is not None and not r.is_committed:  # a filter has redirected the request
+                r = final_request(r)
+                always = r.err_headers_out.copy()
+                await run_output_filters(r)
         key = head_key(r)
         form = None if key is None else r.engine.head_templates.get(key)
         if form is not None:
@@ -191,7 +196,8 @@ async def _failed(r: Request, problem: Aborted) -> Response:
             break
         if not failure.is_bucket and not r.plan.dialect.wire_22:
             r.log("debug", "Response from AP_FILTER_ERROR", code="AH02831", module="http")
-        r.chunked, r.status_line = False, None
+        r.chunked = False
+        r.status_line = _title_22(r)
         await died(r, failure.status, r.status)
         r = final_request(first)
         try:
@@ -199,7 +205,18 @@ async def _failed(r: Request, problem: Aborted) -> Response:
             break
         except Aborted as further:
             problem = further
-    return build_response(r, measured=not failure.is_bucket, refused=failure.is_bucket)
+    return build_response(r, measured=not failure.is_bucket, refused=failure.is_bucket and not _titles_22(r))
+
+
+def _titles_22(r: Request) -> bool:
+    return bool(r.proxy) and r.plan.dialect.wire_22
+
+
+def _title_22(r: Request) -> str | None:
+    """Return the status line of a proxied answer, which 2.2 makes the title of the page in its place."""
+    if not _titles_22(r):
+        return None
+    return r.status_line or status_line(r.status, version22=True)
 
 
 async def _refused(r: Request) -> Response:
@@ -216,6 +233,8 @@ async def _refused(r: Request) -> Response:
         return response
     if not r.headers_in.has_none(RANGES) and _is_ranged(r):
         apply_ranges(r)
+    if _titles_22(r):
+        r.status_line = _title_22(r)
     lost, refused = _emptied(r), r
     r = await _error_page(r, 500, r.status)
     if r is not refused:
@@ -284,10 +303,11 @@ def build_response(
         r.headers_out.set("Content-Length", "0")
     if r.header_only or bodiless:
         r.drop_body()
+    date = origin_date(r)
     before, pieces = _head(r)
     after, slots = (pieces[0], ()) if len(pieces) == 1 else (joined(pieces), pieces)
     assert isinstance(after, bytes)
-    return Response(r, before, after, r.body, close=close, framing=framing, slots=slots)
+    return Response(r, before, after, r.body, close=close, framing=framing, slots=slots, date=date)
 
 
 def _content_length(r: Request, bodiless: bool) -> None:
@@ -458,11 +478,8 @@ def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:
     custom_line = r.status_line
     first = r.engine.status_lines.get((status, old)) if custom_line is None else None
     if first is None:
-        line = (
-            custom_line
-            if custom_line and custom_line.startswith(str(status))
-            else status_line(status, version22=version22)
-        )
+        is_valid = custom_line and is_status_line(custom_line, status)
+        line = custom_line if is_valid else status_line(status, version22=version22)
         first = to_bytes(f"{'HTTP/1.0' if old else 'HTTP/1.1'} {line}\r\nDate: ")
         if custom_line is None:
             r.engine.status_lines[status, old] = first
@@ -470,7 +487,9 @@ def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:
     entries = out.entries()
     if "date" in entries:
         out.unset("Date")
-    server = r.engine.server_field(r)
+    server: str | None = r.engine.server_field(r)
+    if r.proxy and (version22 or "server" in entries):
+        server = out.get("Server")
     if "server" in entries:
         out.unset("Server")
     shown: Collection[Pair] = entries.values()

@@ -13,12 +13,13 @@ from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.error_page import ErrorPage, error_page, is_request_independent
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.semantics.status import CLOSING_STATUSES
+from whimbrel.http.semantics.status import CLOSING_STATUSES, known
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.phases import DONE, OK
+from whimbrel.registry.phases import DONE, FORWARD_PROXY, OK
 
 MAX_PAGES: Final = 64  # cached error pages that do not depend on the request
 BUFFER: Final = 8000  # a longer page is sent before its length is known
+CUSTOM_RESPONSE: Final = "custom-response"  # note: an ErrorDocument for this request (ap_custom_response)
 
 
 def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
@@ -31,6 +32,8 @@ def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
     if not 100 <= status < 600:
         r.log("error", f"Invalid response status {status}", code="AH01579")
         status = 500
+    if status == 401 and r.proxy == FORWARD_PROXY:
+        status = 407
     first = r
     document = None
     recursive = 0
@@ -38,7 +41,7 @@ def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
         recursive = already  # the first failure is named twice, not that of the ErrorDocument
         while first.prev is not None and first.prev.status != 200:
             first = first.prev
-    elif r.plan.core.error_documents:
+    elif r.plan.core.error_documents or CUSTOM_RESPONSE in r.notes:
         document = error_document(r, status)
     r.status = status
     if document is not None and not document.startswith('"'):
@@ -90,7 +93,11 @@ def error_document(r: Request, status: int) -> str | None:
     """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned
     page.
     """
-    document = r.dir_config(CoreDirConfig).error_documents.get(status)
+    own = r.notes.get(CUSTOM_RESPONSE)
+    if own is not None:
+        return own
+    is_known = known(status, version22=r.plan.dialect.wire_22)
+    document = r.dir_config(CoreDirConfig).error_documents.get(status if is_known else 500)
     if document is None:
         return None
     text: str | None = document.text(r) if hasattr(document, "text") else document
@@ -151,7 +158,8 @@ def _error_body(r: Request, status: int, location: str | None, recursive: int) -
         r.headers_out.set("Allow", allow_value(r))
     if r.header_only and not r.assbackwards:
         return
-    text = error_document(r, status) if r.plan.core.error_documents else None
+    has_documents = r.plan.core.error_documents or CUSTOM_RESPONSE in r.notes
+    text = error_document(r, status) if has_documents else None
     page = (
         to_bytes(text[1:])
         if text is not None and text.startswith('"')

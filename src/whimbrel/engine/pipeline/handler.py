@@ -26,6 +26,7 @@ async def invoke_handler(r: Request) -> HookStatus:
         r.handler, phase = phase.for_type(r.content_type)
     else:
         phase = phase.named(named)
+    r.handled_by = phase
     try:
         outcome = phase.run(r)
         status = outcome if type(outcome) is int else await outcome

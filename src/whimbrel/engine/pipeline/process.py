@@ -5,6 +5,8 @@ Manual: developer/request.html.  Every function returns OK, DECLINED, DONE or an
 
 from __future__ import annotations
 
+from typing import Final
+
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.pipeline.hooks import config_error, run_phase
@@ -12,20 +14,28 @@ from whimbrel.engine.request import Request
 from whimbrel.engine.walk.directory import directory_walk
 from whimbrel.engine.walk.files import file_walk
 from whimbrel.engine.walk.location import walk_location_and_if
-from whimbrel.http.syntax.url import NOT_PLAIN, Slashes, decode_path
+from whimbrel.http.syntax.url import NOT_PLAIN, Slashes, decode_path, normalize
 from whimbrel.registry.phases import (
     DECLINED,
+    DONE,
     NOTE_AUTH_FAILURE,
     OK,
     HookStatus,
 )
 
+CHALLENGED: Final = "challenged"  # note: the hook that refused the credentials has set the challenge
+
 
 async def process(r: Request) -> HookStatus:
     """Everything between the head and the handler; OK when the handler may run."""
     if r.main is None or r.filename is None:
+        if r.engine.plans.has_pre_translate and r.plan.pre_translate_name.compiled().constant is None:
+            status = await _pre_translate(r)
+            if status not in (OK, DECLINED, DONE):
+                return status
         uri = r.uri
-        status = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else _decode(r)
+        is_plain = not uri or r.proxy or (uri[0] == "/" and NOT_PLAIN.search(uri) is None)
+        status = OK if is_plain else _decode(r)
         if status != OK:
             return status
         plan = r.plan
@@ -63,7 +73,7 @@ async def process(r: Request) -> HookStatus:
     if not (plan.is_always_granted or plan.always_grants()) or r.main is not None or r.prev is not None:
         status = await (check_access(r) if plan.access is None else plan.access(r))
         if status != OK:
-            if status == 401:
+            if status == 401 and CHALLENGED not in r.notes:
                 await run_phase(r, NOTE_AUTH_FAILURE)
             return status
         plan = r.plan
@@ -75,6 +85,26 @@ async def process(r: Request) -> HookStatus:
     status = outcome if type(outcome) is int else await outcome
     if status != OK and r.plan.is_traced:
         r.log("trace3", f"fixups hook gave {status}: {r.uri}")
+    return status
+
+
+async def _pre_translate(r: Request) -> HookStatus:
+    """Run the hooks that see the path in normal form, but with its escapes, under the settings for it.
+
+    Unless one of them ends the translation (DONE) or replaces the path, the path as sent is decoded next.
+    """
+    plan, sent = r.plan, r.uri
+    normal, is_good = normalize(sent, merge=plan.server_core.merge_slashes, decode_unreserved=True)
+    if not is_good and not r.proxy:
+        return DECLINED
+    r.uri = sent if r.proxy else normal
+    if plan.locations.sections or plan.core.ifs:
+        walk_location_and_if(r)
+    outcome = r.plan.pre_translate_name.run(r)
+    status: HookStatus = outcome if type(outcome) is int else await outcome
+    r.plan, r.location_walk_uri = plan, None
+    if status != DONE and r.uri is normal:
+        r.uri = sent
     return status
 
 

@@ -91,8 +91,10 @@ def _choose_server(r: Request, head: Head) -> None:
 
 
 def _foreign_scheme(r: Request, head: Head) -> HookStatus:
-    """2.4 refuses an absolute target of a scheme that no server speaks."""
+    """2.4 refuses an absolute target of a scheme that no server speaks; mod_proxy does so if it is loaded."""
     if head.url is None or not r.plan.dialect.strict_host or r.method == "CONNECT":
+        return OK
+    if r.plan.loaded("proxy_module"):
         return OK
     return OK if (head.url.scheme or "http").lower() in ("http", "https") else 400
 

@@ -10,7 +10,7 @@ from whimbrel.engine.pipeline.hooks import run_phase
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import split_url
-from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, HookStatus
+from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, QUICK_HANDLER, HookStatus
 
 
 class TooManyLookups(FilterError):
@@ -49,6 +49,7 @@ def derive_request(r: Request) -> Request:
 def redirected(r: Request, target: str) -> Request:
     """Return the request that *r* becomes by an internal redirect to *target*."""
     new = derive_request(r)
+    new.port = r.port
     set_target(new, target)
     new.prev, r.next, new.expecting_100 = r, new, r.expecting_100
     new.status, new.allowed, new.no_cache, new.no_local_copy = (
@@ -81,9 +82,11 @@ async def internal_redirect(r: Request, target: str) -> HookStatus:
     new = redirected(r, target)
     status = await run_phase(new, POST_READ_REQUEST)
     if status in (OK, DECLINED):
-        status = await process(new)
-    if status == OK:
-        status = await invoke_handler(new)
+        status = await run_phase(new, QUICK_HANDLER)
+        if status == DECLINED:
+            status = await process(new)
+            if status == OK:
+                status = await invoke_handler(new)
     if status in (OK, DONE):
         return OK
     await died(new, status, new.status)

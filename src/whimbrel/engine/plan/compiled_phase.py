@@ -67,6 +67,10 @@ class CompiledPhase:
             self._compile(tuple(make()))
         return self
 
+    def compiled_hooks(self) -> tuple[CompiledHook, ...]:
+        """Return the hooks in their order."""
+        return self.compiled()._hooks
+
     def _compile(self, hooks: tuple[CompiledHook, ...]) -> None:
         mode, reads, self._hooks = self._mode, Reads.NOTHING, hooks
         for hook in hooks:

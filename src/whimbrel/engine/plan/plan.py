@@ -6,7 +6,7 @@ file merged, built at the first request that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ from whimbrel.base.dialect import Dialect
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, apply_signs, merge_levels
 from whimbrel.config.model import Layer, Server
+from whimbrel.config.origins import ENTIRE, Origin, OriginKey, origin_of
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.plan.compiled_phase import CompiledPhase
 from whimbrel.engine.plan.locations import Locations
@@ -90,6 +91,7 @@ class Plan:
         "note_auth_failure",
         "notes",
         "post_read_request",
+        "pre_translate_name",
         "quick_handler",
         "records",
         "satisfies",
@@ -102,6 +104,7 @@ class Plan:
     )
     access: Any = None  # what runs the access phases in the place of process.check_access
     post_read_request: CompiledPhase
+    pre_translate_name: CompiledPhase
     quick_handler: CompiledPhase
     translate_name: CompiledPhase
     map_to_storage: CompiledPhase
@@ -169,6 +172,30 @@ class Plan:
     def server_config(self, kind: type[S]) -> S:
         """Return the per-server record of *kind*, defaults filled in."""
         return self.server_rec.config(kind)
+
+    def origin(self, record: type[Any], field: str, item: Hashable = ENTIRE) -> tuple[Origin, ...]:
+        """Return the lines that set a field of a merged record, or an item of it, the outermost first; () for
+        a default, and without `LoadOptions.origins`.
+        """
+        return origin_of(self._holders(), OriginKey(record, field, item))
+
+    def origins(self, record: type[Any]) -> tuple[Origin, ...]:
+        """Return all lines that set a field of *record* in one of the merged layers, in file order."""
+        found = {
+            line
+            for holder in self._holders()
+            for key, lines in (holder.origins or {}).items()
+            if key.record is record
+            for line in lines
+        }
+        return tuple(sorted(found, key=lambda line: (line.place.path, line.place.line)))
+
+    def _holders(self) -> list[Layer | Server]:
+        main, server = self.cache.configuration.main, self.server_rec
+        holders: list[Layer | Server] = [main, main.defaults]
+        if server is not main:
+            holders += [server, server.defaults]
+        return [*holders, *self.layers]
 
     def provider(self, group: str, name: str) -> Any:
         """Return the object that a loaded module registered under *group* and *name*, or None."""

@@ -8,10 +8,11 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import apply_signs
 from whimbrel.config.model import Layer, Server
+from whimbrel.config.origins import merged_origins
 from whimbrel.engine.plan.compiled_phase import ordered
 from whimbrel.engine.plan.locations import Locations
 from whimbrel.engine.plan.plan import Plan
-from whimbrel.registry.phases import PHASES
+from whimbrel.registry.phases import PHASES, PRE_TRANSLATE_NAME
 from whimbrel.registry.settings import merge
 
 MAX_HOSTS: Final = 1024  # addresses with host names, whose servers are cached
@@ -20,7 +21,16 @@ MAX_HOSTS: Final = 1024  # addresses with host names, whose servers are cached
 class PlanCache:
     """The plans of one configuration."""
 
-    __slots__ = ("_merged_layers", "_locations", "configuration", "dialect", "hooks", "by_host", "roots")
+    __slots__ = (
+        "_locations",
+        "_merged_layers",
+        "by_host",
+        "configuration",
+        "dialect",
+        "has_pre_translate",
+        "hooks",
+        "roots",
+    )
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -29,6 +39,7 @@ class PlanCache:
         self.hooks = {
             p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES
         }
+        self.has_pre_translate = bool(self.hooks[PRE_TRANSLATE_NAME.index])
         self.roots: dict[int, Plan] = {}
         # roots of servers; see pipeline/read.py
         self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)
@@ -59,6 +70,8 @@ class PlanCache:
                 records[kind] = record if below is None else merge(below, record)
             apply_signs(records, over.records)
             layer = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
+            if base.origins or over.origins:
+                layer.origins = merged_origins(base.origins, over.origins)
         return layer
 
     def root(self, server: Server) -> Plan:

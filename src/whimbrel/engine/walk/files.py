@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.engine.request import Request
-from whimbrel.engine.walk.matching import (
-    regex_matches,
-)
+from whimbrel.engine.walk.matching import name_matches, regex_matches
 
 
 def file_walk(r: Request) -> None:
@@ -19,10 +16,8 @@ def file_walk(r: Request) -> None:
     for section in sections:
         if section.regex is not None:
             matches = regex_matches(r, section.regex, name)
-        elif section.fnmatch:
-            matches = compile_fnmatch(section.pattern).search(name) is not None
         else:
-            matches = section.pattern == name
+            matches = name_matches(section, name)
         if matches:
             layer = r.engine.plans.merge_layers(layer, section.layer)
     if layer is not None:

@@ -13,6 +13,11 @@ def location_matches(r: Request, section: Section, uri: str) -> bool:
     """Return True if a <Location> is about the request; *uri* is its path without doubled slashes."""
     if section.regex is not None:
         return regex_matches(r, section.regex, r.uri)
+    return path_matches(section, uri)
+
+
+def path_matches(section: Section, uri: str) -> bool:
+    """Return True if a <Location> without regular expression is about a path without doubled slashes."""
     pattern = section.pattern
     if section.fnmatch:
         return compile_fnmatch(pattern, by_segment=True).search(uri) is not None
@@ -42,6 +47,13 @@ def regex_directories(r: Request, layer: Layer | None) -> Layer | None:
         if section.regex is not None and regex_matches(r, section.regex, path):
             layer = r.engine.plans.merge_layers(layer, section.layer)
     return layer
+
+
+def name_matches(section: Section, name: str) -> bool:
+    """Return True if a <Files> without regular expression is about the file *name*."""
+    if section.fnmatch:
+        return compile_fnmatch(section.pattern).search(name) is not None
+    return section.pattern == name
 
 
 def directory_matches(section: Section, directory: str) -> bool:

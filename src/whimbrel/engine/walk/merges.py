@@ -61,6 +61,14 @@ class Merges:
         self.own: object = None
         self.current: object = None
 
+    def copy(self) -> Merges:
+        """Return a copy for another request with the same walks."""
+        merges = Merges(by_file=self.by_file)
+        merges.early, merges.directory, merges.files = self.early, self.directory, self.files
+        merges.location, merges.ifs = self.location, [*self.ifs]
+        merges.own, merges.current = self.own, self.current
+        return merges
+
 
 def origin(r: Request) -> Request | None:
     """Return the request that *r* comes from: by a redirect, else as its sub-request."""

@@ -29,6 +29,7 @@ class BodyError(Exception):
         chunk: a chunk cannot be read, so the start of the next request is unknown.
         endless: httpd knows neither the end of the body nor the length of its own error page, as after a
             bad chunk or a body that is too large.
+        data: bytes of the body that came before the fault in the same piece of input.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class BodyError(Exception):
         super().__init__(reason.text)
         self.status, self.reason, self.chunk = status, reason, chunk
         self.endless = endless or chunk or status == 413
+        self.data = b""
 
 
 class _At(Enum):
@@ -94,9 +96,22 @@ class ChunkedBody:
         """Bytes that came after the end of the body."""
         return bytes(self._tail) if self.done else b""
 
+    @property
+    def is_in_trailer(self) -> bool:
+        """Return True if all chunks are complete, so that only the trailer section may be missing."""
+        return self._at is _At.TRAILER
+
     def feed(self, data: bytes) -> bytes:
         """Return the body bytes in *data*; raises BodyError, after which the parser is of no use."""
         out: list[bytes] = []
+        try:
+            self._read(data, out)
+        except BodyError as problem:
+            problem.data = b"".join(out)
+            raise
+        return b"".join(out)
+
+    def _read(self, data: bytes, out: list[bytes]) -> None:
         at, end = 0, len(data)
         while at < end and self._at is not _At.TRAILER:
             if self._at is _At.DATA:
@@ -110,7 +125,6 @@ class ChunkedBody:
                 at = self._control(data, at)
         if self._at is _At.TRAILER:
             self._trailer(data[at:])
-        return b"".join(out)
 
     def close(self) -> None:
         """End of input: raise BodyError unless the body is complete."""

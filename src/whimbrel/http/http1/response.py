@@ -24,6 +24,11 @@ def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP
     return to_bytes(f"{protocol} {status_line}\r\n{lines}\r\n")
 
 
+def is_status_line(line: str, status: int) -> bool:
+    """Return True if *line* is a status line of *status*, without control characters that forge fields."""
+    return line[:3] == str(status) and line[3:4] in ("", " ") and _BAD_VALUE.search(line) is None
+
+
 def interim_bytes(status: int, fields: Iterable[Pair] = ()) -> bytes:
     """Return an interim response (RFC 9110, 15.2) without the fields that are malformed."""
     return head_bytes(status_line(status), [pair for pair in fields if invalid_field((pair,)) is None])

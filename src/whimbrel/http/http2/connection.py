@@ -100,6 +100,7 @@ class ServerH2Connection(Generic[S]):
         initial_window: bytes that may be sent on a new stream
         max_frame: bytes of a frame that the client takes
         takes_push: the client allows pushes
+        takes_protocols: extended CONNECT is announced (SETTINGS_ENABLE_CONNECT_PROTOCOL)
         head_received: bytes of the last HEADERS frame and of the blocks behind it
         max_errors: streams that may end with a flow-control error before the connection does; 0: any number
         idle: consecutive frames that requested nothing
@@ -114,7 +115,7 @@ class ServerH2Connection(Generic[S]):
         self.highest = self.promised = self.idle = self.work = 0
         self.max_pushed: int | None = None
         self.window = self.initial_window = FIRST_WINDOW
-        self.max_frame, self.takes_push = MAX_FRAME, True
+        self.max_frame, self.takes_push, self.takes_protocols = MAX_FRAME, True, False
         self.head_received = self.max_errors = self._errors = 0
         self._inbound_initial = FIRST_WINDOW
         self._inbound = self._shared = max(SHARED_WINDOWS * window, FIRST_WINDOW)
@@ -141,6 +142,8 @@ class ServerH2Connection(Generic[S]):
     def begin(self) -> None:
         """Send the settings, and enlarge the connection's window."""
         pairs = b"\0\3" + self.max_streams.to_bytes(4) + b"\0\4" + self._stream_window.to_bytes(4)
+        if self.takes_protocols:
+            pairs += b"\0\x08\0\0\0\x01"
         self.send(SETTINGS, 0, 0, pairs)
         if self._shared > FIRST_WINDOW:
             self.send(WINDOW_UPDATE, 0, 0, (self._shared - FIRST_WINDOW).to_bytes(4))

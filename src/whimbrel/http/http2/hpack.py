@@ -159,12 +159,14 @@ class FieldEncoder:
             self.cached_bytes += size
         return block
 
-    def encode(self, fields: Sequence[RawField]) -> bytes:
+    def encode(self, fields: Sequence[RawField], *, priority: int = 5) -> bytes:
         """Return the block of *fields*, in Huffman codes where that is worth the time: it grows with the
         square of a field's length.  Raise HeadTooLong for a block that nghttp2 would not send.
+
+        *priority*: bytes that nghttp2 reserves for a priority, which PUSH_PROMISE frames do not have.
         """
         size = sum([len(name) + len(value) for name, value in fields])
-        if size + 12 * len(fields) + 17 > self.limit:
+        if size + 12 * (len(fields) + 1) + priority > self.limit:
             raise HeadTooLong
         longest = max([len(value) for _name, value in fields], default=0)
         return bytes(self._hpack.encode(fields, huffman=longest <= MAX_HUFFMAN))

@@ -67,6 +67,7 @@ class ErrorCode(IntEnum):
     CANCEL = 8
     COMPRESSION_ERROR = 9
     ENHANCE_YOUR_CALM = 11
+    HTTP_1_1_REQUIRED = 13
 
 
 class MalformedRequest(Exception):
@@ -91,7 +92,9 @@ class ConnectionFault(Exception):
 
 @dataclass(slots=True)
 class _Block:
-    """The fields of a request, sorted: *entries* by lower-case name, values of one name joined."""
+    """The fields of a request, sorted: *entries* by lower-case name, values of one name joined; *pseudo* has
+    Host, too, as received.
+    """
 
     pseudo: dict[bytes, bytes] = field(default_factory=dict)
     entries: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -143,10 +146,12 @@ def read_request(
     elif ended and "content-type" in entries and "content-length" not in entries:
         entries["content-length"] = ("Content-Length", "0")
     if len(pseudo.get(b":path", b"")) > limits.line:
-        return _refused(raw, method, "(null)", Headers.from_unique(entries), HeadError(414, additional=400))
+        return refused_request(
+            method, "(null)", Headers.from_unique(entries), HeadError(414, additional=400), raw
+        )
     headers = Headers.from_unique(entries)
     if block.status:
-        return _refused(raw, method, target, headers, HeadError(block.status))
+        return refused_request(method, target, headers, HeadError(block.status), raw)
     return head_from_parts(raw, f"{method} {target} HTTP/2.0", headers, rules)
 
 
@@ -166,6 +171,10 @@ def _sorted(fields: Iterable[RawField], limits: HeadLimits) -> _Block:
 def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
     if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    if name == b"host":
+        if name in block.pseudo or _PSEUDO[b":authority"].fullmatch(value) is None:
+            raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+        block.pseudo[name] = value
     low, known = name.decode("ascii"), block.entries.get(name.decode("ascii"))
     text = value.strip(b" \t").decode("latin-1")
     if (name == b"te" and text.lower() != "trailers") or (
@@ -221,7 +230,8 @@ def _target(
     return method, target
 
 
-def _refused(raw: bytes, method: str, target: str, headers: Headers, error: HeadError) -> Head:
+def refused_request(method: str, target: str, headers: Headers, error: HeadError, raw: bytes = b"") -> Head:
+    """Return the head of a request that gets *error* as its response."""
     uri, _, query = target.partition("?")
     return Head(
         raw,
@@ -243,9 +253,9 @@ def promised_request(
 ) -> Head:
     """Return the head of a request that the server makes up for a push; *headers* with every name once."""
     if len(path) > limits.line:
-        return _refused(b"", method, "(null)", headers, HeadError(414, additional=400))
+        return refused_request(method, "(null)", headers, HeadError(414, additional=400))
     if not path.startswith("/"):
-        return _refused(b"", method, path, headers, HeadError(400, additional=400))
+        return refused_request(method, path, headers, HeadError(400, additional=400))
     return head_from_parts(b"", f"{method} {path} HTTP/2.0", headers, rules)
 
 
@@ -330,5 +340,6 @@ __all__ = [
     "promised_request",
     "raw_head",
     "read_request",
+    "refused_request",
     "upgraded",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Final
+
+from whimbrel.base.static_typing import Final
 
 _REASONS: Final = MappingProxyType(
     {

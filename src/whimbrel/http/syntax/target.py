@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import strtol
+from whimbrel.base.static_typing import Final
 
 _SCHEME = compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _AUTHORITY = compile(r"[^/?#]*")

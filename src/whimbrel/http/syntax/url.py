@@ -7,10 +7,9 @@ Paths are text of one character per byte.  2.4 normalizes first and decodes afte
 from __future__ import annotations
 
 import re
-from enum import Enum
-from typing import Final
 
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import Final, IntEnum
 
 _ESCAPE = compile(r"%([0-9A-Fa-f]{2})?")
 _UNRESERVED_ESCAPE = compile(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
@@ -25,12 +24,12 @@ BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
 
 
-class Slashes(Enum):
+class Slashes(IntEnum):
     """AllowEncodedSlashes: %2f in a path is refused, decoded, or retained."""
 
-    OFF = "off"
-    ON = "on"
-    NO_DECODE = "nodecode"
+    OFF = 1
+    ON = 2
+    NO_DECODE = 3
 
 
 def decode_path(

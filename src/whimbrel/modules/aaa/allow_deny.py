@@ -236,7 +236,7 @@ def compile_denied(record: AllowDenyDirConfig) -> tuple[Any, Reads, bool]:
     allows, denies = Entries(record.allows), Entries(record.denies)
     order = record.order
     kinds = {e.kind for e in record.allows + record.denies}
-    reads = Reads.HEAD | (Reads.CLIENT | Reads.UNCACHEABLE if "host" in kinds else Reads.NOTHING)
+    reads = Reads.FIELDS | (Reads.CLIENT | Reads.UNCACHEABLE if "host" in kinds else Reads.NOTHING)
     if not (allows.waits or denies.waits):
         return (
             (

@@ -6,12 +6,12 @@ Manual: mod/mod_auth_basic.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.expressions import StringExpression, literal, read_string
@@ -31,7 +31,15 @@ from whimbrel.modules.support.auth.auth_api import (
 )
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
+from whimbrel.registry.phases import (
+    CHECK_USER_ID,
+    DECLINED,
+    FIXUPS,
+    FORWARD_PROXY,
+    NOTE_AUTH_FAILURE,
+    OK,
+    HookStatus,
+)
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -98,7 +106,7 @@ def decode_base64(value: str) -> str:
 
 def credentials(r: Request) -> tuple[str, str] | None:
     """Return user and password of the request; None without them (another scheme is logged)."""
-    line = r.headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
+    line = r.headers_in.get("Proxy-Authorization" if r.proxy == FORWARD_PROXY else "Authorization")
     if line is None:
         return None
     scheme, _, rest = line.partition(" ")
@@ -112,7 +120,8 @@ def credentials(r: Request) -> tuple[str, str] | None:
 def challenge(r: Request, realm: str | None) -> None:
     """Send a challenge for credentials."""
     r.err_headers_out.set(
-        "Proxy-Authenticate" if r.proxy else "WWW-Authenticate", f'Basic realm="{realm or "(null)"}"'
+        "Proxy-Authenticate" if r.proxy == FORWARD_PROXY else "WWW-Authenticate",
+        f'Basic realm="{realm or "(null)"}"',
     )
 
 
@@ -127,7 +136,7 @@ def make_authenticate(scope: Scope) -> CompiledHook:
     settings = scope.dir_config(AuthBasicDirConfig)
     kind, realm_of = auth_type(scope), auth_name(scope)
     checks = [ready_authn(scope, provider) for provider in _providers(scope, settings)]
-    reads = Reads.HEAD
+    reads = Reads.FIELDS
     for check in checks:
         reads |= check.reads
 
@@ -217,7 +226,7 @@ def make_note(scope: Scope) -> CompiledHook:
         challenge(r, realm_of(r))
         return OK
 
-    return CompiledHook(note)
+    return CompiledHook(note, Reads.FIELDS)
 
 
 def make_fake(scope: Scope) -> CompiledHook | None:

@@ -20,10 +20,10 @@ from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.expressions import StringExpression, read_string
+from whimbrel.engine.input.body import ready_body
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.aaa.mod_authn_core import find_provider
-from whimbrel.modules.filters.mod_request import ready_body
 from whimbrel.modules.session import mod_session
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,

@@ -6,10 +6,10 @@ Manual: mod/mod_authn_core.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
@@ -28,7 +28,7 @@ from whimbrel.modules.support.auth.auth_api import (
     without_behaviour,
 )
 from whimbrel.modules.support.setters import global_only
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 
@@ -127,7 +127,7 @@ def make_no_user(scope: Scope) -> CompiledHook:
         )
         return 500
 
-    return CompiledHook(check)
+    return CompiledHook(check, Reads.FIELDS)
 
 
 MODULE = Module(

@@ -5,10 +5,9 @@ Manual: mod/mod_authn_file.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.support.auth.auth_api import (
@@ -22,7 +21,7 @@ from whimbrel.modules.support.auth.auth_api import (
     cache_sink,
 )
 from whimbrel.modules.support.auth.auth_files import AuthFile, Passwords, Unreadable, password_file
-from whimbrel.registry.module import Module, Provider, Scope
+from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def make_file(scope: Scope) -> BoundAuthn:
         store(r, user, realm, found)
         return AUTH_USER_FOUND, found
 
-    return BoundAuthn(password, realm_hash)
+    return BoundAuthn(password, realm_hash, Reads.FIELDS | Reads.FILES)
 
 
 def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str]) -> Passwords | None:

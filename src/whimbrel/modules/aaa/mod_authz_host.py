@@ -44,7 +44,7 @@ def parse_ip(_cmd: Command, args: str) -> Networks:
 
 def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
     """Require ip: grant clients in one of the networks."""
-    return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.HEAD)
+    return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.FIELDS)
 
 
 def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck:
@@ -124,7 +124,7 @@ def make_local(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     def check(r: Request) -> int:
         return GRANTED if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip)) else DENIED
 
-    return AuthzCheck(check, Reads.HEAD)
+    return AuthzCheck(check, Reads.FIELDS)
 
 
 @lru_cache(maxsize=256)

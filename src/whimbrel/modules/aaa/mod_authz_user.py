@@ -5,9 +5,8 @@ Manual: mod/mod_authz_user.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING, Any
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
@@ -65,7 +64,7 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
 
 def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """Require valid-user: grant every authenticated user."""
-    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.HEAD)
+    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.FIELDS)
 
 
 def make_check22(scope: Scope) -> CompiledHook | None:

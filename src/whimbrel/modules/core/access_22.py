@@ -7,11 +7,11 @@ Manual of 2.2: mod/core.html. The modules that implement the words after Require
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
@@ -33,6 +33,7 @@ class Requirement:
         methods: bits of the methods that it applies to
         name: first word in lower case, quotes included
         words: the words after it
+        text: what follows the first word, as written
         place: its source location
     """
 
@@ -40,13 +41,14 @@ class Requirement:
     name: str
     words: tuple[str, ...]
     place: SourceLocation | None = None
+    text: str = ""
 
 
 def require(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
     """Add a Require line with the methods of its <Limit>."""
     parts = split(words[0], 1)
     rest = parts[1] if len(parts) > 1 else ""
-    line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)), cmd.place)
+    line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)), cmd.place, rest)
     record.requires = [*([] if record.requires is UNSET else record.requires), line]
 
 

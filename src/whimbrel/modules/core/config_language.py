@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.static_typing import Any
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import is_directory, root_relative, working_directory
 from whimbrel.config.includes import MAX_DEPTH, Includer

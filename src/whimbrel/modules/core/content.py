@@ -6,9 +6,9 @@ Manual: mod/core.html#sethandler and neighbours.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core_config import CoreDirConfig

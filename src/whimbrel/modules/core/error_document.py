@@ -6,18 +6,16 @@ of these. Manual: mod/core.html#errordocument.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Context, Directive
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.expr.errors import EvalError
-from whimbrel.http.semantics.status import known
 from whimbrel.modules.support.setters import not_in_limit22, own
 
 if TYPE_CHECKING:
@@ -52,6 +50,8 @@ class DocumentTemplate:
 
 def set_error_document(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """Set a status, and a URL, a path or a text; ``default`` restores the canned page."""
+    from whimbrel.http.semantics.status import known  # few configurations have the directive
+
     old = cmd.dialect.wire_22
     status, document = atoi(words[0]), words[1]
     if not (known(status, version22=old) or (old and status in _UNUSED_22)):

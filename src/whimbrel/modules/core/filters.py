@@ -32,13 +32,6 @@ _OUTPUT: Final = {
     "fixup_headers_err": "headers_module",
     "mod_session_out": "session_module",
     "reqtimeout": "reqtimeout_module",
-    "cache": "cache_module",
-    "cache_save": "cache_module",
-    "cache_save_subreq": "cache_module",
-    "cache_out": "cache_module",
-    "cache_out_subreq": "cache_module",
-    "cache_remove_url": "cache_module",
-    "cache_invalidate": "cache_module",
 }
 _INPUT: Final = {
     "http_in": "",
@@ -80,7 +73,7 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
             add_input_filter(r, input_filter)
         return OK
 
-    return CompiledHook(insert, Reads.HEAD)
+    return CompiledHook(insert, Reads.FIELDS)
 
 
 def unknown_filter(r: Request, name: str) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
-from whimbrel.config.core_config import ETAG_DIGEST, CoreDirConfig, CoreServerConfig
+from whimbrel.config.core_config import ETAG_DIGEST, ETAG_NONE, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.deps.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
@@ -25,10 +26,10 @@ from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.status import CLOSING_STATUSES
 from whimbrel.modules.core.content import lacking_handlers
 from whimbrel.modules.core.filters_by_type import TYPES_NOTE
-from whimbrel.modules.http.etag import MICROSECONDS, default_bits, make_etag
+from whimbrel.modules.http.etag import MICROSECONDS, default_bits, file_etag, make_etag
 from whimbrel.modules.http.methods import DELIVERED, options
 from whimbrel.registry.methods import INVALID
-from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.module import CompiledHook, FileResponse, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
 # bytes up to which a file is sent as bytes; above, sendfile(2) saves the kernel a copy of varying cost
-IN_MEMORY: Final = 64 * 1024
+IN_MEMORY: Final = 16 * 1024
 IN_FRAMES: Final = 512 * 1024  # the same for responses in frames
 DIRECTORY_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
@@ -88,7 +89,7 @@ def make_translate(scope: Scope) -> CompiledHook:
         r.filename = r.canonical_filename = name
         return OK
 
-    return CompiledHook(translate, Reads.HEAD)
+    return CompiledHook(translate, Reads.FIELDS)
 
 
 def _below(uri: str, server_path: str) -> str:
@@ -132,7 +133,7 @@ def make_type_checker(scope: Scope) -> CompiledHook:
             r.content_type = DIRECTORY_TYPE
         return OK
 
-    return CompiledHook(check, Reads.HEAD | Reads.FILES)
+    return CompiledHook(check, (Reads.HEAD if missing else Reads.FIELDS) | Reads.FILES)
 
 
 def make_override_type(scope: Scope) -> CompiledHook | None:
@@ -164,7 +165,7 @@ def make_override_type(scope: Scope) -> CompiledHook | None:
             r.used_path_info = accept
         return OK
 
-    return CompiledHook(override, Reads.HEAD)
+    return CompiledHook(override, Reads.FIELDS if template is None else Reads.HEAD)
 
 
 def _expanded(template: StringExpression, r: Request) -> str | None:
@@ -234,7 +235,11 @@ def make_default_handler(scope: Scope) -> CompiledHook:
             return 501
         return 405
 
-    return CompiledHook(default_handler, Reads.HEAD | Reads.FILES, is_async=True)
+    response = None
+    if style is not None and style[0] & ETAG_NONE == 0:
+        response = FileResponse(partial(file_etag, style[0]), IN_MEMORY, IN_FRAMES)
+    reads = Reads.FIELDS | Reads.FILES
+    return CompiledHook(default_handler, reads, is_async=True, file_response=response)
 
 
 def _log_invalid(r: Request) -> None:

@@ -6,10 +6,9 @@ programs that CGI starts.
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, strtol, strtol_exact
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.directives.command import Command

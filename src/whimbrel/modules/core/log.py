@@ -6,11 +6,11 @@ Manual: mod/core.html#errorlog, #loglevel, #errorlogformat.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import BLANKS
+from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.load import ModuleEntry, catalogue
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
@@ -18,7 +18,6 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.log.error_log_line import LEVELS
-from whimbrel.modules.core.log_format import parse_format
 from whimbrel.modules.support.setters import Forbidden, not_in, not_in_limit22, own
 
 DEFAULT_LOG = "logs/error_log"
@@ -89,6 +88,8 @@ def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]
     """Set ErrorLogFormat: the format of each line, or with ``request`` and ``connection`` of additional
     lines.
     """
+    from whimbrel.modules.core.log_format import parse_format  # few configurations have the directive
+
     if len(words) == 1:
         items = parse_format(words[0])
         if not any(item.letter == "M" for item in items):
@@ -133,7 +134,7 @@ def check_error_logs(configuration: Any) -> None:
 
     Virtual hosts are checked in httpd's order, the last one first.
     """
-    if not configuration.dialect.checks_log_directories_first:
+    if not configuration.dialect.checks_log_directories_first or configuration.options.is_elsewhere:
         return
     main, *hosts = configuration.servers()
     main_log = main.value(CoreServerConfig, "error_log")

@@ -7,10 +7,10 @@ sections.html, mod/core.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.regex import without_end
+from whimbrel.base.static_typing import Any
 from whimbrel.config.addresses import Unresolved, virtual_addresses
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import IN_SECTION, CommandContext, root_relative, state_of, working_directory

@@ -5,9 +5,8 @@ Manual: mod/core.html#servertokens and neighbours.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import Any
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions

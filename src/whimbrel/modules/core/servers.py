@@ -65,7 +65,8 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
     check_context(command, Forbidden.DIR_CONTEXT)
     path = command.server_path(words[0])
     configuration = state_of(command).configuration
-    if path in configuration.known_directories or not configuration.options.check_roots:
+    options = configuration.options
+    if path in configuration.known_directories or options.is_elsewhere or not options.check_roots:
         pass  # thousands of hosts may name the same directory
     elif is_directory(path):
         configuration.known_directories.add(path)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
+from whimbrel.base.static_typing import Any
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.config.mpm_config import MpmConfig

@@ -12,7 +12,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
-from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.input.body import RequestBody, ready_body
 from whimbrel.engine.input.filter import FilteredBody
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
@@ -31,15 +31,6 @@ class RequestDirConfig:
     """Per-directory settings; *keep* in bytes, 0 retains nothing."""
 
     keep: int = setting(0)
-
-
-def ready_body(data: bytes) -> RequestBody:
-    """Return a body that has arrived completely."""
-    body = RequestBody(len(data))
-    if data:
-        body.feed(data)
-    body.end()
-    return body
 
 
 class RetainedBody(FilteredBody):

@@ -64,6 +64,11 @@ def default_bits(dialect: Dialect) -> int:
     return ETAG_MTIME | ETAG_SIZE | (ETAG_INODE if dialect.etag_inode else 0)
 
 
+def file_etag(bits: int, info: os.stat_result) -> str:
+    """Return the strong ETag of a file that was not changed within the last second."""
+    return '"' + "-".join(_parts(bits, info, info.st_mtime_ns // 1000)) + '"'
+
+
 def _parts(bits: int, info: os.stat_result, mtime: int) -> list[str]:
     parts = [f"{info.st_ino:x}"] if bits & ETAG_INODE else []
     if bits & ETAG_SIZE:

@@ -6,10 +6,9 @@ mod/core.html#keepalive, #httpprotocoloptions, #protocols.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi
+from whimbrel.base.static_typing import Any
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions

@@ -45,7 +45,7 @@ def make_options_star(_scope: Scope) -> CompiledHook:
         r.headers_out.set("Content-Length", "0")
         return DONE
 
-    return CompiledHook(options_star, Reads.HEAD, methods=1 << _OPTIONS)
+    return CompiledHook(options_star, Reads.FIELDS, methods=1 << _OPTIONS)
 
 
 def make_trace(scope: Scope) -> CompiledHook:
@@ -85,7 +85,7 @@ def make_trace(scope: Scope) -> CompiledHook:
         r.set_uncacheable()
         return DONE
 
-    return CompiledHook(trace, Reads.HEAD, is_async=True, methods=1 << _TRACE)
+    return CompiledHook(trace, Reads.FIELDS, is_async=True, methods=1 << _TRACE)
 
 
 def _head(r: Request) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from stat import S_IFDIR
-from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
@@ -24,7 +25,7 @@ from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 
@@ -129,8 +130,8 @@ def load_types(finished: Any) -> None:
         finished.root, finished.build.types_file
     )
     try:
-        with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
-            types = read_types(file.read())
+        with open(to_bytes(path), "rb") as file:
+            types = read_types(to_text(file.read()))
     except OSError as problem:
         text = f"could not open mime types config file {path}."
         reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "
@@ -295,7 +296,17 @@ def make_type(scope: Scope) -> CompiledHook | None:
             r.content_languages = [conf.default_language]
         return DECLINED if r.content_type is None else OK
 
-    return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
+    if conf.use_path_info:
+        return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
+    rules = PathRules(classify=partial(_known_extensions, conf, types))
+    return CompiledHook(find_type, Reads.FIELDS | Reads.FILES, path_rules=rules)
+
+
+def _known_extensions(conf: MimeDirConfig, types: dict[str, str], name: str) -> tuple[str, ...]:
+    """Return the extensions of a file name that decide about its attributes; others are empty."""
+    return tuple(
+        [low if low in conf.extensions or low in types else "" for low in map(str.lower, name.split(".")[1:])]
+    )
 
 
 def _take(r: Any, parsed: Found, new: bool) -> None:
@@ -367,7 +378,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
                 add_input_filter(r, input_filter)
         return OK
 
-    return CompiledHook(insert, Reads.HEAD)
+    return CompiledHook(insert, Reads.FIELDS)
 
 
 EXTENSIONS = "followed by one or more file extensions"

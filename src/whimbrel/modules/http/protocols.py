@@ -73,8 +73,7 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
             return _switched(r, requested)
         if names and not r.connection.served:
             r.headers_out.set("Upgrade", names)
-            r.headers_out.set("Connection", "Upgrade")
-            r.set_uncacheable()
+            r.headers_out.set("Connection", "Upgrade")  # the response cache has first responses apart
         return DECLINED
 
     def _switched(r: Request, requested: str) -> HookStatus:
@@ -98,7 +97,7 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
         r.set_uncacheable()
         return DONE
 
-    return CompiledHook(upgrade, Reads.HEAD)
+    return CompiledHook(upgrade, Reads.FIELDS)
 
 
 def make_upgrade_star(scope: Scope) -> CompiledHook | None:
@@ -115,4 +114,4 @@ def make_upgrade_star(scope: Scope) -> CompiledHook | None:
         assert isinstance(status, int)
         return status
 
-    return CompiledHook(star, Reads.HEAD, methods=1 << _OPTIONS)
+    return CompiledHook(star, Reads.FIELDS, methods=1 << _OPTIONS)

@@ -20,7 +20,7 @@ from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, D
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Pair
 from whimbrel.modules.support.setters import Setter, timeout
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 
@@ -54,6 +54,8 @@ class Http2ServerConfig:
     priorities: dict[str, str] = setting(merge=lambda base, over: {**base, **over}, make=dict)
     early_hints: bool = setting(False)
     max_head: int = setting(0)  # estimated bytes of a response head, 0: nghttp2's limit
+    websockets: bool = setting(False)
+    modern_tls_only: bool = setting(True)  # H2 only over TLS 1.2 and later (RFC 9113, 9.2)
     max_errors: int = setting(8)  # flow-control errors of streams, 0: any number
 
 
@@ -233,7 +235,7 @@ def make_fixups(scope: Scope) -> CompiledHook:
             notes[NOTE_PUSH_OFF] = "1"
         return OK
 
-    return CompiledHook(fixups, needs_file=not is_off)
+    return CompiledHook(fixups, Reads.FIELDS, needs_file=not is_off)
 
 
 def make_hints(scope: Scope) -> CompiledHook | None:
@@ -358,7 +360,7 @@ MODULE = Module(
             "maximum number of bytes buffered in memory for a stream",
         ),
         _row("H2SerializeHeaders", warn_serialize, "disabled, this directive has no longer an effect."),
-        _row("H2ModernTLSOnly", switch(), "off to not impose RFC 7540 restrictions on TLS"),
+        _row("H2ModernTLSOnly", switch("modern_tls_only"), "off to not impose RFC 7540 restrictions on TLS"),
         _row("H2Upgrade", switch("upgrade"), "on to allow HTTP/1 Upgrades to h2/h2c", where=_B),
         _row("H2Direct", switch("direct"), "on to enable direct HTTP/2 mode"),
         _row("H2SessionExtraFiles", accepted, "number of extra file a session might keep open (obsolete)"),
@@ -412,7 +414,7 @@ MODULE = Module(
             "Enables forward proxy requests via HTTP/2",
             where=Context.OR_FILEINFO,
         ),
-        _row("H2WebSockets", switch(), "off to disable WebSockets over HTTP/2"),
+        _row("H2WebSockets", switch("websockets"), "off to disable WebSockets over HTTP/2"),
     ),
     hooks=(Hook(FIXUPS, make_fixups), Hook(FIXUPS, make_hints, Order.LAST)),
     providers=(

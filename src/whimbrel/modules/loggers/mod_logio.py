@@ -7,9 +7,8 @@ Manual: mod/mod_logio.html.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Any
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.redirect_chain import first_request
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind

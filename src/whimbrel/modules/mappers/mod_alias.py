@@ -7,6 +7,7 @@ expression string.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import ConfigError
@@ -20,7 +21,7 @@ from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.support.setters import Forbidden, check_context, set_flag
 from whimbrel.modules.support.substitution import Substitution, compiled, is_url
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import prepended, setting
 
@@ -320,7 +321,21 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         hit = first_match(server.aliases, r.uri, False)
         return DECLINED if hit is None else _map(r, hit[1], hit[0].handler, _context(hit[0]))
 
-    return CompiledHook(translate)
+    if conf.alias is not None or conf.redirect is not None:
+        return CompiledHook(translate)
+    return CompiledHook(translate, Reads.FIELDS, path_rules=_path_rules([*server.redirects, *server.aliases]))
+
+
+def _path_rules(mappings: list[Mapping]) -> PathRules:
+    """Return what *mappings* read of a path: prefixes and expressions."""
+    return PathRules(
+        tuple([mapping.fake for mapping in mappings if mapping.regex is None]),
+        tuple([partial(_is_match, mapping.regex) for mapping in mappings if mapping.regex is not None]),
+    )
+
+
+def _is_match(regex: Regex, path: str) -> bool:
+    return regex.search(path) is not None
 
 
 def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
@@ -362,7 +377,10 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     conf = scope.dir_config(AliasDirConfig)
     if not conf.redirects and conf.redirect is None:
         return None
-    return CompiledHook(_make_redirects(conf, conf.redirects))
+    redirect = _make_redirects(conf, conf.redirects)
+    if conf.redirect is not None:
+        return CompiledHook(redirect)
+    return CompiledHook(redirect, Reads.FIELDS, path_rules=_path_rules(conf.redirects))
 
 
 ANYWHERE = Context.OR_FILEINFO

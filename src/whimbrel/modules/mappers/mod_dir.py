@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from stat import S_IFDIR
-from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.base.static_typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
@@ -177,9 +177,8 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
             return DECLINED
         return fixup(r)
 
-    return CompiledHook(
-        unless_file, Reads.HEAD | Reads.FILES, is_async=True, needs_file=conf.fallback is None
-    )
+    reads = (Reads.FIELDS if conf.fallback is None else Reads.HEAD) | Reads.FILES
+    return CompiledHook(unless_file, reads, is_async=True, needs_file=conf.fallback is None)
 
 
 INDEXES = Context.OR_INDEXES

@@ -171,10 +171,10 @@ Source = Callable[[Any], str | None]
 _SOURCES: dict[str, tuple[Source, Reads]] = {
     "remote_addr": (client_ip, Reads.CLIENT),
     "remote_host": (client_ip, Reads.CLIENT),
-    "server_addr": (lambda r: str(r.connection.local_ip), Reads.HEAD),
+    "server_addr": (lambda r: str(r.connection.local_ip), Reads.FIELDS),
     "request_uri": (lambda r: str(r.uri), Reads.HEAD),
-    "request_method": (lambda r: str(r.method), Reads.HEAD),
-    "request_protocol": (lambda r: str(r.protocol), Reads.HEAD),
+    "request_method": (lambda r: str(r.method), Reads.FIELDS),
+    "request_protocol": (lambda r: str(r.protocol), Reads.FIELDS),
 }
 
 
@@ -195,14 +195,14 @@ def _source(condition: Condition) -> tuple[Source, Reads]:
     if special is not None:
         return special
     if condition.names is not None:
-        return _by_pattern(condition.names), Reads.HEAD
+        return _by_pattern(condition.names), Reads.FIELDS
     name = condition.attribute
 
     def header_or_variable(r: Any) -> str | None:
         value: str | None = r.headers_in.get(name)
         return env_value(r, name) if value is None else value
 
-    return header_or_variable, Reads.HEAD
+    return header_or_variable, Reads.FIELDS
 
 
 def _by_pattern(names: Regex) -> Source:
@@ -325,7 +325,7 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
         if tested:
             step.values = None
         elif step.values is not None:
-            depends = Reads.HEAD
+            depends = Reads.FIELDS
         steps.append(step)
         reads |= depends
     for step in steps:

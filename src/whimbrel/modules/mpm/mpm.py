@@ -7,11 +7,11 @@ bound the number of workers. Manual: mod/mpm_common.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
+from whimbrel.base.static_typing import Any
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions

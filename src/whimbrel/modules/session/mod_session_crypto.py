@@ -19,6 +19,7 @@ from whimbrel.base.numbers import BLANKS, strip
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.programs import require_programs
 from whimbrel.modules.session.mod_session import SessionCodec, SessionError
 from whimbrel.modules.support.setters import global_only, set_text
 from whimbrel.registry.module import Module, Provider
@@ -129,6 +130,7 @@ def _printed(line: str) -> str:
     if not argv or b"/" not in argv[0]:
         return ""
     try:
+        require_programs()
         completed = subprocess.run(
             argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False
         )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, message, violated
 from whimbrel.config.execute import context_of
 from whimbrel.directives.command import Command

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.server.http1.protocol import addresses, plain
+from whimbrel.server.connection.addresses import addresses, plain
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 

@@ -29,6 +29,10 @@ class ConnectionLayer(asyncio.Protocol, asyncio.Transport):
     def make_inner(self) -> asyncio.Protocol:
         """Return the protocol above, which is not connected yet."""
 
+    def set_proxied(self, address: str, port: int) -> None:
+        """Set the client that a PROXY header names."""
+        cast(Any, self.inner).set_proxied(address, port)
+
     # protocol of the transport below --------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.outer = cast(asyncio.Transport, transport)

@@ -16,8 +16,9 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import atoi
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Connection
+from whimbrel.server.connection.addresses import addresses, plain
 from whimbrel.server.connection.layer import ConnectionLayer
-from whimbrel.server.http1.protocol import HttpProtocol, addresses, plain
+from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 
@@ -186,13 +187,11 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         following = self._make_inner()
         self.transport.set_protocol(following)
         following.connection_made(self.transport)
-        current = cast(asyncio.Protocol, self.transport.get_protocol())  # mod_echo's may have handed over
+        current = cast(asyncio.Protocol, self.transport.get_protocol())  # the layer may have handed over
         self.service.remove(self)
         if header.address:
-            above = current
-            while isinstance(above, ConnectionLayer):
-                above = above.inner
-            cast("HttpProtocol | EchoProtocol", above).set_proxied(header.address, header.port)
+            above = cast("ConnectionLayer | HttpProtocol | EchoProtocol", current)
+            above.set_proxied(header.address, header.port)
         rest = self._buffer[header.size :]
         if rest:
             current.data_received(rest)

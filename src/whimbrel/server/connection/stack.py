@@ -1,4 +1,4 @@
-"""The layers of a worker's new connections: PROXY protocol header, mod_echo, mod_dumpio, HTTP."""
+"""The layers of a worker's new connections: PROXY protocol header, TLS, mod_echo, mod_dumpio, HTTP."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
         from whimbrel.server.connection.echo import EchoProtocol  # rarely used
 
         factory = partial(EchoProtocol, service, factory)
+    hosts = configuration.provider("ssl", "hosts")
+    if hosts is not None:
+        from whimbrel.server.connection.tls import layer_factory  # not every server has TLS
+
+        factory = layer_factory(service, hosts, factory)
     if expected is not None and expected(configuration):
         from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader  # rarely used
 

@@ -7,62 +7,44 @@ of the response cache (see `CacheIndex`). All other input goes to the general pa
 from __future__ import annotations
 
 import os
-from typing import Final
 
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cached_file import CachedFileResponse
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import CacheIndex
-from whimbrel.engine.cache.key import HeadPattern, Key, LoggedLines, RawHead
-from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.server.http1.relay_path import RelayPath
 from whimbrel.server.http1.send_file import try_send_file
-from whimbrel.server.http1.writer import ConnectionState, ResponseWriter
+from whimbrel.server.http1.writer import ConnectionState
 from whimbrel.server.worker.accounting import account_hit
-from whimbrel.server.worker.state import WorkerState
-
-MAX_MISSED: Final = 4  # consecutive heads unlike the last one, after which patterns are not tried
-MAX_PATTERN: Final = 4096  # bytes of a head that a connection remembers
 
 
-class FastPath(ResponseWriter):
+class FastPath(RelayPath):
     """Protocol base that answers from the response cache."""
 
-    __slots__ = ("_index", "_by_head", "_head", "_last", "_missed", "_pattern")
+    __slots__ = ("_index", "_by_head")
     _index: CacheIndex
     _by_head: dict[bytes, CachedResponse]
 
-    def __init__(self, service: WorkerState) -> None:
-        super().__init__(service)
-        self._head: Head | None = None
-        self._pattern: HeadPattern | None = None
-        self._last: Key = ()
-        self._missed = 0
-
-    def _reply(
-        self,
-        cached: CachedResponse,
-        data: bytes,
-        logged: LoggedLines | None,
-        *,
-        is_sent: bool = False,
-    ) -> None:
+    def _reply(self, cached: CachedResponse, head: SplitHead | None, *, is_sent: bool = False) -> None:
         """Answer one request with a valid entry; *is_sent*: its bytes are sent already.
 
-        For *data* and *logged* see `account_hit`.
+        For *head* see `account_hit`.
         """
         service, connection = self.service, self.connection
         if cached.ready_tick == service.tick and cached.keepalive_slot is None:
-            self.transport.write(cached.data)
+            self.transport.write(cached.data or cached.joined_data())
         elif not is_sent:
             if cached.large:
-                head = cached.serialize_head(connection, service.date, service.now)
-                self.transport.writelines((head, cached.payload))
+                fields = cached.serialize_head(connection, service.date, service.now)
+                self.transport.writelines((fields, cached.payload))
             else:
                 self.transport.write(cached.serialize(connection, service.date, service.now))
-        account_hit(service, connection, connection, cached, data, logged)
+        account_hit(service, connection, connection, cached, head)
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive
         if cached.close:
+            self._last_raw = cached.head.raw if head is None else head.raw
             self._end()
 
     def _try_cache(self, data: bytes) -> int:
@@ -70,44 +52,42 @@ class FastPath(ResponseWriter):
         consumed.
         """
         service, connection = self.service, self.connection
-        if service.draining or (self._listener.announces and not connection.served):
+        if service.draining:
             return 0
-        self._by_head = self._index.by_head
         if not service.in_tick:
             service.begin_tick()
-        pattern, logged = self._pattern, None
-        cached = (
-            self._index.lookup_pattern(connection, data, pattern, service.tick)
-            if pattern is not None
-            else None
-        )
-        if cached is not None and pattern is not None:
-            self._missed = 0
-            logged = (data[: data.index(b"\r\n")], *pattern.logged) if pattern.queried else pattern.logged
-        else:
-            # the usual case: one head and nothing else
-            cached, logged = self._index.lookup_raw(connection, data, self._listener.limits, service.tick)
-            if self._index.pattern_candidate is not None:
-                self._learn_pattern(data, logged)
+        if self._listener.announces and not connection.served:
+            return self._try_first(data)
+        self._by_head = self._index.by_head
+        relayed = self._relays.get(data)
+        if (
+            relayed is not None
+            and relayed.is_valid(connection, service.engine.plans, service.tick)
+            and self._relay(relayed)
+        ):
+            return len(data)
+        # the usual case: one head and nothing else
+        cached, head = self._index.lookup(connection, data, self._listener.limits, service.tick)
         if cached is None:
             return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
         if cached.file:
-            return len(data) if self._reply_file(cached, data, logged) else 0
-        self._reply(cached, data, logged)
+            return len(data) if self._reply_file(cached, head) else 0
+        self._reply(cached, head)
         return len(data)
 
-    def _learn_pattern(self, data: bytes, logged: LoggedLines | None) -> None:
-        """Remember the line in which this head differs from the last one with the same response."""
-        index = self._index
-        if index.pattern_candidate is not None:
-            (line, key), index.pattern_candidate = index.pattern_candidate, None
-            self._missed += self._pattern is not None
-            if self._missed > MAX_MISSED:
-                self._pattern = None  # more than one line differs each time
-                return
-            if logged is not None and self._last == key and len(data) <= MAX_PATTERN:
-                self._pattern = HeadPattern(data, line, key, logged, self._listener.limits.plain)
-            self._last = key
+    def _try_first(self, data: bytes) -> int:
+        """Answer the first request of a connection, whose response may announce protocols; return the number
+        of bytes consumed.
+        """
+        service = self.service
+        first, limits = self._index.first, self._listener.limits
+        cached, head = first.lookup(self.connection, data, limits, service.tick)
+        if cached is None:
+            return 0
+        if cached.file:
+            return len(data) if self._reply_file(cached, head) else 0
+        self._reply(cached, head)
+        return len(data)
 
     def _try_cache_pipelined(self, data: bytes) -> int:
         """Answer pipelined heads from the cache: the first, and as many as this tick and the transport have
@@ -118,20 +98,19 @@ class FastPath(ResponseWriter):
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4 or end - done == len(data):
                 break
-            head = data[done:end]
-            cached, logged = self._index.lookup_raw(connection, head, self._listener.limits, service.tick)
+            cached, head = self._index.lookup(connection, data[done:end], self._listener.limits, service.tick)
             if cached is None:
                 break
             if cached.file:
                 # the responses before it are written first
-                return end if not done and self._reply_file(cached, head, logged) else done
-            self._reply(cached, head, logged)
+                return end if not done and self._reply_file(cached, head) else done
+            self._reply(cached, head)
             if cached.close:
                 return len(data)
             done = end
         return done
 
-    def _reply_file(self, cached: CachedResponse, data: bytes, logged: LoggedLines | None) -> bool:
+    def _reply_file(self, cached: CachedResponse, head: SplitHead | None) -> bool:
         """Answer one request with an entry whose body is a file; return False if the file has changed or
         cannot be opened.
         """
@@ -143,7 +122,7 @@ class FastPath(ResponseWriter):
         fields = cached.serialize_head(connection, service.date, service.now)
         count = 0 if out is None else try_send_file(out, fields, handle, cached.size)
         if count == len(fields) + cached.size:
-            self._reply(cached, data, logged, is_sent=True)
+            self._reply(cached, head, is_sent=True)
             return True
         try:
             part = FileSegment(os.dup(handle), 0, cached.size)
@@ -151,8 +130,8 @@ class FastPath(ResponseWriter):
             if count:
                 self.transport.abort()
             return count > 0
-        self._state, self._head = ConnectionState.BUSY, cached.request.head
-        head = None if logged is None else RawHead(data, logged)
+        raw = cached.head.raw if head is None else head.raw
+        self._state, self._head = ConnectionState.BUSY, self._parsed(raw)
         self._send_rest(
             CachedFileResponse(cached, part, service.engine, connection, head, service.now), fields, count
         )

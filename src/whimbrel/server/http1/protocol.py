@@ -13,15 +13,15 @@ RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from socket import IPPROTO_TCP, TCP_INFO
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.cache.index import ResponseCache
+from whimbrel.engine.coroutines import drive
 from whimbrel.engine.input.body import RequestBody, invalid_length_body
 from whimbrel.engine.output.headers import final_request
-from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
@@ -30,6 +30,7 @@ from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.http.semantics.headers import Pair
 from whimbrel.http.syntax.head import HTTP_1_1, Head, HeadReader, InputState, read_complete
 from whimbrel.http.syntax.line_reader import LogMessage
+from whimbrel.server.connection.addresses import client_connection
 from whimbrel.server.http1.fast_path import FastPath
 from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState
 from whimbrel.server.worker.cancellation import cancel
@@ -56,7 +57,6 @@ class HttpProtocol(FastPath):
 
     __slots__ = (
         "_body",
-        "_buffer",
         "_discarded",
         "_empty",
         "_expects",
@@ -66,19 +66,16 @@ class HttpProtocol(FastPath):
         "_read_deadline",
         "_reader",
         "_has_reset_check",
-        "_reading",
         "_row",
         "_is_poisoned",
     )
 
     def __init__(self, service: WorkerState) -> None:
         super().__init__(service)
-        self._buffer = b""
         # reader of an incomplete head; `_buffer` is its data then, a bytearray
         self._reader: HeadReader | None = None
         self._discarded = self._body_bytes = 0
         self._expects = self._is_poisoned = self._postponed = False
-        self._reading = True
         self._has_reset_check = False
         self._read_deadline: ReadDeadline | None = None
         self._body: RequestBody | None = None
@@ -90,17 +87,16 @@ class HttpProtocol(FastPath):
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        client, local = addresses(transport)
-        self.connection = Connection(
-            plain(client[0]), client[1], plain(local[0]), local[1], id=self.service.accepted
-        )
-        self.connection.send_interim = self._send_interim
+        self.connection = connection = client_connection(transport)
+        connection.id = self.service.accepted
+        connection.send_interim = self._send_interim
         self._listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
         self.connection.peeked = self._listener.peeked
         self._index = self.service.engine.response_cache.index(
-            self.connection.local_ip, self.connection.local_port
+            self.connection.local_ip, self.connection.local_port, self.connection.tls
         )
         self._by_head = {} if self._listener.announces else self._index.by_head
+        self._relays = self.service.engine.relays.table(self.connection)
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.add(self)
         self._wait(self._listener.timeout)
@@ -110,7 +106,7 @@ class HttpProtocol(FastPath):
         connection = self.connection
         connection.proxied = (address, port)
         connection.useragent_ip, connection.user_port = address, port
-        self._index = ResponseCache().index("", 0)
+        self._index, self._relays = ResponseCache().index("", 0), {}
         self._by_head = self._index.by_head
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -157,7 +153,7 @@ class HttpProtocol(FastPath):
                 and cached.line_client == self.connection.client_ip
                 and self.connection.served < cached.max_served
             ):
-                self._reply(cached, data, None)
+                self._reply(cached, None)
                 return
             else:
                 done = self._try_cache(data)
@@ -245,6 +241,7 @@ class HttpProtocol(FastPath):
         data, listener, reader, head = self._buffer, self._listener, self._reader, None
         if (
             listener.direct
+            and self.connection.tls is None
             and data[:3] == b"PRI"
             and not self.connection.served
             and PREFACE.startswith(bytes(data[: len(PREFACE)]))
@@ -269,6 +266,10 @@ class HttpProtocol(FastPath):
         self._start_request(head)
         return True
 
+    def begin_http2(self) -> None:
+        """Speak HTTP/2, which the client has chosen by ALPN."""
+        self._hand_over().start(b"")
+
     def _hand_over(self) -> Http2Connection:
         """Hand the rest of the connection to HTTP/2."""
         from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
@@ -292,6 +293,11 @@ class HttpProtocol(FastPath):
         head, rest = self._head, self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
+
+    def _take_input(self) -> bytes:
+        data, self._buffer = self._buffer, b""
+        self._go_on_reading()
+        return data
 
     def _last_head(self, ending: InputState) -> None:
         """Process an incomplete head at the end of the input."""
@@ -344,19 +350,22 @@ class HttpProtocol(FastPath):
         if response.__class__ is Response or isinstance(response, Response):
             self._send(response)
         else:
-            self._task = self.service.loop.create_task(self._later(response))
+            self._task = drive(response, self.service.loop, self._responded)
 
-    async def _later(self, waiting: Awaitable[Response]) -> None:
-        try:
-            response = await waiting
-        except asyncio.CancelledError:
-            self._on_sent(await abandon(self.connection), 0, broken=True)
-        except Exception as problem:
-            await close_sources(self.connection)
-            self._failed(problem)
-        else:
+    def _responded(self, response: Response | None, problem: BaseException | None) -> None:
+        """Send a response that the engine had to wait for."""
+        if response is not None:
             self._send(response)
             self._process_buffer()
+        else:
+            self._task = self.service.loop.create_task(self._ended_without_response(problem))
+
+    async def _ended_without_response(self, problem: BaseException | None) -> None:
+        if isinstance(problem, Exception):
+            await close_sources(self.connection)
+            self._failed(problem)
+        else:  # cancelled
+            self._on_sent(await abandon(self.connection), 0, broken=True)
 
     # bodies -----------------------------------------------------------------------------------
     def _make_body(self, head: Head) -> RequestBody:
@@ -407,6 +416,8 @@ class HttpProtocol(FastPath):
             data = interim_bytes(status, fields)
             self.connection.interim_bytes += len(data)
             self.transport.write(data)
+        if status == 100:
+            self._feed()
 
     def _feed(self) -> None:
         """Pass the buffered bytes to the body, or drop them if the body has no reader."""
@@ -537,6 +548,8 @@ class HttpProtocol(FastPath):
     def scoreboard_row(self) -> ScoreboardRow:
         """Return the scoreboard row of this connection; the same object if it is unchanged."""
         answering, served = self.connection.rendering, self.connection.served
+        if self._last_raw:
+            self._head, self._last_raw = self._head or self._parsed(self._last_raw), b""
         head, known = self._head or answering, self._row
         if (
             known is not None
@@ -564,22 +577,6 @@ class HttpProtocol(FastPath):
         )
         self._row = (head, served, self._state, answering, row)
         return row
-
-
-def addresses(transport: asyncio.BaseTransport) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the addresses of client and server; abort a connection that was reset before it was accepted.
-
-    Such a connection has no peer and delivers no data.
-    """
-    client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-    if client is None or local is None:
-        cast(asyncio.Transport, transport).abort()
-    return client or ("0.0.0.0", 0), local or ("0.0.0.0", 0)
-
-
-def plain(address: str) -> str:
-    """Return an address without scope, and IPv4-mapped IPv6 as IPv4."""
-    return address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
 
 
 def _unreadable(status: int, cause: str) -> BodyError:

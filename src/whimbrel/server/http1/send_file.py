@@ -46,6 +46,13 @@ class FileSender:
         self._waiting = self._short = False
 
     def start(self) -> None:
+        """Send at once; if less than the share of a tick was sent before, the client's window is full."""
+        if 0 < self._sent < MAX_TICK_BYTES:
+            self._wait()
+        else:
+            self._send_share()
+
+    def _send_share(self) -> None:
         """Send until the client's window is full, or the share of this tick is used."""
         left, self._short = MAX_TICK_BYTES, False
         try:
@@ -97,7 +104,7 @@ class FileSender:
         self._stalled()
         if not self._waiting:
             self._waiting = True
-            self._loop.add_writer(self._out.fileno(), self.start)
+            self._loop.add_writer(self._out.fileno(), self._send_share)
 
     def _finish(self, problem: OSError | None) -> None:
         if self._waiting:
@@ -117,7 +124,7 @@ def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> in
     """
     count = 0
     try:
-        count = out.send(head)
+        count = out.send(head, socket.MSG_MORE if size < LARGE_THRESHOLD else 0)
         if count == len(head):
             count += os.sendfile(out.fileno(), handle, 0, min(size, MAX_TICK_BYTES))
     except OSError:

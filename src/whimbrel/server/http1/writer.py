@@ -11,16 +11,17 @@ import socket
 from abc import abstractmethod
 from collections.abc import Sequence
 from enum import Enum, auto
+from functools import partial
 from typing import Final
 
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
-from whimbrel.engine.request import Connection
+from whimbrel.engine.connection import Connection, Takeover
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.worker.accounting import account_response, log_truncated
-from whimbrel.server.worker.cancellation import cancel, close_source
+from whimbrel.server.worker.cancellation import Cancellable, cancel, close_source
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 # bytes of responses that wait for the client, above which no further request is started
@@ -65,7 +66,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self.service = service
         self._state = ConnectionState.READY
         self._eof = self._paused = self._has_final_head = False
-        self._task: asyncio.Task[None] | None = None
+        self._task: Cancellable | None = None
         self._file: FileSender | None = None
         self._out: socket.socket | None = None
         self._drained: asyncio.Future[None] | None = None
@@ -78,6 +79,10 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     @abstractmethod
     def _switches(self, response: Response) -> bool:
         """Return True if *response*, a 101 response, has handed the connection over to another protocol."""
+
+    @abstractmethod
+    def _take_input(self) -> bytes:
+        """Return the input that was not processed, and read on."""
 
     @abstractmethod
     def _answered(self) -> None:
@@ -118,6 +123,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     # sending ----------------------------------------------------------------------------------
     def _send(self, response: Response) -> None:
         self._has_final_head = True
+        if response.request.takeover is not None:
+            self._hand_to(response.request.takeover, response)
+            return
         if response.request.status == 101 and self._switches(response):
             return
         self.deadline = FOREVER
@@ -143,6 +151,32 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 else:
                     self.transport.writelines((head, data))
             self._on_sent(response, size, sent - size)
+
+    def _hand_to(self, takeover: Takeover, response: Response) -> None:
+        """Send the head of *response* and hand the connection to another protocol, until that has ended."""
+
+        ended = partial(self._taken_back, response)
+        self._task = None
+        self.deadline = FOREVER
+        if self.transport.is_closing():
+            takeover(self.transport, ended).connection_lost(None)
+            return
+        self.transport.write(response.head(self.service.date_field()))
+        protocol = takeover(self.transport, ended)
+        self.transport.set_protocol(protocol)
+        data = self._take_input()
+        if data:
+            protocol.data_received(data)
+        if self._eof:
+            protocol.eof_received()
+
+    def _taken_back(self, response: Response, sent: int, received: int) -> None:
+        """Account for a protocol that had taken the connection over and has ended."""
+        response.request.body_in.framing += received
+        account_response(self.service, self.connection, response, sent)
+        self.connection.request = None
+        self._state = ConnectionState.LINGER
+        self.service.remove(self)
 
     def _send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
         """Send a response with files, of which *already* bytes were sent, when the transport's buffer is

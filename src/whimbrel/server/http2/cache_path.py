@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import LoggedLines
 from whimbrel.http.http2.hpack import FieldBlock
+from whimbrel.http.http2.protocol import HeadTooLong
+from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.worker.accounting import account_hit
@@ -36,7 +38,7 @@ class CachedResponder:
             return at
         known = wire.decoder.known
         last: FieldBlock | None = None  # the last request, which the entry `cached` answered
-        cached, logged, raw, block = None, None, b"", b""
+        cached, head, block = None, None, b""
         while (
             wire.work < most
             and size - at >= 9
@@ -50,60 +52,63 @@ class CachedResponder:
                 break
             if last is not request or cached is None or cached.size > wire.window:
                 raw = request.raw_head(wire.takes_push)
-                cached, logged = self._lookup(raw) if raw else (None, None)
+                cached, head, block = self._lookup(raw) if raw else (None, None, b"")
                 if cached is None:
                     break
-                block = wire.encoder.head(cached.head_prefix, session.service.date, cached.head_suffix)
-                last = request if cached.is_log_line_stable and logged is None else None
+                last = request if cached.is_log_line_stable and head is None else None
             session.connection.head_received = end - at
-            self._reply(number, cached, block, raw, logged)
+            self._reply(number, cached, block, head)
             wire.highest = number
             wire.work += 1
             at = end
         return at
 
-    def _reply(
-        self, number: int, cached: CachedResponse, block: bytes, raw: bytes, logged: LoggedLines | None
-    ) -> None:
+    def _reply(self, number: int, cached: CachedResponse, block: bytes, head: SplitHead | None) -> None:
         """Answer stream *number* with a valid entry, whose head is *block*; see `account_hit`."""
         session = self.session
         sent = session.wire.answer(number, block, cached.body)
         more = sent - cached.size - cached.head_size if cached.logs_size else 0
-        account_hit(session.service, session, session.connection, cached, raw, logged, more)
+        connection = session.connection
+        if cached.events:  # error-log lines about a request name the connection of its stream
+            connection = replace(connection, is_http2=True, log_id="")
+        account_hit(session.service, session, connection, cached, head, more)
 
-    def _lookup(self, raw: bytes) -> tuple[CachedResponse | None, LoggedLines | None]:
-        """Return the cached response to a head for which the windows have room, and the logged lines of the
-        head if its bytes differ from the cached one's.
+    def _lookup(self, raw: bytes) -> tuple[CachedResponse | None, SplitHead | None, bytes]:
+        """Return the cached response to a head for which the windows have room, the head in pieces if its
+        bytes differ from the cached one's, and the response's field block.
         """
         session = self.session
         service, connection, wire = session.service, session.connection, session.wire
         if connection.proxied is not None:
-            return None, None  # the entries know the proxy alone
+            return None, None, b""  # the entries know the proxy alone
         service.begin_tick()
-        index = service.engine.response_cache.index(connection.local_ip, connection.local_port).http2
-        cached, logged = index.lookup_raw(connection, raw, session.listener.limits, service.tick, spare=1)
+        index = service.engine.response_cache.index(
+            connection.local_ip, connection.local_port, connection.tls
+        ).http2
+        cached, head = index.lookup(connection, raw, session.listener.limits, service.tick, spare=1)
         if (
             cached is None
             or cached.size > self.sender.largest
             or cached.head_size > MAX_HEAD
             or not wire.has_room(cached.size)
         ):
-            return None, None
+            return None, None, b""
         cached.refresh(service.date, service.now)
+        try:  # the head may have grown by a digit
+            block = wire.encoder.head(cached.head_prefix, service.date, cached.head_suffix)
+        except HeadTooLong:
+            return None, None, b""
         session.resets = max(0, session.resets - 1)
         wire.idle = 0
-        return cached, logged
+        return cached, head, block
 
     def try_cache(self, number: int, raw: bytes) -> bool:
         """Send the cached response to the raw head *raw*; return False if there is none or no room."""
         if self.sender.padding:
             return False
-        cached, logged = self._lookup(raw)
+        cached, head, block = self._lookup(raw)
         if cached is None:
             return False
-        wire, date = self.session.wire, self.session.service.date
-        self.session.connection.head_received = wire.head_received
-        self._reply(
-            number, cached, wire.encoder.head(cached.head_prefix, date, cached.head_suffix), raw, logged
-        )
+        self.session.connection.head_received = self.session.wire.head_received
+        self._reply(number, cached, block, head)
         return True

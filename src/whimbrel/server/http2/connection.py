@@ -5,8 +5,8 @@ after its handshake. Streams that wait are served concurrently; a response that 
 immediately.
 
 Memory is bounded: by the number of streams and running requests, their windows, the size of a field block,
-and by pausing reads while the client does not read. Each tick does a bounded amount of work for a connection;
-the rest of its input waits for the next tick.
+and by pausing reads while the client does not read. Each tick does a bounded amount of work for a connection.
+The rest of its input waits for a later tick, in a queue with the other connections of the worker.
 
 RFC 9113; manual: mod/mod_http2.html.
 """
@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable
 from functools import partial
+from time import monotonic
 from typing import Any, Final
 
 from whimbrel.engine.abandon import abandon, close_sources
+from whimbrel.engine.coroutines import drive
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
@@ -36,11 +37,12 @@ from whimbrel.http.http2.protocol import (
     read_request,
     upgraded,
 )
+from whimbrel.http.http2.websocket import KEY, is_extended_connect, read_extended
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.sender import Sender
-from whimbrel.server.http2.stream import Stream, StreamBody
+from whimbrel.server.http2.stream import Stream, StreamBody, TunnelBody, stream_connection
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
@@ -49,6 +51,7 @@ WRITE_AHEAD: Final = 64 * 1024  # bytes that wait for the client before reading 
 LINGER: Final = 2.0  # seconds between the end of our side of the connection and the client's
 MAX_WORK: Final = 256  # units of `wire.work` in one tick
 MAX_BEGUN: Final = 8  # requests that are passed to the engine in one tick
+ROUND_SHARE: Final = 0.25  # of the worker's round, after which no further one is passed in this tick
 MAX_HELD: Final = 256 * 1024  # bytes of response bodies that wait, before further requests wait too
 FIRST_PENDING: Final = 6  # initial limit of requests that wait for their handlers (mod_http2's)
 MAX_HEADS: Final = 384 * 1024  # bytes of request heads, before further requests are refused
@@ -66,23 +69,20 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         connection: Connection,
         listener: ListenerConfig,
         settings: Any,
-        *,
-        tls: bool = False,
     ) -> None:
         TimedConnection.__init__(self)
-        self.service, self.transport, self.connection, self.listener, self.settings, self.tls = (
+        self.service, self.transport, self.connection, self.listener, self.settings = (
             service,
             transport,
             connection,
             listener,
             settings,
-            tls,
         )
         self.wire: ServerH2Connection[Stream] = ServerH2Connection(
             self, settings.max_streams, settings.window
         )
         self.wire.encoder.limit = settings.max_head or MAX_SENT_LIST
-        self.wire.max_errors = settings.max_errors
+        self.wire.max_errors, self.wire.takes_protocols = settings.max_errors, settings.websockets
         self.streams = self.wire.streams
         self.running = 0  # requests that are worked on, including those of reset streams
         self.waiting = 0  # streams that wait for the client: for its window or its body
@@ -143,6 +143,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     def resume_writing(self) -> None:
         self.paused = False
+        self._has_window = True  # tunnels that waited go on
         self._wake()
         self._schedule_tick()
         self.set_deadline()
@@ -170,15 +171,17 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         if self.ended:
             return
         self._input = self._input + data if self._input else data
-        if not self._has_tick:
-            self._tick()
+        if self._has_tick:
+            self._read_on(wanted=False)
+        else:
+            self.resume()
 
     def _schedule_tick(self) -> None:
         if not self._has_tick:
             self._has_tick = True
-            self.service.loop.call_soon(self._tick)
+            self.service.postpone(self)
 
-    def _tick(self) -> None:
+    def resume(self) -> None:
         """Do the work of one tick, and schedule another one if work remains."""
         self._has_tick = False
         if self.ended or self.paused:
@@ -240,9 +243,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.set_deadline()
 
     def set_deadline(self) -> None:
-        """Set the deadline: KeepAliveTimeout between requests, Timeout while the client is awaited, else
-        none.
-        """
+        """Set the deadline: KeepAliveTimeout between requests, Timeout for the client, else none."""
         listener = self.listener
         if self.ended:
             return
@@ -280,8 +281,13 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         raw = block.raw_head(self.wire.takes_push) if ended else b""
         if raw and self.repeater.try_cache(number, raw):
             return
+        limits, rules = self.listener.limits, self.listener.rules
+        is_extended = self.wire.takes_protocols and is_extended_connect(block.fields)
         try:
-            head = read_request(block.fields, self.listener.limits, self.listener.rules, raw=raw, ended=ended)
+            if is_extended:
+                head = read_extended(block.fields, limits, rules)
+            else:
+                head = read_request(block.fields, limits, rules, raw=raw, ended=ended)
         except MalformedRequest as problem:
             self._refuse(number, problem.code)
             return
@@ -289,8 +295,11 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._refuse(number, ErrorCode.PROTOCOL_ERROR)
             return
         self.wire.idle = 0
-        body = RequestBody(0) if ended else StreamBody(head.length, self, number)
+        kind = TunnelBody if is_extended else StreamBody
+        body = RequestBody(0) if ended else kind(head.length, self, number)
         stream = self._stream(number, head, body, ended=ended)
+        if is_extended and head.error is None:
+            stream.key = head.headers.get(KEY) or ""
         stream.head_size, stream.tick = block.size, self._turns
         self.heads += block.size
         self._begun.append(stream)
@@ -315,8 +324,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         If *more* input is pending, requests of this tick wait for the next one: a pending frame may reset
         them.
         """
-        begun, left = self._begun, MAX_BEGUN
-        while begun and left and self._may_begin and not self.ended:
+        begun, left, end = self._begun, MAX_BEGUN, monotonic() + ROUND_SHARE * self.service.round
+        while begun and left and self._may_begin and not self.ended and monotonic() < end:
             if more and begun[0].tick == self._turns:
                 break
             stream = begun.popleft()
@@ -337,29 +346,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self._schedule_tick()
 
     def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
-        outer, service = self.connection, self.service
-        tag = f"{service.engine.runtime.pid}-{outer.id}-{number}"
-        notes = {
-            **outer.notes,
-            "http2-id": str(number),
-            "http2-tag": tag,
-            "http2-push": self.pusher.note(head),
-        }
-        connection = Connection(
-            outer.client_ip,
-            outer.client_port,
-            outer.local_ip,
-            outer.local_port,
-            served=1,
-            id=outer.id,
-            is_draining=True,
-            is_http2=True,
-            notes=notes,
-            head_received=self.wire.head_received if number & 1 and head.error is None else 0,
-        )
-        if outer.proxied is not None:
-            connection.proxied = outer.proxied
-            connection.useragent_ip, connection.user_port = outer.proxied
+        received = self.wire.head_received if number & 1 and head.error is None else 0
+        tag = f"{self.service.engine.runtime.pid}-{self.connection.id}-{number}"
+        connection = stream_connection(self.connection, number, tag, self.pusher.note(head), received)
         self.running += number & 1
         stream = Stream(number, connection, head, body, ended=ended)
         connection.send_interim = partial(self.sender.interim, stream)
@@ -379,25 +368,28 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.sender.send(stream, response)
         else:
             self.pending += 1
-            stream.task = self.service.loop.create_task(self._later(stream, response))
+            stream.task = drive(response, self.service.loop, partial(self._responded, stream))
 
-    async def _later(self, stream: Stream, waiting: Awaitable[Response]) -> None:
-        try:
-            response = await waiting
-        except asyncio.CancelledError:
-            self.sender.finish(stream, await abandon(stream.connection), 0)
-        except Exception as problem:
+    def _responded(self, stream: Stream, response: Response | None, problem: BaseException | None) -> None:
+        """Send a response that the engine had to wait for."""
+        if response is not None:
+            self._adapt_pending()
+            self.sender.send(stream, response)
+            self.flush()
+        else:
+            stream.task = self.service.loop.create_task(self._ended_without_response(stream, problem))
+
+    async def _ended_without_response(self, stream: Stream, problem: BaseException | None) -> None:
+        self._adapt_pending()
+        if isinstance(problem, Exception):
             await close_sources(stream.connection)
             self._failed(stream, problem)
-        else:
-            self.sender.send(stream, response)
-        finally:
-            self._adapt_pending()
+        else:  # cancelled
+            self.sender.finish(stream, await abandon(stream.connection), 0)
         self.flush()
 
     def _adapt_pending(self) -> None:
-        """Adapt the limit of running handlers when one has ended: a client that takes all responses may have
-        more.
+        """Adapt the limit of running handlers when one has ended.
 
         Responses are in memory before the client takes them, so a client that does not read gets few.
         """
@@ -425,8 +417,11 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     # bodies -------------------------------------------------------------------------------------
     def on_data(self, stream: Stream, data: bytes) -> None:
-        """Pass data of a request body to its reader."""
+        """Pass data of a request body to its reader, or to the protocol that has taken the stream over."""
         stream.received += len(data)
+        if stream.tunnel is not None:
+            stream.tunnel.receive(data, ended=stream.ended)
+            return
         length = stream.head.length
         if length is not None and (stream.received > length or (stream.ended and stream.received != length)):
             self._end(stream, ErrorCode.PROTOCOL_ERROR)
@@ -487,6 +482,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         if not stream.body.ended:
             delay = CANCEL_DELAY
             stream.body.fail(BodyError(400, LogMessage("", "", "", "(104)Connection reset by peer")))
+        if stream.tunnel is not None:
+            stream.tunnel.detach(ConnectionResetError())
         stream.wake()
         stream.unlink()
         if stream.task is not None:
@@ -549,7 +546,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             return
         late = [stream for stream in self.streams.values() if stream.waits]
         for stream in late:
-            if stream.room is None and not stream.body.ended:
+            if stream.tunnel is None and stream.room is None and not stream.body.ended:
                 stream.body.fail(
                     BodyError(408, LogMessage("", "", "", "(70007)The timeout specified has expired"))
                 )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, Final, Protocol
 
+from whimbrel.engine.connection import Connection
 from whimbrel.http.http2.connection import ServerH2Connection
 from whimbrel.http.http2.protocol import HeadTooLong, promised_request
 from whimbrel.http.http2.push import NONE, Candidate, PushDiary, candidates, policy, request_fields
@@ -33,10 +34,10 @@ class PushSession(Protocol):
         leaving: the connection takes no further streams
     """
 
+    connection: Connection
     listener: ListenerConfig
     wire: ServerH2Connection[Stream]
     settings: Any
-    tls: bool
     leaving: bool
 
     def open_promised(self, number: int, head: Head, parent: Stream) -> Stream:
@@ -86,7 +87,8 @@ class Pusher:
         ):
             return ""
         chosen = policy(_accepted(head))
-        scheme, authority = "https" if self.session.tls else "http", head.headers.get("Host") or ""
+        scheme = "http" if self.session.connection.tls is None else "https"
+        authority = head.headers.get("Host") or ""
         found = candidates(values, scheme, authority) if chosen != NONE else iter(())
         first = next(found, None)
         if first is None:
@@ -119,7 +121,8 @@ class Pusher:
                     (b":path", candidate.path.encode("latin-1")),
                     (b":method", method.encode("latin-1")),
                     *pairs,
-                ]
+                ],
+                priority=0,
             )
         except HeadTooLong:
             return True

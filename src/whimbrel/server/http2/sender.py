@@ -10,6 +10,7 @@ from typing import Final, cast
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import JoinedSource, Truncated, is_complete, size_of, sized
 from whimbrel.engine.response import DATE_BYTES, Response
+from whimbrel.engine.tls import RENEGOTIATION_NOTE
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
 from whimbrel.http.http2.protocol import ErrorCode, HeadTooLong, RawField, answer_fields, interim_fields
 from whimbrel.http.semantics.headers import Pair
@@ -46,10 +47,21 @@ class Sender:
             self._drop(stream, response)
             return
         stream.connection.send_interim = None
+        if response.request.takeover is not None or stream.key:
+            from whimbrel.server.http2.tunnels import begin_tunnel, has_refused  # most clients need none
+
+            if response.request.takeover is not None:
+                begin_tunnel(self, stream, response, response.request.takeover)
+                return
+            if has_refused(self, stream, response):
+                return
         parts, wire = response.parts, self.wire
         status, chosen = response.request.status, self._push(stream, response)
         if response.is_malformed:
             self._reset(stream, response)
+            return
+        if stream.connection.notes.pop(RENEGOTIATION_NOTE, ""):  # httpd's answer where TLS forbids it
+            self._reset(stream, response, ErrorCode.HTTP_1_1_REQUIRED)
             return
         if status < 200:  # a script's: it is interim, so the final response is missing
             self.interim(stream, status, _pairs(self._fields(stream, response)))
@@ -69,6 +81,7 @@ class Sender:
             if count == len(body):
                 self.finish(stream, response, count)
                 return
+            response.request.set_uncacheable()  # the response has the rest of its body only
             response.parts = [body[count:]]
             stream.held = len(body) - count
             self.session.held += stream.held
@@ -118,7 +131,7 @@ class Sender:
         """Return the field block of *response*, with the push policy *chosen*; raise HeadTooLong."""
         if not chosen and stream.head.error is None:
             date = self.session.service.date_field()
-            return self.wire.encoder.head(response.head_prefix, date, response.head_suffix)
+            return self.wire.encoder.head(response.head_prefix, response.date or date, response.head_suffix)
         more = [(b"push-policy", chosen.encode("latin-1"))] if chosen else []
         return self.wire.encoder.encode([*self._fields(stream, response), *more])
 
@@ -127,7 +140,7 @@ class Sender:
         in httpd.
         """
         date = self.session.service.date_field()
-        fields = [*answer_fields(response.head_prefix, date, response.head_suffix)]
+        fields = [*answer_fields(response.head_prefix, response.date or date, response.head_suffix)]
         if stream.head.error is not None:
             fields.sort(key=lambda pair: _REFUSED_ORDER.get(pair[0], len(_REFUSED_ORDER)))
         return fields

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
 from whimbrel.http.http2.connection import StreamState
 from whimbrel.http.syntax.head import Head
+from whimbrel.server.worker.cancellation import Cancellable
+
+if TYPE_CHECKING:
+    from whimbrel.server.http2.stream_transport import StreamTransport
 
 JOIN_THRESHOLD: Final = 1024  # bytes up to which a piece of a request body is joined with the one before it
 
@@ -28,6 +32,8 @@ class Stream(StreamState):
         total: bytes of its body, None if a source produces it
         tick: tick of the connection in which its head arrived
         held: bytes of a response body that wait in memory
+        key: Sec-WebSocket-Key of a request for WebSocket, "" for every other
+        tunnel: the transport of a protocol that has taken the stream over
     """
 
     __slots__ = (
@@ -39,6 +45,7 @@ class Stream(StreamState):
         "head_size",
         "held",
         "is_ready",
+        "key",
         "leaders",
         "parent",
         "received",
@@ -46,6 +53,7 @@ class Stream(StreamState):
         "task",
         "tick",
         "total",
+        "tunnel",
         "leaders_rest",
     )
 
@@ -66,13 +74,17 @@ class Stream(StreamState):
         self.followers: tuple[Stream, ...] = ()
         self.received = self.held = self.head_size = self.tick = 0
         self.total: int | None = None
+        self.key = ""
+        self.tunnel: StreamTransport | None = None
         self.room: asyncio.Future[None] | None = None
         self.leaders_rest: asyncio.Future[None] | None = None
-        self.task: asyncio.Task[None] | None = None
+        self.task: Cancellable | None = None
 
     @property
     def waits(self) -> bool:
         """True if the stream waits for the client."""
+        if self.tunnel is not None:
+            return self.tunnel.is_blocked
         return self.room is not None or (isinstance(self.body, StreamBody) and self.body.wanted)
 
     def wake(self) -> None:
@@ -81,6 +93,8 @@ class Stream(StreamState):
             if waiter is not None and not waiter.done():
                 waiter.set_result(None)
         self.room = self.leaders_rest = None
+        if self.tunnel is not None:
+            self.tunnel.pump()
 
     def follow(self, leader: Stream) -> None:
         """Send the body of *leader* before that of this stream."""
@@ -106,6 +120,31 @@ class Stream(StreamState):
         self.is_ready = False
         for follower in self.followers:
             follower.wake()
+
+
+def stream_connection(outer: Connection, number: int, tag: str, push: str, received: int) -> Connection:
+    """Return the connection of stream *number* as the phases see it: *outer* with one request.
+
+    *tag* and *push* are notes of mod_http2; *received*: bytes in which the head came.
+    """
+    notes = {**outer.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
+    connection = Connection(
+        outer.client_ip,
+        outer.client_port,
+        outer.local_ip,
+        outer.local_port,
+        served=1,
+        id=outer.id,
+        is_draining=True,
+        is_http2=True,
+        tls=outer.tls,
+        notes=notes,
+        head_received=received,
+    )
+    if outer.proxied is not None:
+        connection.proxied = outer.proxied
+        connection.useragent_ip, connection.user_port = outer.proxied
+    return connection
 
 
 class BodySession(Protocol):
@@ -153,6 +192,12 @@ class StreamBody(RequestBody):
             super().feed(data)
             self.received -= len(data)
 
+    def take_buffered(self) -> bytes:
+        data = super().take_buffered()
+        self.received += len(data)
+        self._session.release_window(self._stream, len(data))
+        return data
+
     def _demand(self) -> None:
         self._session.send_continue(self._stream)
 
@@ -174,3 +219,16 @@ class StreamBody(RequestBody):
 
     async def discard(self) -> None:
         """Do nothing: the stream ends without the rest of its body, as in httpd."""
+
+
+class TunnelBody(StreamBody):
+    """The body of a request that asks for a tunnel: empty; what the client sends already waits in it."""
+
+    __slots__ = ()
+
+    def __init__(self, _length: int | None, session: BodySession, number: int) -> None:
+        super().__init__(0, session, number)
+        self._done = True
+
+    async def read(self) -> bytes:
+        return b""

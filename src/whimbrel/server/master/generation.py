@@ -5,7 +5,8 @@ fork.
 from __future__ import annotations
 
 import socket
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -17,12 +18,16 @@ from whimbrel.engine.engine import Engine
 from whimbrel.engine.identity import FULL
 from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord
 from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
+from whimbrel.registry.module import PROGRAMS
 from whimbrel.server.logs.logs import Logs
-from whimbrel.server.master import messages
+from whimbrel.server.master import messages, privileges
 from whimbrel.server.master.sockets import Key
 from whimbrel.server.worker.runtime import ServerRuntime
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
 from whimbrel.server.worker.state import scan_period
+
+if TYPE_CHECKING:
+    from whimbrel.registry.programs import SharedProgram
 
 
 @dataclass(slots=True)
@@ -31,7 +36,7 @@ class Generation:
 
     Attributes:
         scan_period: seconds between two scans of the deadlines in a worker
-        programs: programs shared by all workers; each has ``release(at_once=...)``
+        programs: programs shared by all workers
     """
 
     configuration: Configuration
@@ -41,7 +46,7 @@ class Generation:
     sockets: dict[Key, socket.socket]
     board: SharedScoreboard
     life: ServerInfo
-    programs: list[Any] = field(default_factory=list)
+    programs: list[SharedProgram] = field(default_factory=list)
     scan_period: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,14 +60,39 @@ class Generation:
 
     def start_programs(self) -> None:
         """Start the programs that workers share. Raises PostConfigError."""
-        start = self.configuration.provider("programs", "rewrite")
-        self.programs = start(self.configuration) if start is not None else []
+        try:
+            for start in self.configuration.modules.providers(PROGRAMS).values():
+                self.programs += start(self.configuration, self)
+        except BaseException:
+            self.release_programs(at_once=True)
+            raise
+        self.runtime.programs = {program.name: program for program in self.programs}
 
     def release_programs(self, *, at_once: bool) -> None:
         """Release the shared programs; *at_once* ends them, otherwise they end with the last worker."""
-        for program in self.programs:
+        programs, self.programs = self.programs, []
+        for program in programs:
             program.release(at_once=at_once)
-        self.programs = []
+
+    def program_ended(self, pid: int) -> None:
+        """Replace the process *pid*, which has ended: a shared program, or one that a log is piped to."""
+        if not any(program.ended(pid) for program in self.programs):
+            self.logs.program_ended(pid)
+
+    def fork(self, work: Callable[[], None], keep: Iterable[int]) -> int:
+        """See ProgramHost.fork."""
+        from whimbrel.server.master.program_host import fork_program  # few configurations need it
+
+        return fork_program(self, self.become_user, work, keep)
+
+    def become_user(self) -> bool:
+        """Give up root; return False after a failure, which is logged."""
+        try:
+            privileges.drop(self.spec)
+        except privileges.DropError as problem:
+            self.log("alert", problem.text, code=problem.code, module="unixd", cause=problem.cause)
+            return False
+        return True
 
     @property
     def spec(self) -> ServerSpec:

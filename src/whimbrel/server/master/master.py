@@ -25,7 +25,7 @@ from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.messages import format_error, format_message
-from whimbrel.config.model import LogSink
+from whimbrel.config.model import LogSink, Stage
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.log.error_log_line import enabled
@@ -35,6 +35,7 @@ from whimbrel.server.master import pidfile, privileges, single_process, sockets,
 from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error, complain
 from whimbrel.server.master.preload import import_everything
+from whimbrel.server.master.segments import SegmentStore
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
 from whimbrel.server.worker.runtime import ServerRuntime
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
@@ -78,6 +79,7 @@ class Master:
         self._imported: set[str] = set()
         self.wanted = 1
         self.notifier = systemd.Notifier(os.environ)
+        self._segments = SegmentStore()
 
     # starting ---------------------------------------------------------------------------------
     def prepare(self, configuration: Configuration, *, serves: bool = True) -> None:
@@ -92,13 +94,18 @@ class Master:
         self.notifier.enable(loaded)
         if loaded and not self.sockets:
             self.sockets = systemd.listen_fds(os.environ)
-        bound = sockets.bind_all(spec.listeners, self.sockets, spec.backlog, configuration.dialect)
+        bound = sockets.to_sockets(
+            sockets.bind_all(spec.listeners, self.sockets, spec.backlog, configuration.dialect)
+        )
         for key, sock in self.sockets.items():
             if key not in bound:
                 sock.close()
         self.sockets = bound
         logs = Logs(configuration.dialect, configuration.program, configuration.root)
-        runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
+        segments = self._segments.open(configuration) if serves else {}
+        runtime = ServerRuntime(
+            logs, min(32, max(4, spec.threads)), slots=self.board.slots, segments=segments
+        )
         self.life.mpm = next(
             (n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event"
         )
@@ -139,7 +146,7 @@ class Master:
         is_unheard = self.options.detached and not self.life.generation
         unheard = configuration.execution_messages if is_unheard else range(0)
         for number, message in enumerate(configuration.messages):
-            if number in unheard:
+            if number in unheard or (message.stage is Stage.FIRST_RUN and self.life.generation):
                 continue
             if message.logged is not None:
                 generation.log("warn", message.logged[1], code=message.logged[0], module=message.module)
@@ -161,7 +168,9 @@ class Master:
         generation, coded = self.generation, self.generation.dialect.messages_24
         for level, text in problem.log_lines:
             generation.log(level, text, module=problem.module)
-        if repeat_in_log and coded:
+        if problem.exits:
+            pass
+        elif repeat_in_log and coded:
             generation.log("emerg", "Configuration Failed, exiting", code="AH00020", module="")
         else:
             generation.logs.write(generation.error_log, to_bytes(problem.lines[-1]) + b"\n")
@@ -182,6 +191,7 @@ class Master:
             if not self.options.single:  # as in httpd: the process may have lost the right to do so
                 self._remove_pid_file()
             self.generation.release_programs(at_once=True)
+            self._segments.forget()
             self.generation.logs.end()
 
     def _serve(self) -> int:
@@ -380,10 +390,13 @@ class Master:
         if not graceful:
             self.children.terminate(self.generation, signal.SIGHUP)
         old = self.generation
+        if not graceful:
+            old.configuration.inherited.clear()
         try:
             configuration = self.options.load()
             if not graceful:
                 self.board.forget()
+                self._segments.forget()
                 self.life.started = time.time()
             self.life = replace(self.life, restarted=self.life.started, generation=self.life.generation + 1)
             self.prepare(configuration)

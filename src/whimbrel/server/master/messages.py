@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from typing import Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
 
 
 def apr_error(problem: OSError) -> str:
@@ -33,8 +32,10 @@ def logs_not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> St
 
 def complain(text: str) -> None:
     """Write lines to standard error, the error log of a running server; ignore errors."""
-    with contextlib.suppress(OSError):
+    try:
         os.write(2, to_bytes(text) + b"\n")
+    except OSError:
+        pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import Final
 
 _MAX_BYTES: Final = 24  # as in httpd, which takes a longer file for a corrupt one
-_NUMBER: Final = re.compile(rb"[0-9]+")
+_NUMBER: Final = compile(rb"[0-9]+")
 
 
 class BadPidFile(ValueError):

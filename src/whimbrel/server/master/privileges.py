@@ -9,14 +9,13 @@ import errno
 import grp
 import os
 import pwd
-import resource
 from collections.abc import Callable
-from typing import Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.numbers import atoi
+from whimbrel.base.static_typing import Final
 from whimbrel.config.model import ServerSpec
 from whimbrel.config.mpm_config import user_id
 from whimbrel.server.master.messages import apr_error, with_code
@@ -29,6 +28,8 @@ def raise_limits() -> None:
     """Raise the limit of descriptors, up to `DESCRIPTORS`: a worker holds all of its connections in one
     process.
     """
+    import resource  # imported late: clients may connect before this
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:

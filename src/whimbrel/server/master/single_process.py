@@ -7,7 +7,7 @@ import signal
 from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import PREFORK
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, SIGNALS
-from whimbrel.server.worker.worker import Worker, become_user
+from whimbrel.server.worker.worker import Worker
 
 
 def serve(generation: Generation) -> int:
@@ -18,7 +18,7 @@ def serve(generation: Generation) -> int:
     ends it, and the others kill it.
     """
     signal.set_wakeup_fd(-1)
-    if not become_user(generation):
+    if not generation.become_user():
         return 1
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)

@@ -11,10 +11,12 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from typing import Any, Final
 
 from whimbrel.base.numbers import is_digits
-from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard  # imports asyncio
 
 FIRST_SOCKET: Final = 3
 STATUS_EVERY: Final = 10.0  # seconds between two status lines

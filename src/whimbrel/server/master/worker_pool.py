@@ -140,7 +140,7 @@ class WorkerPool:
 
     def _become_worker(self, generation: Generation, slot: int, control_in: int, control: int) -> None:
         status = FATAL
-        generation.runtime.after_fork()
+        generation.runtime.after_fork(slot)
         try:
             signal.set_wakeup_fd(-1)
             for number in {*SIGNALS, *FATAL_SIGNALS} - {signal.SIGUSR2}:  # ignored at all times
@@ -176,7 +176,7 @@ class WorkerPool:
                 break
             gone = self.running.pop(pid, None)
             if gone is None:
-                generation.logs.program_ended(pid)
+                generation.program_ended(pid)
             else:
                 fatal = self._log_end(gone, os.waitstatus_to_exitcode(status), generation) or fatal
         if fatal:

@@ -7,14 +7,17 @@ response came from the cache.
 from __future__ import annotations
 
 from time import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import LoggedLines, RawHead
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.response import Response
+from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.worker.state import ListenerConfig, WorkerState
+
+if TYPE_CHECKING:
+    from whimbrel.engine.relay.relay import RelayExchange
 
 
 class RequestCount(Protocol):
@@ -44,21 +47,19 @@ def account_hit(
     holder: RequestCount,
     connection: Connection,
     cached: CachedResponse,
-    data: bytes,
-    logged: LoggedLines | None,
+    head: SplitHead | None,
     more: int = 0,
 ) -> None:
     """Log and count a response from the cache that was sent.
 
-    *logged*: field lines of the head *data* that the logs show, None if the head is that of the entry; for
-    *more* see `Response.on_sent`.
+    *head* is None if the bytes of the request's head are those of the entry; for *more* see
+    `Response.on_sent`.
     """
     service.requests += 1
     service.sent += cached.size
     if more:
-        head = RawHead(data, logged) if logged is not None else None
         service.engine.log_hit(cached, connection, head, more)
-    elif logged is None:
+    elif head is None:
         if (
             cached.ready_tick == service.tick
             and cached.line_client == connection.client_ip
@@ -69,14 +70,33 @@ def account_hit(
         else:
             service.engine.log_hit(cached, connection)
             _make_ready(service, connection, cached)
-    elif cached.ready_tick_any_head == service.tick and not connection.useragent_ip and not connection.notes:
-        lines = cached.render_logs(data, logged, connection, service.now)
-        for add, line in zip(cached.adds, lines, strict=True):
-            add(line)
+    elif cached.is_log_line_stable and not connection.useragent_ip and not connection.notes:
+        lines = cached.render_logs(head, connection, service.now)
+        if cached.ready_tick_any_head == service.tick:
+            for add, line in zip(cached.adds, lines, strict=True):
+                add(line)
+        else:
+            write = service.engine.runtime.write_log
+            for (sink, _fill), line in zip(cached.writers, lines, strict=True):
+                write(sink, line)
+            _make_ready_for_any_head(service, cached)
     else:
-        service.engine.log_hit(cached, connection, RawHead(data, logged))
-        _make_ready_for_any_head(service, connection, cached)
+        service.engine.log_hit(cached, connection, head)
     holder.served += 1
+
+
+def account_relayed(service: WorkerState, connection: Connection, exchange: RelayExchange) -> None:
+    """Log and count the response of a relayed request that was sent."""
+    reply = exchange.reply
+    service.requests += 1
+    service.sent += reply.size
+    seconds = time() - exchange.time
+    if seconds > 0.0:
+        service.duration += seconds * 1000.0
+    write = service.engine.runtime.write_log
+    for sink, line in reply.log_lines(connection, exchange.time):
+        write(sink, line)
+    connection.served += 1
 
 
 def _make_ready(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
@@ -98,13 +118,11 @@ def _make_ready(service: WorkerState, connection: Connection, cached: CachedResp
         cached.ready_tick = service.tick
 
 
-def _make_ready_for_any_head(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
-    """Let *cached* answer heads with other bytes without validation until the end of this tick."""
-    if (
-        cached.is_log_line_stable
-        and cached.client is None
-        and not (cached.large or cached.file or connection.useragent_ip or connection.notes)
-    ):
+def _make_ready_for_any_head(service: WorkerState, cached: CachedResponse) -> None:
+    """Let *cached*, whose log lines are stable, answer heads with other bytes without validation until the
+    end of this tick.
+    """
+    if cached.client is None and not (cached.large or cached.file):
         _set_adds(service, cached)
         cached.ready_tick_any_head = service.tick
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Protocol
 
 from whimbrel.engine.body import Source
 
 
-def cancel(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, delay: float = 0.0) -> None:
+class Cancellable(Protocol):
+    """A task, or a coroutine that runs without one."""
+
+    def cancel(self) -> object: ...
+
+
+def cancel(task: Cancellable, loop: asyncio.AbstractEventLoop, delay: float = 0.0) -> None:
     """Cancel *task* after its first step, and after *delay* seconds if it has to handle an error before.
 
     A task that is cancelled before its first step runs no code, so it would neither close its sources nor log

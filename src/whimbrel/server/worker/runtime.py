@@ -3,39 +3,64 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from mmap import mmap
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from whimbrel.backends.unix_transport import UnixConnector
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.model import LogSink
-from whimbrel.engine.runtime import NoScoreboard, Scoreboard
+from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.runtime import Address, NoScoreboard, P, PeriodicWork, Scoreboard
 from whimbrel.server.logs.logs import Logs
+
+if TYPE_CHECKING:
+    from whimbrel.engine.tls import BackendTlsParameters
 
 T = TypeVar("T")
 FILTER_SLOTS: Final = 8  # large bodies of up to 1 MB each in memory; one of them is in the compute thread
 
 
 class ServerRuntime:
-    """Runtime with the real clock, the generation's logs and a thread pool."""
+    """Runtime with the real clock, the generation's logs and a thread pool.
 
-    def __init__(self, logs: Logs, threads: int) -> None:
+    Attributes:
+        segments: the shared memory, by name. `programs`: the programs that workers share, by name.
+        report: logs an internal error; the worker sets it.
+    """
+
+    def __init__(
+        self, logs: Logs, threads: int, *, slots: int = 1, segments: dict[str, mmap] | None = None
+    ) -> None:
+        self.slot, self.slots, self.segments = 0, slots, segments or {}
+        self.programs: dict[str, Any] = {}
+        self.report: Callable[[BaseException], None] = lambda problem: None
+        # locks of periodic work: byte ranges of this file, which end with the process that holds them
+        self._locks = os.fdopen(os.memfd_create("locks"), "wb")
+        self._shared_work: list[asyncio.Task[None]] = []
         self.logs, self._threads = logs, threads
         self.scoreboard: Scoreboard = NoScoreboard()
         self.filter_slots = asyncio.Semaphore(FILTER_SLOTS)
         self._pool: ThreadPoolExecutor | None = None
+        self._connector: UnixConnector | None = None
         self._compute_pool: ThreadPoolExecutor | None = None
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
         self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
         self.now: Callable[[], float] = time.time
         self.after_fork()
 
-    def after_fork(self) -> None:
-        """Set the process and thread IDs; called in each process that uses the runtime."""
+    def after_fork(self, slot: int = 0) -> None:
+        """Set the process and thread IDs and the worker's *slot*; called in each process that uses the
+        runtime.
+        """
+        self.slot, self._connector = slot, None
         self.pid, self.tid = os.getpid(), threading.get_native_id()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
@@ -63,6 +88,73 @@ class ServerRuntime:
     async def resolve(self, name: str) -> list[str]:
         """Return the IP addresses of a host name, [] if it is unknown."""
         return await self.in_thread(lambda: _resolve(name))
+
+    async def connect(
+        self,
+        make: Callable[[], P],
+        address: Address,
+        *,
+        timeout: float,
+        source: str = "",
+        tls: BackendTlsParameters | None = None,
+    ) -> P:
+        """See Runtime.connect."""
+        if isinstance(address, str) and tls is None:
+            if self._connector is None:
+                self._connector = UnixConnector(asyncio.get_running_loop())
+            connected = self._connector.connect(make, address)
+            if connected is not None:
+                return connected
+        await yield_to_loop()  # time limits need a task
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(timeout):
+            security: dict[str, Any] = {}
+            if tls is not None:
+                security = {"ssl": tls.context, "server_hostname": tls.server_name}
+            if isinstance(address, str):
+                return (await loop.create_unix_connection(make, address, **security))[1]
+            local = (source, 0) if source else None
+            return (await loop.create_connection(make, *address, local_addr=local, **security))[1]
+
+    def every(
+        self, name: str, seconds: float, work: Callable[[], Awaitable[None]], *, once: bool = True
+    ) -> PeriodicWork:
+        """See Runtime.every."""
+        task = asyncio.get_running_loop().create_task(self._repeat(name if once else "", seconds, work))
+        if once:
+            self._shared_work.append(task)
+        return task
+
+    def end_shared_work(self) -> None:
+        """Cancel the work that one worker runs for all: the next generation has begun its own."""
+        for task in self._shared_work:
+            task.cancel()
+        self._shared_work.clear()
+
+    async def _repeat(self, name: str, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            if not name or self._takes(name):
+                try:
+                    await work()
+                except Exception as problem:
+                    self.report(problem)
+            await asyncio.sleep(seconds)
+
+    def _takes(self, name: str) -> bool:
+        """Return True if this process holds the lock of *name*, or could take it."""
+        try:
+            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
+        except OSError:
+            return False
+        return True
+
+    def segment(self, name: str) -> mmap:
+        """See Runtime.segment."""
+        return self.segments[name]
+
+    def program(self, name: str) -> Any:
+        """See Runtime.program."""
+        return self.programs.get(name)
 
 
 async def _run(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:

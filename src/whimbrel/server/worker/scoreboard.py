@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.engine.runtime import ScoreboardRow
+from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
 from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, ScoreboardError, parse
 
 SLOT: Final = 32 * 1024
@@ -174,37 +174,42 @@ class Scoreboard:
         self, board: SharedScoreboard, slot: int, life: ServerInfo, own: Callable[[], dict[str, Any]]
     ) -> None:
         self._board, self._slot, self._life, self._own = board, slot, life, own
-        self._seen: list[dict[str, Any]] | None = None
+        self._mine: dict[str, Any] | None = None
+        self._every: list[tuple[int, dict[str, Any]]] | None = None
+        self._others: tuple[list[ScoreboardWorker], list[ScoreboardWorker]] = ([], [])
+        self._past: dict[str, Any] = {}
 
-    def _all(self) -> list[dict[str, Any]]:
-        mine = (self._slot, self._own())
-        every = [mine, *(item for item in self._board.slots_in_use() if item[0] != self._slot)]
-        return [value for _slot, value in sorted(every, key=lambda item: item[0])]
+    def _refresh(self) -> None:
+        """Read what other workers have written, if it has changed."""
+        every = self._board.slots_in_use()
+        if every is not self._every:
+            self._every, past = every, self._board.retired_totals()
+            others = [item for item in every if item[0] != self._slot]
+            self._others = (
+                [_rows_of(value) for slot, value in others if slot < self._slot],
+                [_rows_of(value) for slot, value in others if slot > self._slot],
+            )
+            values = [value for _slot, value in others]
+            self._past = {
+                **{key: past[key] + _sum(values, key) for key in ("accesses", "bytes", "duration")},
+                "cpu": tuple([sum([value["cpu"][i] for value in values]) for i in (0, 1)]),
+                "ended": tuple(past["cpu"]),
+                "slots": sum([len(value["rows"]) + value["idle"] for value in values]),
+            }
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each open connection, and one for each idle worker."""
-        every = self._seen = self._all()
-        return [row for value in every for row in _rows_of(value)]
+    def workers(self) -> list[ScoreboardWorker]:
+        """Return the rows of all workers: one for each open connection, and one for each idle thread."""
+        self._refresh()
+        mine = self._mine = self._own()
+        return [*self._others[0], _rows_of(mine), *self._others[1]]
 
     def totals(self) -> dict[str, Any]:
-        """Return the totals of all workers, consistent with the last call of `rows`."""
-        every, self._seen = self._seen or self._all(), None
-        past, life = self._board.retired_totals(), self._life
-        accesses, sent, duration, user, system, slots = (
-            past["accesses"],
-            past["bytes"],
-            past["duration"],
-            0.0,
-            0.0,
-            0,
-        )
-        for value in every:
-            accesses += value["accesses"]
-            sent += value["bytes"]
-            duration += value["duration"]
-            user += value["cpu"][0]
-            system += value["cpu"][1]
-            slots += len(value["rows"]) + value["idle"]
+        """Return the totals of all workers, consistent with the last call of `workers`."""
+        mine, self._mine = self._mine, None
+        if mine is None:
+            self._refresh()
+            mine = self._own()
+        past, life, cpu = self._past, self._life, mine["cpu"]
         return {
             "started": life.started,
             "restarted": life.restarted,
@@ -212,18 +217,21 @@ class Scoreboard:
             "config_generation": life.generation + 1,
             "built": life.built,
             "mpm": life.mpm,
-            "slots": max(life.slots, slots),
-            "accesses": accesses,
-            "bytes": sent,
-            "duration": duration,
-            "cpu": (user, system, *past["cpu"]),
-            "processes": [value["process"] for value in every],
+            "slots": max(life.slots, past["slots"] + len(mine["rows"]) + mine["idle"]),
+            "accesses": past["accesses"] + mine["accesses"],
+            "bytes": past["bytes"] + mine["bytes"],
+            "duration": past["duration"] + mine["duration"],
+            "cpu": (past["cpu"][0] + cpu[0], past["cpu"][1] + cpu[1], *past["ended"]),
         }
 
 
-def _rows_of(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of one worker's text, connections first; each names its worker."""
-    worker, rows = value["worker"], value["rows"]
-    for row in rows:
-        row["worker"] = worker
-    return [*rows, *[{"worker": worker, "state": value["waiting"]}] * value["idle"]]
+def _sum(values: list[dict[str, Any]], key: str) -> Any:
+    return sum([value[key] for value in values])
+
+
+def _rows_of(value: dict[str, Any]) -> ScoreboardWorker:
+    rows, idle, waiting, process = value["rows"], value["idle"], value["waiting"], value["process"]
+    letters = process["workers"] if waiting == "_" else ""
+    if len(letters) != len(rows) + idle:
+        letters = ""
+    return ScoreboardWorker(rows, value["worker"], process, idle, waiting, letters)

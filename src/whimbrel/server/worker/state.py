@@ -26,6 +26,7 @@ CLOCK_PERIOD: Final = 0.05  # seconds between two renewals of the clock, at most
 SCAN_SHARE: Final = 100  # a worker with very many connections spends one part in this many on deadlines
 # pipelined requests beyond the first of each connection that are answered in one tick
 MAX_MORE: Final = 32
+MAX_ROUND: Final = 0.002  # seconds of one tick after which no further request of a connection begins
 PREFACE_SIZE: Final = 24  # bytes of the preface of HTTP/2 (RFC 9113, 3.4)
 
 
@@ -38,7 +39,7 @@ class ListenerConfig:
         keep_alive: KeepAliveTimeout in seconds
         server: default server of the address
         reading: RequestReadTimeout, if mod_reqtimeout is loaded
-        announces: the first response of a connection may offer other protocols and is not cached
+        announces: the first response of a connection may offer other protocols (`CacheIndex.first`)
         http2: mod_http2's record, if HTTP/2 is possible
         direct: a connection may begin with HTTP/2
         peeked: see Connection.peeked: the preface of HTTP/2, and mod_reqtimeout's wait for a later request
@@ -109,10 +110,10 @@ def scan_period(configuration: Configuration) -> float:
 
 
 class Postponed(Protocol):
-    """A connection whose pipelined requests wait for a later tick."""
+    """A connection with input that waits for a later tick."""
 
     def resume(self) -> None:
-        """Continue with the waiting requests."""
+        """Process some of the waiting input."""
 
 
 class WorkerState:
@@ -121,6 +122,9 @@ class WorkerState:
     `clock` is monotonic time, renewed each `period`, so that reading it is free. Without connections it
     stands still. Deadlines are scanned each `scan_period`, and when the earliest one passes. A connection
     expires up to two periods after its timeout, never before.
+
+    New input of a connection begins one request at least. Further requests of all connections share
+    `MAX_MORE` requests and `round` seconds of a tick; then connections wait in a queue (`postpone`).
     """
 
     def __init__(
@@ -144,7 +148,8 @@ class WorkerState:
         self.duration = 0.0  # milliseconds that requests took which were not replays of cached responses
         self.clock = monotonic()
         self.tick, self.now, self.in_tick = 0, 0.0, False
-        self._more = MAX_MORE
+        self.round = MAX_ROUND
+        self._more, self._round_end = MAX_MORE, 0.0
         self._postponed: deque[Postponed] = deque()
         self.second = 0.0
         self.date = b""
@@ -175,9 +180,11 @@ class WorkerState:
         if not self.in_tick:
             self.in_tick = True
             self.now = now = time()
+            self._round_end = monotonic() + self.round
             if not self.second - 1.0 <= now < self.second:
                 self.renew_date(now)
-            self.engine.stat_cache.in_tick = True
+            stat_cache = self.engine.stat_cache
+            stat_cache.in_tick, stat_cache.tick = True, self.tick
             self.loop.call_soon(self._end_tick)
 
     def _end_tick(self) -> None:
@@ -197,21 +204,31 @@ class WorkerState:
         if not self.in_tick:
             self.begin_tick()
         self._more -= 1
-        return self._more >= 0
+        return self._more >= 0 and monotonic() < self._round_end
+
+    def has_time(self) -> bool:
+        """Return True if a handshake may take a step in this tick; else it calls `postpone`."""
+        if not self.in_tick:
+            self.begin_tick()
+        return monotonic() < self._round_end
 
     def postpone(self, connection: Postponed) -> None:
-        """Resume *connection* in a later tick, after the others that wait."""
+        """Resume *connection* in a later tick, after the others that wait.
+
+        Each tick resumes one connection at least, and others for `round` seconds.
+        """
         self._postponed.append(connection)
         if len(self._postponed) == 1:
             self.loop.call_soon(self._resume)
 
     def _resume(self) -> None:
         waiting = self._postponed
+        self._round_end = monotonic() + self.round
         for _ in range(len(waiting)):
-            if self._more <= 0:
-                break
             waiting[0].resume()
             waiting.popleft()
+            if self._more <= 0 or monotonic() >= self._round_end:
+                break
         if waiting:
             self.loop.call_soon(self._resume)
 
@@ -280,12 +297,12 @@ class WorkerState:
             waits = reading is not None and not configuration.dialect.wire_22
             settings = self._listeners[id(server)] = ListenerConfig(
                 head_limits(core),
-                head_rules(core, configuration),
+                head_rules(core, configuration, server.scheme or "http"),
                 core.timeout,
                 core.keep_alive_timeout,
                 server,
                 reading,
-                bool(core.protocols),
+                self.engine.response_cache.has_first,
                 http2,
                 direct,
                 (PREFACE_SIZE if direct else 0, 1 if waits else 0),

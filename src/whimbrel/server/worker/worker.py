@@ -24,7 +24,7 @@ import uvloop
 
 from whimbrel.engine.body import Aborted
 from whimbrel.server.connection.stack import protocol_factory
-from whimbrel.server.master import messages, privileges
+from whimbrel.server.master import messages
 from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.scoreboard import Scoreboard
@@ -40,6 +40,7 @@ RETIRE: Final = b"r"
 BUSY: Final = b"b"
 BEAT_PERIOD: Final = 5.0  # seconds between two heartbeats
 STOP_GRACE: Final = 3.0  # seconds that responses may take when the server stops
+END_GRACE: Final = 2.0  # seconds that each module may take when the worker ends
 ACCEPT_GRACE: Final = 0.1  # seconds until an accepted connection is registered
 IDLE_GRACE: Final = 0.02  # the same where nothing is served afterwards
 GRACEFUL_STOP: Final = signal.SIGRTMIN  # from the master only: USR1 where no other worker follows
@@ -68,7 +69,8 @@ class Worker:
         asyncio.set_event_loop(self.loop)
         self.ended = self.loop.create_future()
         gc.set_threshold(*gc.get_threshold()[:2], GEN2_THRESHOLD)
-        self.generation.runtime.after_fork()
+        self.generation.runtime.after_fork(self.slot)
+        self.generation.runtime.report = self._report
         self.service = service = WorkerState(
             self.generation.engine, self.loop, report=self._report, period=self.generation.scan_period
         )
@@ -107,12 +109,20 @@ class Worker:
 
     async def _serve(self) -> None:
         backlog = self.generation.spec.backlog
+        modules = self.generation.configuration.modules.modules
+        for begin in [begin for module in modules for begin in module.worker_begins]:
+            await begin(self.service.engine)
         first = protocol_factory(self.service)
         for sock in self.generation.sockets.values():
             self._servers.append(await self.loop.create_server(first, sock=sock.dup(), backlog=backlog))
         self.refresh()
         self._beat()
         await self.ended
+        for end in [end for module in modules for end in module.worker_ends]:
+            try:
+                await asyncio.wait_for(end(self.service.engine), END_GRACE)
+            except Exception as problem:
+                self._report(problem)
 
     # the end ----------------------------------------------------------------------------------
     def _on_signal(self, number: int) -> None:
@@ -132,6 +142,7 @@ class Worker:
     def retire(self) -> None:
         """Stop accepting and end with the last connection."""
         self._close_servers()
+        self.generation.runtime.end_shared_work()
         self.service.drain()
         self.loop.call_later(ACCEPT_GRACE, self._empty)
 
@@ -283,17 +294,7 @@ def _ignore() -> None:
 
 def worker_main(generation: Generation, slot: int, lifeline: int, control: int) -> int:
     """Run a forked worker; return its exit status."""
-    if not become_user(generation):
+    if not generation.become_user():
         return FATAL
     Worker(generation, slot, lifeline, control).run()
     return 0
-
-
-def become_user(generation: Generation) -> bool:
-    """Give up root; return False after a failure, which is logged."""
-    try:
-        privileges.drop(generation.spec)
-    except privileges.DropError as problem:
-        generation.log("alert", problem.text, code=problem.code, module="unixd", cause=problem.cause)
-        return False
-    return True

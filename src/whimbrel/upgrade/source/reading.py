@@ -15,7 +15,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_regular
-from whimbrel.config.load import deep_recursion
+from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE
 from whimbrel.directives.tokens import expand, variables
@@ -117,7 +117,7 @@ def read_config_tree(
     reader = ConfigTreeReader(
         sources, options, overlay or Overlay(), progress or _no_progress, built_in or BuiltIn()
     )
-    with deep_recursion():
+    with DeepRecursion():
         reader.configuration()
         if built_in is None and sources.options is not None:
             reader = _with_built_in_modules(reader, sources)

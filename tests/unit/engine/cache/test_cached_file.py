@@ -54,7 +54,7 @@ def test_it_is_kept_without_its_bytes(tmp_path: Path) -> None:
     kept = kept_by(site(tmp_path))
     assert kept is not None
     assert (kept.size, kept.body, kept.weight < 10_000) == (SIZE, b"", True)
-    assert kept.request.head.line == "GET /big.bin HTTP/1.1"  # for the scoreboard, while it is sent
+    assert kept.head.line == "GET /big.bin HTTP/1.1"  # for the scoreboard, while it is sent
 
 
 @pytest.mark.parametrize("text", ["b" * SIZE, "b" * (SIZE - 1), "b" * (SIZE + 1)])

@@ -26,7 +26,7 @@ from tests.support.engine import start_engine
 from tests.support.site import MTIME
 
 from whimbrel.engine.cache import index, key
-from whimbrel.engine.cache.index import MAX_ENTRIES
+from whimbrel.engine.cache.index import MAX_SEEN
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
@@ -163,7 +163,7 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
     for _ in range(3):
         exchange(serving, "/dark.txt", [])
     assert first in serving.response_cache.index("127.0.0.1", 8080).by_head
-    for number in itertools.islice(itertools.count(), 3 * MAX_ENTRIES):
+    for number in itertools.islice(itertools.count(), 3 * MAX_SEEN):
         cached_entry(
             serving, connection, b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\nCookie: n=%d\r\n\r\n" % number
         )
@@ -173,9 +173,9 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
 def entries(serving: Engine) -> int:
     """Return the number of objects in the index."""
     book = serving.response_cache.index("127.0.0.1", 8080)
-    levels = (book.by_head, book._old_by_head, book._young_generation, book._old_generation)
+    levels = (book.by_head, book.by_key)
     fields = list(serving.response_cache._sets.values())
-    lines = sum(len(f._known) + len(f._irrelevant) for f in fields)
+    lines = sum(len(f._classes) for f in fields)
     return (
         sum(map(len, (*levels, book._lines, serving.response_cache._sets, serving.response_cache.seen)))
         + lines
@@ -184,7 +184,10 @@ def entries(serving: Engine) -> int:
 
 def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
+        (index, "MAX_SEEN"),
+        (index, "MAX_LEARNED"),
         (index, "MAX_ENTRIES"),
+        (index, "MAX_HEADS"),
         (index, "MAX_LINES"),
         (index, "MAX_SETS"),
         (key, "MAX_KNOWN"),

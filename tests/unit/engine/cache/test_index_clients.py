@@ -164,10 +164,10 @@ def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
     """A page for members of a network is generated once and evicts no other entry."""
     serving = engine(root)
     exchange(serving, "/kept.txt", [], "127.0.0.1")
-    for number in range(index.MAX_ENTRIES + 100):
+    for number in range(index.MAX_SEEN + 100):
         exchange(serving, "/some/a.txt", [], f"127.1.{number // 250}.{number % 250}")
     book = serving.response_cache.index("127.0.0.1", 8080)
-    assert len(book._young_generation) + len(book._old_generation) < 5
+    assert len(book.by_key) < 5
     assert (
         cached_entry(
             serving,

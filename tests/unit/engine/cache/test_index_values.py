@@ -127,10 +127,10 @@ def test_who_asks_for_the_value_shares_nothing(root: Path) -> None:
 
 def test_thousands_of_agents_share_what_is_kept(root: Path) -> None:
     serving = engine(root, conf=SIMPLE)
-    for number in range(index.MAX_ENTRIES + 100):
+    for number in range(index.MAX_SEEN + 100):
         exchange(serving, "/a.txt", [f"User-Agent: Mozilla/5.0 ({number})"])
     book = serving.response_cache.index("127.0.0.1", 8080)
-    assert len(book._young_generation) + len(book._old_generation) < 3
+    assert len(book.by_key) < 3
 
 
 def test_too_many_tests_make_an_answer_one_for_its_value(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

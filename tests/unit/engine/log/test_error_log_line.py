@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
 
 FACTS = LogContext(now=0.5, pid=7, tid=8, client="127.0.0.1", port=1234)
@@ -35,7 +36,7 @@ def test_the_source_is_shown_from_debug_on() -> None:
 
 
 def test_in_22_the_cause_stands_after_the_client() -> None:
-    line = LINE._replace(code="")
+    line = replace(LINE, code="")
     assert (
         shown(line, new=False)
         == "[error] [client 127.0.0.1] (2)No such file or directory: Could not open password file: f\n"
@@ -43,7 +44,7 @@ def test_in_22_the_cause_stands_after_the_client() -> None:
 
 
 def test_control_characters_and_the_referer_are_escaped() -> None:
-    facts = FACTS._replace(client="", referer="http://r/\n")
+    facts = replace(FACTS, client="", referer="http://r/\n")
     assert (
         shown(LogLine("warn", 'a\x07"\\'), facts)
         == '[core:warn] [pid 7:tid 8] a\\x07"\\\\, referer: http://r/\\n\n'
@@ -58,7 +59,7 @@ def test_a_level_of_a_module_counts_before_the_general_one() -> None:
 def test_a_stream_of_http2_has_a_remote_end() -> None:
     """httpd gives each stream a connection that it has opened itself."""
     want = "[core:info] [pid 7:tid 8] [remote 127.0.0.1:1234] AH1: x\n"
-    assert shown(LogLine("info", "x", "AH1"), FACTS._replace(peer="remote")) == want
+    assert shown(LogLine("info", "x", "AH1"), replace(FACTS, peer="remote")) == want
 
 
 def test_lines_end_after_8190_bytes() -> None:

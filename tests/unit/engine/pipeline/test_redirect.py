@@ -75,3 +75,13 @@ def test_a_connection_that_ends_does_so_after_a_redirect(tmp_path: Path, conf: s
     first = f"POST /none HTTP/1.1\r\n{lines}\r\nHost: localhost\r\n\r\n0\r\n\r\n"
     data = client.send(f"{first}GET /in/f.html HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert (data.count(b"HTTP/1.1 "), data.endswith(b"\r\n\r\npage\n"), client.closed) == (1, True, True)
+
+
+def test_a_redirect_keeps_the_port_of_the_host_field(tmp_path: Path) -> None:
+    """The port is that of the client's URL (SERVER_PORT of CGI); asked of apache2 with ErrorDocument."""
+    conf = 'ErrorDocument 404 /f.html\nHeader always set X-Port "expr=%{SERVER_PORT}"\n'
+    site = AccessSite(tmp_path, conf, modules=HEADERS)
+    for path in ("/f.html", "/none"):
+        request = f"GET {path} HTTP/1.1\r\nHost: localhost:1234\r\n\r\n".encode()
+        client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+        assert b"\r\nX-Port: 1234\r\n" in client.send(request)

@@ -9,6 +9,7 @@ from tests.support.client import fetch
 from tests.support.engine import build_engine
 from tests.support.site import Site
 
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType
 from whimbrel.modules.filters.mod_filter import MODULE, change_chain
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, joined, since_reset
@@ -151,5 +152,5 @@ def test_htaccess_declares_and_chains(tmp_path: Path) -> None:
 
 
 def test_the_module_knows_the_directives_of_each_version() -> None:
-    by_type = [row.versions.name for row in MODULE.directives if row.name == "AddOutputFilterByType"]
-    assert by_type == ["V24"]
+    by_type = [row.versions for row in MODULE.directives if row.name == "AddOutputFilterByType"]
+    assert by_type == [Versions.V24]

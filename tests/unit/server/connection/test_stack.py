@@ -11,6 +11,7 @@ from whimbrel.server.connection.dumpio import DumpIOLayer
 from whimbrel.server.connection.echo import EchoProtocol
 from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader
 from whimbrel.server.connection.stack import protocol_factory
+from whimbrel.server.connection.tls import TlsLayer
 from whimbrel.server.http1.protocol import HttpProtocol
 
 
@@ -22,14 +23,19 @@ from whimbrel.server.http1.protocol import HttpProtocol
         ({"remoteip"}, ProxyProtocolReader),
         ({"echo", "dumpio"}, EchoProtocol),
         ({"remoteip", "dumpio"}, ProxyProtocolReader),
+        ({"ssl", "dumpio"}, TlsLayer),
+        ({"remoteip", "ssl"}, ProxyProtocolReader),
     ],
 )
 def test_layers_stack(enabled: set[str], lowest: type) -> None:
     def provider(group: str, _name: str) -> Any:
+        if group == "ssl":
+            return object() if group in enabled else None
         return lambda _configuration: group in enabled
 
     service: Any = SimpleNamespace(engine=SimpleNamespace(configuration=SimpleNamespace(provider=provider)))
     protocol = protocol_factory(service)()
     assert type(protocol) is lowest
     if isinstance(protocol, ProxyProtocolReader):
-        assert type(protocol._make_inner()) is (DumpIOLayer if "dumpio" in enabled else HttpProtocol)
+        above = DumpIOLayer if "dumpio" in enabled else TlsLayer if "ssl" in enabled else HttpProtocol
+        assert type(protocol._make_inner()) is above

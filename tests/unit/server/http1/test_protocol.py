@@ -303,7 +303,6 @@ def test_a_body_is_closed_whose_client_leaves_while_it_begins(loop: asyncio.Abst
     source = EndlessSource()
 
     async def later() -> Response:
-        await asyncio.sleep(0)
         response = FakeResponse(b"")
         response.parts = [source]
         return response  # type: ignore[return-value]

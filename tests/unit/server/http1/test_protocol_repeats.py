@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.support.engine import start_engine
 from tests.support.fakes import FakeTransport
 from tests.support.worker import WorkerHarness
 
+from whimbrel.config.model import LogSink
 from whimbrel.server.http1.protocol import HttpProtocol
 
 NOW = 1_790_000_000.5
@@ -89,7 +91,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
                 break
             expected = fresh(other, at[0], data)
             assert site.respond(at, data) == expected, data
-            quick += at[0]._pattern is not None
+            quick += at[0].connection.shape != 0
         if chance.random() < 0.5:
             site.loop.tick()
     assert quick > TURN // 2
@@ -157,3 +159,29 @@ def test_a_logged_size_follows_count_and_clock(tmp_path: Path, monkeypatch: pyte
         )
         assert lines[0].startswith(b"%d " % len(out))
         site.loop.tick()
+
+
+def test_a_log_is_appended_to_only_after_it_was_written_in_the_same_tick(root: Path) -> None:
+    """The first line of a tick makes the log flush at its end (Runtime.log_appender)."""
+    site, written = CachingWorker(root), set[int]()
+    runtime, at = site.engine.runtime, site.accept(4000)
+    write = runtime.write_log
+
+    def write_log(sink: LogSink, line: bytes) -> None:
+        written.add(id(sink))
+        write(sink, line)
+
+    def log_appender(sink: LogSink) -> Callable[[bytes], None]:
+        def append(line: bytes) -> None:
+            assert id(sink) in written
+            write(sink, line)
+
+        return append
+
+    runtime.write_log, runtime.log_appender = write_log, log_appender  # type: ignore[method-assign]
+    for number in range(24):
+        head = f"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nCookie: a={number // 4}\r\n\r\n".encode()
+        assert site.respond(at, head)[1]
+        if number % 3 == 2:
+            site.loop.tick()
+            written.clear()

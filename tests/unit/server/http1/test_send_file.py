@@ -74,6 +74,7 @@ def test_what_is_out_already_is_not_sent_again(tmp_path: Path, already: int) -> 
 
     async def main() -> tuple[bytes, int]:
         ours, theirs = socket.socketpair()
+        ours.setblocking(False)
         done: list[int] = []
         parts: list[bytes | FileSegment] = [
             b"head",
@@ -88,6 +89,8 @@ def test_what_is_out_already_is_not_sent_again(tmp_path: Path, already: int) -> 
             lambda: None,
             already,
         ).start()
+        while not done:
+            await asyncio.sleep(0)
         ours.close()
         return theirs.recv(100), done[0]
 
@@ -112,3 +115,84 @@ def test_at_once_sends_what_there_is_room_for_and_moves_no_position(tmp_path: Pa
     theirs.close()
     assert try_send_file(ours, b"head", handle, 5) == 0  # the connection is closed
     os.close(handle)
+
+
+def test_a_full_window_is_not_tried_again_before_it_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = os.urandom(3_000_000)
+    (tmp_path / "f").write_bytes(content)
+    counts: list[int] = []
+    send = os.sendfile
+
+    def counted(*arguments: int) -> int:
+        counts.append(0)  # remains if the call raises EAGAIN
+        counts[-1] = send(*arguments)
+        return counts[-1]
+
+    monkeypatch.setattr(os, "sendfile", counted)
+
+    async def main() -> bytes:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        done: list[int] = []
+        handle = os.open(tmp_path / "f", os.O_RDONLY)
+        already = try_send_file(ours, b"head", handle, len(content))
+        sender = FileSender(
+            asyncio.get_running_loop(),
+            ours,
+            [b"head", FileSegment(handle, 0, len(content))],
+            lambda count, problem: done.append(count),
+            lambda: None,
+            already,
+        )
+        sender.start()
+        assert len(counts) == 1
+        got = b""
+        while len(got) < len(content) + 4:
+            got += await asyncio.get_running_loop().sock_recv(theirs, 1 << 20)
+        assert done == [len(got)]
+        ours.close()
+        theirs.close()
+        return got
+
+    assert asyncio.run(main()) == b"head" + content
+    assert sum(counts) == len(content)
+    assert 0 not in counts
+
+
+def test_a_client_that_reads_nothing_does_not_hold_up_others(tmp_path: Path) -> None:
+    content = os.urandom(9_000_000)
+    (tmp_path / "f").write_bytes(content)
+
+    async def main() -> tuple[list[int], bytes]:
+        loop, done = asyncio.get_running_loop(), []
+        pairs = [socket.socketpair() for _ in range(3)]
+        senders = []
+        for ours, theirs in pairs:
+            ours.setblocking(False)
+            theirs.setblocking(False)
+            part = FileSegment(os.open(tmp_path / "f", os.O_RDONLY), 0, len(content))
+            number = len(senders)
+            senders.append(
+                FileSender(
+                    loop,
+                    ours,
+                    [part],
+                    lambda _count, _problem, number=number: done.append(number),
+                    lambda: None,
+                )
+            )
+            senders[-1].start()
+        got = b""
+        while len(got) < len(content):
+            got += await loop.sock_recv(pairs[2][1], 1 << 20)
+        for sender in senders[:2]:
+            sender.stop()
+        for one in (one for pair in pairs for one in pair):
+            one.close()
+        return done, got
+
+    done, got = asyncio.run(main())
+    assert (done, got) == ([2, 0, 1], content)

@@ -31,7 +31,9 @@ from tests.performance.site import BenchmarkWorker
 
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http2 import connection as connection_module
 from whimbrel.server.http2.connection import MAX_BEGUN, MAX_HEADS, MAX_RESETS, MAX_WORK, WRITE_AHEAD
+from whimbrel.server.worker import state
 
 OPEN = (
     PREFACE
@@ -131,6 +133,50 @@ def test_requests_started_per_tick_are_bounded(client: Client) -> None:
     while client.session.served == before:
         client.loop.tick()
     assert client.session.served == before + MAX_BEGUN
+
+
+def test_expensive_requests_of_connections_take_turns(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """apache2 works on the streams of all connections with one pool of threads."""
+    clock, begun, service = [100.0], [(0, 0)][:0], client.site.service
+    for module in (state, connection_module):
+        monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    service.round = state.MAX_ROUND
+
+    def attach(number: int) -> Any:
+        wire = UnreadTransport()
+        first = HttpProtocol(service)
+        first.connection_made(wire)
+        first.data_received(OPEN)
+
+        def respond(stream: Any) -> None:
+            clock[0] += 2 * state.MAX_ROUND
+            begun.append((len(ticks), number))
+
+        wire.protocol._respond = respond
+        return wire.protocol
+
+    ticks = [0]
+    sessions = [attach(number) for number in range(3)]
+    for session in sessions:
+        session.data_received(b"".join([request(n, path="/none") for n in range(1, 40, 2)]))
+    assert begun == [(1, 0), (1, 1), (1, 2)]
+    for _ in range(9):
+        ticks.append(len(begun))
+        client.loop.tick()
+    assert begun[3:] == [(2 + n, n % 3) for n in range(9)]
+    other = attach(3)
+    other.data_received(request(1, path="/none"))
+    assert begun[-1] == (len(ticks), 3)
+
+
+def test_input_is_not_read_while_a_connection_waits_for_its_turn(client: Client) -> None:
+    client.session.data_received(b"".join([request(n, path="/none") for n in range(1, 40, 2)]))
+    client.session.data_received(b"\0" * 4)
+    assert not client.wire.is_reading_on
+    client.loop.tick()
+    assert client.wire.is_reading_on
 
 
 def test_requests_that_are_taken_back_are_not_begun(client: Client) -> None:

@@ -19,6 +19,7 @@ from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
 from tests.performance.site import MTIME, NOW, BenchmarkWorker
 from tests.support.fakes import EagerTaskLoop, FakeTransport
 
+from whimbrel.http.http2.protocol import ErrorCode
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.http2.cache_path import CachedResponder
 
@@ -228,3 +229,19 @@ def _plain(said: list[tuple[object, ...]], roots: tuple[Path, Path]) -> str:
         b"".join([bytes(one[1]) for one in said if one[0] == "data"])
     )  # type: ignore[call-overload]
     return text.replace(str(roots[0]), "-").replace(str(roots[1]), "-")
+
+
+def test_a_cached_response_whose_head_has_become_too_long_is_reset(roots: tuple[Path, Path]) -> None:
+    """A number in a head, such as max-age, may grow by a digit; 2.4.71 resets the stream then."""
+    site = BenchmarkWorker(roots[0])
+    site.loop = site.service.loop = EagerTaskLoop()  # type: ignore[assignment]
+    peer = Peer(site, whole=False)
+    pseudo = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")]
+    for number in (3, 5):
+        assert peer.ask(number, pseudo)[0]
+    session: Any = peer.wire.protocol
+    session.wire.encoder.limit = 100
+    session.wire.encoder.known.clear()
+    for number in (7, 9):
+        assert peer.ask(number, pseudo)[-1] == ("reset", ErrorCode.PROTOCOL_ERROR)
+    assert not session.ended and not site.problems

@@ -31,7 +31,8 @@ class Session:
         self.settings = SimpleNamespace(**known)
         self.listener: Any = SimpleNamespace(limits=HeadLimits(), rules=ParserOptions())
         self.wire: ServerH2Connection[Stream] = ServerH2Connection(self, 100, 65535)  # type: ignore[arg-type]
-        self.tls = self.leaving = False
+        self.connection = Connection("192.0.2.7", 4711, "192.0.2.1", 80)
+        self.leaving = False
         self.begun: list[Stream] = []
         self.pusher = Pusher(self)
 
@@ -66,6 +67,15 @@ def request(number: int = 1, method: str = "GET", **fields: str) -> Stream:
 
 def links(count: int, size: int = 1) -> list[str]:
     return [f"</{number:0{size}d}>;rel=preload" for number in range(count)]
+
+
+@pytest.mark.parametrize(("limit", "count"), [(135, 0), (136, 1)])
+def test_no_promise_is_longer_than_the_limit(limit: int, count: int) -> None:
+    """2.4.71 promises /a.txt of localhost under H2MaxHeaderBlockLen 136, not under 135."""
+    session = Session()
+    session.wire.encoder.limit = limit
+    session.pusher.push(request(), 200, ["</a.txt>;rel=preload"])
+    assert len(session.promises()) == count
 
 
 def test_a_promise_has_the_next_even_number_and_the_authority() -> None:

@@ -24,12 +24,31 @@ PACKAGE = Path(whimbrel.__file__).parent
 NOT_IN_SERVERS = ("access", "cli", "lsp", "replay", "report", "testing", "upgrade", "utilities", "verify")
 # Imports that no worker needs, with the reason.
 NEVER = {
+    ("server.master.generation", "whimbrel.server.master.program_host"): "runs in the master",
     ("catalogue.checks.rules", "socket"): "reads a configuration",
     ("modules.mpm.listen", "ipaddress"): "reads a configuration",
     ("modules.mpm.settings", "whimbrel.modules.support.cgi.suexec"): "reads a configuration",
     ("modules.mappers.mod_userdir", "whimbrel.modules.support.cgi.suexec"): "reads a configuration",
     ("config.mpm_config", "pwd"): "reads a configuration",
     ("config.mpm_config", "grp"): "reads a configuration",
+    ("modules.core.log", "whimbrel.modules.core.log_format"): "reads a configuration",
+    ("server.master.privileges", "resource"): "runs in the master",
+    ("modules.ssl.mod_ssl.server_setters", "whimbrel.catalogue.checks.providers"): "reads a configuration",
+    ("modules.ssl.mod_ssl.server_setters", "whimbrel.catalogue.checks.rules"): "reads a configuration",
+    ("modules.ssl.mod_ssl", "whimbrel.modules.ssl.mod_ssl.start"): "runs in the master",
+    ("modules.ssl.mod_ssl.pass_phrases", "getpass"): "runs in the master",
+    **{
+        ("modules.ssl.mod_ssl.start", f"whimbrel.modules.ssl.mod_ssl.{name}"): "runs in the master"
+        for name in (
+            *("backend_contexts", "contexts", "hosts", "key_files", "server_checks", "stapling"),
+            "start_messages",
+        )
+    },
+    ("modules.ssl.mod_ssl.contexts", "OpenSSL"): "runs in the master",
+    **{
+        ("modules.ssl.mod_ssl.contexts", f"whimbrel.modules.ssl.mod_ssl.{name}"): "runs in the master"
+        for name in ("openssl", "client_status", "conf_commands")
+    },
     ("modules.core.content", "whimbrel.modules"): "is the package of the importing module",
     ("base.lazy_dataclasses", "dataclasses"): "reports a mistake in the program",
     **{
@@ -161,6 +180,7 @@ def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., s
         "whimbrel.server.connection.dumpio",
         "whimbrel.server.connection.echo",
         "whimbrel.server.connection.proxy_protocol",
+        "whimbrel.server.connection.tls",
         "whimbrel.server.http2.connection",
     }
 

@@ -33,7 +33,7 @@ class RecordingGeneration:
         self.words = EVENT
 
         self.ended: list[int] = []
-        self.logs = SimpleNamespace(program_ended=self.ended.append)
+        self.program_ended = self.ended.append
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
         self.lines.append((level, "".join(f"{part}: " for part in (cause, code) if part) + text))

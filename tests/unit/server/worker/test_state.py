@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.engine import build_engine
 from tests.support.fakes import FakeLoop
 from tests.support.site import Site
 
@@ -101,3 +102,41 @@ def test_a_deadline_is_met_within_two_periods_and_never_early(
         one._tick()
     assert timeout <= connection.expired_at - begun < timeout + 0.101
     assert len(scans) <= timeout / one.scan_period + 2
+
+
+@pytest.mark.parametrize(
+    ("cost", "ticks"), [(state.MAX_ROUND, [1, 2, 3, 4, 5]), (state.MAX_ROUND / 2, [2, 4, 5, 5, 5])]
+)
+def test_waiting_connections_are_resumed_in_order_for_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cost: float, ticks: list[int]
+) -> None:
+    clock, resumed, loop = [100.0], [0][:0], FakeLoop()
+    monkeypatch.setattr(state, "monotonic", lambda: clock[0])
+
+    class Waiting:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def resume(self) -> None:
+            clock[0] += cost
+            resumed.append(self.number)
+
+    one = WorkerState(build_engine(tmp_path, ""), loop)  # type: ignore[arg-type]
+    for number in range(5):
+        one.postpone(Waiting(number))
+    counts = []
+    for _ in range(5):
+        loop.tick()
+        counts.append(len(resumed))
+    assert counts == ticks and resumed == [0, 1, 2, 3, 4]
+
+
+def test_a_tick_that_took_long_begins_no_further_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(state, "monotonic", lambda: clock[0])
+    one = WorkerState(build_engine(tmp_path, ""), FakeLoop())  # type: ignore[arg-type]
+    assert one.takes_more()
+    clock[0] += state.MAX_ROUND
+    assert not one.takes_more()

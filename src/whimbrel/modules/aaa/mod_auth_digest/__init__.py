@@ -18,7 +18,7 @@ from whimbrel.modules.aaa.mod_auth_digest.settings import (
     make_clients,
 )
 from whimbrel.registry.module import CompiledHook, Hook, Module, Reads, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
+from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, FORWARD_PROXY, NOTE_AUTH_FAILURE, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -28,7 +28,9 @@ def add_info(r: Request) -> HookStatus:
     """Add the Authentication-Info field to a permitted request."""
     info = r.notes.get(INFO)
     if info:
-        r.headers_out.add("Proxy-Authentication-Info" if r.proxy else "Authentication-Info", info)
+        r.headers_out.add(
+            "Proxy-Authentication-Info" if r.proxy == FORWARD_PROXY else "Authentication-Info", info
+        )
     return OK
 
 

@@ -33,7 +33,7 @@ from whimbrel.modules.support.auth.auth_api import (
     ready_authn,
 )
 from whimbrel.registry.module import Scope
-from whimbrel.registry.phases import DECLINED, OK, HookStatus
+from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -82,7 +82,9 @@ class Digest:
     def given(self, r: Request) -> Credentials:
         """Return the client's credentials."""
         return read_credentials(
-            first_request(r).headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
+            first_request(r).headers_in.get(
+                "Proxy-Authorization" if r.proxy == FORWARD_PROXY else "Authorization"
+            )
         )
 
     # verification -----------------------------------------------------------------------------------
@@ -299,7 +301,8 @@ class Digest:
         parts += ["stale=true"] if stale else []
         parts += [] if settings.qop[:1] == ["none"] else [f'qop="{", ".join(settings.qop) or "auth"}"']
         r.err_headers_out.set(
-            "Proxy-Authenticate" if r.proxy else "WWW-Authenticate", "Digest " + ", ".join(parts)
+            "Proxy-Authenticate" if r.proxy == FORWARD_PROXY else "WWW-Authenticate",
+            "Digest " + ", ".join(parts),
         )
         return 401
 
@@ -329,7 +332,9 @@ class Digest:
         realm = self.realm_of(r) or ""
         if self.old:
             value = f'Digest realm="{realm}", nonce="{int(r.time * 1e6):x}"'
-            r.err_headers_out.set("Proxy-Authenticate" if r.proxy else "WWW-Authenticate", value)
+            r.err_headers_out.set(
+                "Proxy-Authenticate" if r.proxy == FORWARD_PROXY else "WWW-Authenticate", value
+            )
             return OK
         given = self.given(r)
         self.challenged(r, realm, given, self._client(given), False)

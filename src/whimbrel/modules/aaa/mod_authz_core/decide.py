@@ -99,7 +99,7 @@ def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> Aut
 
     return AuthzCheck(
         wait if inner.waits else lambda r: finish(r, fn(r)) if concerned(r) else unconcerned,
-        inner.reads | Reads.HEAD,
+        inner.reads | Reads.FIELDS,
         inner.waits,
     )
 
@@ -184,7 +184,7 @@ def _make(scope: Scope, *, after: bool) -> CompiledHook:
     if record.section is None:
         if has_no_auth_type(scope) and not loud:
             return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)
-        return CompiledHook(lambda r: _no_directives(r, kind(r), loud))
+        return CompiledHook(lambda r: _no_directives(r, kind(r), loud), Reads.FIELDS)
     check = compile_rule(record.section, scope, loud)
     if check.result == GRANTED:
         return CompiledHook(lambda r: OK, check.reads, constant=OK)

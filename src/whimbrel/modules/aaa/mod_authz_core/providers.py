@@ -6,9 +6,9 @@ Manual: mod/mod_authz_core.html#requiredirectives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import TYPE_CHECKING, Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.tokens import words
 from whimbrel.engine.expressions import StringExpression, evaluate, read_condition, read_string, reads_of
@@ -75,7 +75,8 @@ def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
     """Require env: grant requests with one of the environment variables."""
     names = require_words(args)
     return AuthzCheck(
-        lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED
+        lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED,
+        Reads.FIELDS,
     )
 
 
@@ -96,7 +97,7 @@ def make_method(_scope: Scope, _args: str, mask: int) -> AuthzCheck:
     def check(r: Request) -> int:
         return GRANTED if mask >> r.method_number & 1 else DENIED
 
-    return AuthzCheck(check)
+    return AuthzCheck(check, Reads.FIELDS)
 
 
 def parse_expr(cmd: Command, args: str) -> CompiledCondition:

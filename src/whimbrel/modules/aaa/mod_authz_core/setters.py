@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from sys import intern
-from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive

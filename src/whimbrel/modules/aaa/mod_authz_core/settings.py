@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.modules.support.auth.auth_api import GRANTED, AuthzCheck, AuthzProvider
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting

@@ -8,7 +8,7 @@ from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.output.filter import add_output_filter
 from whimbrel.modules.filters.mod_filter.harness import RANGE_NOTE, Harness
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, FilterServerConfig, since_reset
-from whimbrel.registry.module import CompiledHook, Scope
+from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
                 hide_range(r)
         return OK
 
-    return CompiledHook(insert)
+    return CompiledHook(insert, Reads.FIELDS)
 
 
 def hide_range(r: Request) -> None:

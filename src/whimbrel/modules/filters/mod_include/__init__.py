@@ -6,8 +6,8 @@ Manual: mod/mod_include.html.
 from __future__ import annotations
 
 from stat import S_IXGRP, S_IXUSR
-from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import OPT_INCLUDES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
@@ -135,7 +135,7 @@ def make_fixup(scope: Scope) -> CompiledHook:
         add_output_filter(r, INCLUDES)
         return DECLINED
 
-    return CompiledHook(fixup, Reads.HEAD | Reads.FILES, needs_file=True)
+    return CompiledHook(fixup, (Reads.HEAD if hack else Reads.FIELDS) | Reads.FILES, needs_file=True)
 
 
 MODULE = Module(

@@ -5,8 +5,7 @@ Manual: mod/mod_autoindex.html. The handler is in `listing`.
 
 from __future__ import annotations
 
-from typing import Any
-
+from whimbrel.base.static_typing import Any
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.generators.mod_autoindex import settings
 from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfig, add_alt, add_icon

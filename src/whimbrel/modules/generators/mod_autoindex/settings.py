@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from enum import Flag, auto
-from typing import Any, Final
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field, fields, replace
 from whimbrel.base.numbers import atoi, upper
+from whimbrel.base.static_typing import Any, Final, IntFlag
 from whimbrel.directives.command import Command
 
 
-class IndexOption(Flag):
+class IndexOption(IntFlag):
     """Keywords of IndexOptions without a value."""
 
     NONE = 0
-    FANCY = auto()
-    TABLE = auto()
-    ICONS_ARE_LINKS = auto()
-    SCAN_TITLES = auto()
-    SUPPRESS_ICON = auto()
-    SUPPRESS_MODIFIED = auto()
-    SUPPRESS_SIZE = auto()
-    SUPPRESS_DESCRIPTION = auto()
-    SUPPRESS_PREAMBLE = auto()
-    SUPPRESS_SORT = auto()
-    SUPPRESS_RULES = auto()
-    NOTHING = auto()  # the keyword None
-    DIRECTORIES_FIRST = auto()
-    VERSION_SORT = auto()
-    TRACK_MODIFIED = auto()
-    IGNORE_CASE = auto()
-    IGNORE_CLIENT = auto()
-    XHTML = auto()
-    SHOW_FORBIDDEN = auto()
-    OLD_DATE = auto()
-    ALT_CLASS = auto()
+    FANCY = 1
+    TABLE = 1 << 1
+    ICONS_ARE_LINKS = 1 << 2
+    SCAN_TITLES = 1 << 3
+    SUPPRESS_ICON = 1 << 4
+    SUPPRESS_MODIFIED = 1 << 5
+    SUPPRESS_SIZE = 1 << 6
+    SUPPRESS_DESCRIPTION = 1 << 7
+    SUPPRESS_PREAMBLE = 1 << 8
+    SUPPRESS_SORT = 1 << 9
+    SUPPRESS_RULES = 1 << 10
+    NOTHING = 1 << 11  # the keyword None
+    DIRECTORIES_FIRST = 1 << 12
+    VERSION_SORT = 1 << 13
+    TRACK_MODIFIED = 1 << 14
+    IGNORE_CASE = 1 << 15
+    IGNORE_CLIENT = 1 << 16
+    XHTML = 1 << 17
+    SHOW_FORBIDDEN = 1 << 18
+    OLD_DATE = 1 << 19
+    ALT_CLASS = 1 << 20
 
 
 WORDS: Final = {

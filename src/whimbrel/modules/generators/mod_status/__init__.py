@@ -5,11 +5,10 @@ Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` form
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.base.static_typing import TYPE_CHECKING, Any
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.support.setters import global_only, set_flag
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from whimbrel.modules.generators.mod_status.state import State as StateNow
 
 HANDLER_NAME = "server-status"
+SECTIONS = ("proxy", "md")
 BUFFER = 8192  # a longer page is sent before its length is known
 TYPE = "application/x-httpd-status"
 TEXT = {"": "text/html; charset=ISO-8859-1", "auto": "text/plain; charset=ISO-8859-1"}
@@ -60,6 +60,8 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     from whimbrel.modules.generators.mod_status.state import State
 
     new = not scope.dialect.pages_22
+    # of other modules (httpd's status_hook): functions of the request and of True for ``auto``
+    sections = [section for name in SECTIONS if (section := scope.provider("status", name)) is not None]
     extended = (
         scope.server_config(MpmConfig).extended_status is not False
         if new
@@ -86,13 +88,10 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         names = Names(r)
 
         def shown(state: StateNow) -> bytes:
-            return to_bytes(
-                json_output.document(r, state, new)
-                if as_json
-                else auto(r, state, new)
-                if plain
-                else page(names, state, new, table)
-            )
+            if as_json:
+                return to_bytes(json_output.document(names, state, new))
+            more = "".join(section(r, plain) for section in sections)
+            return to_bytes(auto(names, state, new) + more if plain else page(names, state, new, table, more))
 
         text = shown(state)
         r.chunked = chunked = len(text) > BUFFER

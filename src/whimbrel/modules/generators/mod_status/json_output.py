@@ -13,8 +13,8 @@ import json
 import re
 from typing import Any, Final
 
-from whimbrel.modules.generators.mod_status.page import auto_22, auto_24
-from whimbrel.modules.generators.mod_status.state import State, normalized
+from whimbrel.modules.generators.mod_status.page import Names, auto_22, auto_24, facts_24
+from whimbrel.modules.generators.mod_status.state import State
 
 TYPE: Final = "application/json"
 _NUMBER: Final = re.compile(r"-?\d*\.?\d+(?:e[+-]?\d+)?\Z")
@@ -26,17 +26,13 @@ def wanted(args: str | None) -> bool:
     return args is not None and _QUERY.match(args) is not None
 
 
-def document(r: Any, s: State, new: bool) -> str:
+def document(names: Names, s: State, new: bool) -> str:
     """Return the response."""
-    lines = auto_24(r, s) if new else auto_22(r, s)
+    lines = [*facts_24(names, s), *auto_24(s)] if new else auto_22(s)
     out: dict[str, Any] = {key: _value(value) for key, value in lines}
     out["Scoreboard"] = s.board
-    out["Workers"] = (
-        [{key: value for key, value in normalized(row).items() if key != "worker"} for row in s.rows]
-        if s.extended
-        else []
-    )
-    out["Children"] = s.processes
+    out["Workers"] = s.rows() if s.extended else []
+    out["Children"] = [worker.process for worker in s.processes]
     return json.dumps(out, separators=(",", ":")) + "\n"
 
 

@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import lru_cache
-from operator import add
+from operator import itemgetter
 from typing import Any
 
 from whimbrel.base.numbers import strip
 from whimbrel.engine.identity import server_name
-from whimbrel.engine.runtime import ScoreboardRow
+from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
 from whimbrel.http.syntax.url import escape_html
-from whimbrel.modules.generators.mod_status.state import State, kilo, normalized, number, size, span, when
+from whimbrel.modules.generators.mod_status.state import (
+    State,
+    counts_of,
+    kilo,
+    letter_counts,
+    normalized,
+    number,
+    seconds,
+    size,
+    span,
+    when,
+)
+
+
+class Names:
+    """Properties of the server that are the same for all responses to one request.
+
+    `cached` is a text of the last second, with the facts that it was built of.
+    """
+
+    __slots__ = ("_facts", "_text", "address", "product", "server", "signature")
+
+    def __init__(self, r: Any) -> None:
+        self.server, self.address = server_name(r), r.connection.local_ip
+        self.product, self.signature = r.engine.server_field(r), r.engine.signature(r)
+        self._facts: tuple[Any, ...] = ()
+        self._text = ""
+
+    def cached(self, build: Callable[[Names, State], str], s: State) -> str:
+        """Return *build* of this and *s*, built once in a second of facts that stay the same."""
+        t = s.totals
+        facts = build, int(s.now), s.uptime, t.get("started"), t.get("restarted"), t.get("generation")
+        if facts != self._facts:
+            self._facts, self._text = facts, build(self, s)
+        return self._text
 
 
 # ?auto ------------------------------------------------------------------------------------------
-def auto_24(r: Any, s: State) -> list[tuple[str, Any]]:
-    """Return the lines of 2.4, before the scoreboard."""
+def facts_24(names: Names, s: State) -> list[tuple[str, Any]]:
+    """Return the first lines of 2.4, which are the same for a second."""
     load = os.getloadavg()
-    out = [
-        ("ServerVersion", r.engine.server_field(r)),
+    return [
+        ("ServerVersion", names.product),
         ("ServerMPM", s.totals.get("mpm", "event")),
         ("Server Built", s.totals.get("built", "")),
         ("CurrentTime", when(s.now)),
@@ -32,35 +67,43 @@ def auto_24(r: Any, s: State) -> list[tuple[str, Any]]:
         ("Load5", f"{load[1]:.2f}"),
         ("Load15", f"{load[2]:.2f}"),
     ]
+
+
+def auto_24(s: State) -> list[tuple[str, Any]]:
+    """Return the lines of 2.4 between `facts_24` and the scoreboard."""
+    out: list[tuple[str, Any]] = []
     if s.extended:
-        out += [
+        out = [
             ("Total Accesses", s.accesses),
             ("Total kBytes", s.bytes // 1024),
             ("Total Duration", s.duration),
         ]
         out += zip(
-            ("CPUUser", "CPUSystem", "CPUChildrenUser", "CPUChildrenSystem"), map(number, s.cpu), strict=False
+            ("CPUUser", "CPUSystem", "CPUChildrenUser", "CPUChildrenSystem"),
+            map(seconds, s.cpu),
+            strict=False,
         )
         if s.uptime and s.cpu_time:
             out.append(("CPULoad", number(s.cpu_time / s.uptime * 100)))
         out.append(("Uptime", s.uptime))
-        out += [(key, number(value)) for key, _unit, value in s.rates()]
+        out += [(key, number(value)) for key, value in s.rates()]
+    counts = s.counts
     out += [
         ("BusyWorkers", s.busy),
         ("GracefulWorkers", s.graceful),
         ("IdleWorkers", s.idle),
         ("Processes", len(s.processes) or 1),
-        ("Stopping", sum(1 for p in s.processes if p.get("stopping"))),
-        ("ConnsTotal", s.connections("connections")),
-        ("ConnsAsyncWaitIO", s.connections("wait_io")),
-        ("ConnsAsyncWriting", s.connections("writing")),
-        ("ConnsAsyncKeepAlive", s.connections("keep_alive")),
-        ("ConnsAsyncClosing", s.connections("closing")),
+        ("Stopping", counts.stopping),
+        ("ConnsTotal", counts.connections),
+        ("ConnsAsyncWaitIO", counts.wait_io),
+        ("ConnsAsyncWriting", counts.writing),
+        ("ConnsAsyncKeepAlive", counts.keep_alive),
+        ("ConnsAsyncClosing", counts.closing),
     ]
     return out
 
 
-def auto_22(_r: Any, s: State) -> list[tuple[str, Any]]:
+def auto_22(s: State) -> list[tuple[str, Any]]:
     """Return the lines of 2.2, before the scoreboard."""
     out: list[tuple[str, Any]] = []
     if s.extended:
@@ -68,18 +111,23 @@ def auto_22(_r: Any, s: State) -> list[tuple[str, Any]]:
         if s.uptime and s.cpu_time:
             out.append(("CPULoad", number(s.cpu_time / s.uptime * 100)))
         out.append(("Uptime", s.uptime))
-        out += [(key, number(value)) for key, _unit, value in s.rates() if key != "DurationPerReq"]
+        out += [(key, number(value)) for key, value in s.rates() if key != "DurationPerReq"]
     return [*out, ("BusyWorkers", s.busy), ("IdleWorkers", s.idle)]
 
 
-def auto(r: Any, s: State, new: bool) -> str:
+def auto(names: Names, s: State, new: bool) -> str:
     """Return the response to ?auto."""
-    lines = auto_24(r, s) if new else auto_22(r, s)
-    head = f"{server_name(r)}\n" if new else ""
-    text = "".join(
-        f"{key}: {value}\n" if value != "" or key != "ServerUptime" else f"{key}:\n" for key, value in lines
-    )
+    head, lines = (names.cached(_auto_head, s), auto_24(s)) if new else ("", auto_22(s))
+    text = "".join([f"{key}: {value}\n" for key, value in lines])
     return f"{head}{text}Scoreboard: {s.board}\n"
+
+
+def _auto_head(names: Names, s: State) -> str:
+    lines = [
+        f"{key}: {value}\n" if value != "" or key != "ServerUptime" else f"{key}:\n"
+        for key, value in facts_24(names, s)
+    ]
+    return f"{names.server}\n{''.join(lines)}"
 
 
 # The page ---------------------------------------------------------------------------------------
@@ -97,6 +145,7 @@ KEY = """<p>Scoreboard Key:<br />
 "<b><code>.</code></b>" Open slot with no current process<br />
 </p>
 """
+_KEY_AFTER = "</pre>\n" + KEY
 _COLUMNS = (
     ("Srv", "Child Server number - generation"),
     ("PID", "OS process ID"),
@@ -126,18 +175,8 @@ _WORDS = {
 _SILENT_22 = ("Dur",)
 
 
-class Names:
-    """Properties of the server that are the same for all responses to one request."""
-
-    __slots__ = ("address", "product", "server", "signature")
-
-    def __init__(self, r: Any) -> None:
-        self.server, self.address = server_name(r), r.connection.local_ip
-        self.product, self.signature = r.engine.server_field(r), r.engine.signature(r)
-
-
-def page(names: Names, s: State, new: bool, table: bool) -> str:
-    """Return the page."""
+def page(names: Names, s: State, new: bool, table: bool, more: str = "") -> str:
+    """Return the page; *more*: sections of other modules."""
     out = [_head(names, s, new), f"<dt>{s.busy} requests currently being processed, "]
     out.append(
         f"{s.graceful} workers gracefully restarting, {s.idle} idle workers</dt>\n</dl>\n"
@@ -146,94 +185,83 @@ def page(names: Names, s: State, new: bool, table: bool) -> str:
     )
     if new:
         out.append(_process_table(s))
-    lines = [s.board[i : i + 64] for i in range(0, len(s.board), 64)]
-    out += ["<pre>", "\n".join(lines), "</pre>\n", KEY]
+    board = s.board
+    lines = [board[i : i + 64] for i in range(0, len(board), 64)]
+    out.append("<pre>" + "\n".join(lines) + _KEY_AFTER)
     if not s.extended:
         out.append(_pid_key(s))
     elif table:
         out.append(_table(s, new))
     else:
         out.append(
-            "<hr /><h2>Server Details</h2>\n\n"
-            + "".join(_details(normalized(row)) for row in s.rows if _shown(row))
+            "<hr /><h2>Server Details</h2>\n\n" + "".join(_details(row) for row in s.rows() if _shown(row))
         )
-    out += [names.signature, "</body></html>\n"]
+    out += [more, names.signature, "</body></html>\n"]
     return "".join(out)
 
 
 def _head(names: Names, s: State, new: bool) -> str:
-    t = s.totals
-    generations = t.get("config_generation", 1), t.get("generation", 0)
-    facts = _facts(
-        new,
-        names.server,
-        names.address,
-        names.product,
-        t.get("mpm", "event"),
-        t.get("built", ""),
-        int(s.now),
-        int(t.get("restarted", t.get("started", s.now))),
-        generations,
-        s.uptime,
-    )
+    facts = names.cached(_facts_24 if new else _facts_22, s)
     return facts + (_extended(s, new) if s.extended else "")
 
 
-@lru_cache(maxsize=8)
-def _facts(
-    new: bool,
-    name: str,
-    address: str,
-    product: str,
-    mpm: str,
-    built: str,
-    now: int,
-    restarted: int,
-    generations: tuple[int, int],
-    uptime: int,
-) -> str:
-    """Return the part that is the same for a second: server, start time, load."""
-    facts = [f"Server Version: {product}"]
-    times = [f"Current Time: {when(now)}", f"Restart Time: {when(restarted)}"]
-    title = escape_html(name)
-    if new:
-        load = os.getloadavg()
-        doctype = (
-            '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
-        )
-        title += f" (via {address})"
-        facts.append(f"Server MPM: {mpm}")
-        times += [
-            f"Parent Server Config. Generation: {generations[0]}",
-            f"Parent Server MPM Generation: {generations[1]}",
-            f"Server uptime: {span(uptime)}",
+def _facts_24(names: Names, s: State) -> str:
+    t, load = s.totals, os.getloadavg()
+    return _facts(
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n',
+        f"{escape_html(names.server)} (via {names.address})",
+        [f"Server Version: {names.product}", f"Server MPM: {t.get('mpm', 'event')}"],
+        [
+            f"Parent Server Config. Generation: {t.get('config_generation', 1)}",
+            f"Parent Server MPM Generation: {t.get('generation', 0)}",
+            f"Server uptime: {span(s.uptime)}",
             f"Server load: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f}",
-        ]
-    else:
-        doctype = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
-        times += [f"Parent Server Generation: {generations[1]}", f"Server uptime: {span(uptime)}"]
-    top = (
-        "<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for "
+        ],
+        s,
+    )
+
+
+def _facts_22(names: Names, s: State) -> str:
+    return _facts(
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n',
+        escape_html(names.server),
+        [f"Server Version: {names.product}"],
+        [
+            f"Parent Server Generation: {s.totals.get('generation', 0)}",
+            f"Server uptime: {span(s.uptime)}",
+        ],
+        s,
+    )
+
+
+def _facts(doctype: str, title: str, facts: list[str], more: list[str], s: State) -> str:
+    """Return the part that is the same for a second: server, start time, load."""
+    t = s.totals
+    times = [
+        f"Current Time: {when(s.now)}",
+        f"Restart Time: {when(t.get('restarted', t.get('started', s.now)))}",
+        *more,
+    ]
+    return (
+        f"{doctype}<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for "
         f"{title}</h1>\n\n<dl>"
+        + "".join(f"<dt>{fact}</dt>\n" for fact in facts)
+        + f"<dt>Server Built: {t.get('built', '')}\n</dt></dl><hr /><dl>\n"
+        + "".join(f"<dt>{fact}</dt>\n" for fact in times)
     )
-    top += (
-        "".join(f"<dt>{fact}</dt>\n" for fact in facts) + f"<dt>Server Built: {built}\n</dt></dl><hr /><dl>\n"
-    )
-    return doctype + top + "".join(f"<dt>{fact}</dt>\n" for fact in times)
 
 
 def _extended(s: State, new: bool) -> str:
     duration = f" - Total Duration: {s.duration}" if new else ""
-    user, system, child_user, child_system = map(number, s.cpu)
+    user, system, child_user, child_system = map(seconds, s.cpu)
     load = f" - {number(s.cpu_time / s.uptime * 100, 3)}% CPU load" if s.uptime and s.cpu_time else ""
     rates = []
-    for key, unit, value in s.rates():
-        if key == "ReqPerSec":
-            rates.append(f"{number(value, 3)} {unit}")
-        elif key == "DurationPerReq":
-            rates += [number(value) + unit] if new else []
-        else:
-            rates.append(size(value) + unit)
+    if s.uptime:
+        rates = [f"{number(s.accesses / s.uptime, 3)} requests/sec", f"{size(s.bytes / s.uptime)}/second"]
+    if s.accesses:
+        rates.append(f"{size(s.bytes / s.accesses)}/request")
+        if new:
+            rates.append(f"{number(s.duration / s.accesses)} ms/request")
     return (
         f"<dt>Total accesses: {s.accesses} - Total Traffic: {kilo(s.bytes // 1024)}{duration}</dt>\n"
         f"<dt>CPU Usage: u{user} s{system} cu{child_user} cs{child_system}{load}</dt>\n<dt>"
@@ -249,43 +277,39 @@ _PROCESSES = (
     "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>"
     "keep-alive</th><th>closing</th></tr>\n"
 )
-_COUNTS = ("wait_io", "writing", "keep_alive", "closing")
 
 
 def _process_table(s: State) -> str:
-    out = [_PROCESSES]
-    sums, stopping, connections = [0, 0, 0, 0], 0, 0
-    for p in s.processes:
-        workers = p.get("workers", "")
-        ends, count = bool(p.get("stopping")), p.get("connections", 0)
-        counts = [p.get(name, 0) for name in _COUNTS]
-        sums = list(map(add, sums, counts))
-        stopping, connections = stopping + ends, connections + count
-        graceful, idle = workers.count("G"), workers.count("_")
-        busy = sum(map(workers.count, "RWKLDC"))
-        out.append(
-            f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>"
-            f"{count}</td>"
-            f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>"
-            f"{idle}</td>"
-            f"{_cells(counts)}</tr>\n"
-        )
-    out.append(
-        f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>"
-        "&nbsp;</td>"
-        f"<td>{s.busy - s.graceful}</td><td>{s.graceful}</td><td>{s.idle}</td>{_cells(sums)}</tr>\n</table>\n"
+    rows = [worker.shown.get(_PROCESSES) or _process_row(worker) for worker in s.processes]
+    idle, graceful, busy, stopping, connections, *more = s.counts
+    return (
+        f"{_PROCESSES}{''.join(rows)}<tr><td>Sum</td><td>{len(rows) or 1}</td><td>{stopping:d}</td><td>"
+        f"{connections}</td><td>&nbsp;</td><td>{busy}</td><td>{graceful}</td><td>{idle}</td>"
+        f"{_CELLS % tuple(more)}</tr>\n</table>\n"
     )
-    return "".join(out)
 
 
-def _cells(counts: list[int]) -> str:
-    return "<td>%d</td><td>%d</td><td>%d</td><td>%d</td>" % tuple(counts)
+_CELLS = "<td>%d</td><td>%d</td><td>%d</td><td>%d</td>"
+_of_process = itemgetter("slot", "pid", "accepting", "workers")
+
+
+def _process_row(worker: ScoreboardWorker) -> str:
+    idle, graceful, busy, stopping, connections, *more = counts_of(worker)
+    slot, pid, accepting, letters = _of_process(worker.process or {})
+    if letters is not worker.letters:
+        idle, graceful, busy = letter_counts(letters)
+    row = worker.shown[_PROCESSES] = (
+        f"<tr><td>{slot}</td><td>{pid}</td><td>{'yes' if stopping else 'no'}</td><td>{connections}</td>"
+        f"<td>{'yes' if accepting else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>"
+        f"{idle}</td>{_CELLS % tuple(more)}</tr>\n"
+    )
+    return row
 
 
 def _pid_key(s: State) -> str:
     cells = [
         f"   {row.get('pid', 0)} in state: {row.get('state', '_')} "
-        for row in map(normalized, s.rows)
+        for row in s.rows()
         if row.get("state", "_") != "."
     ]
     lines = [",".join(cells[i : i + 3]) + "\n" for i in range(0, len(cells), 3)]
@@ -293,11 +317,7 @@ def _pid_key(s: State) -> str:
 
 
 def _shown(row: dict[str, Any]) -> bool:
-    if row.get("state", "_") not in "_.":
-        return True
-    return (
-        bool(row["accesses"][2]) if "accesses" in row else bool("served" in row and row["worker"]["requests"])
-    )
+    return row.get("state", "_") not in "_." or bool("accesses" in row and row["accesses"][2])
 
 
 @lru_cache(maxsize=2)
@@ -319,25 +339,31 @@ def _frame(new: bool) -> tuple[str, str]:
 
 def _table(s: State, new: bool) -> str:
     head, tail = _frame(new)
-    out, present, other, before = [head], None, None, ""
-    middles: dict[str, str] = {}
-    for row in s.rows:
-        if row is other:
-            continue  # one more idle worker
-        if "served" in row:
-            worker = row["worker"]
-            if worker is not present:
-                present, (before, middles) = worker, _shared(worker, new)
-            begin, key, state, end = getattr(row, "shown", None) or _own(row, before, new)
-            if key is not before:
-                begin, _, state, end = _own(row, before, new)
-            if state != "_" or worker["requests"]:
-                out.append(f"{begin}{middles[state]}{end}")
-        elif row.get("state", "_") not in "_." or "accesses" in row and _shown(row):
-            out.append(_row(normalized(row), new))
-        else:
-            other = row
+    out = [head]
+    for worker in s.workers:
+        rows = worker.shown.get(new)
+        if rows is None:
+            rows = worker.shown[new] = _rows(worker, new)
+        out.append(rows)
     out.append(tail)
+    return "".join(out)
+
+
+def _rows(worker: ScoreboardWorker, new: bool) -> str:
+    """Return the rows of one worker."""
+    common, out = worker.common, []
+    if common is None:
+        return "".join([_row(row, new) for row in worker.rows if _shown(row)])
+    before, middles = _shared(common, new)
+    has_served = common["requests"] > 0
+    for row in worker.rows:
+        begin, key, state, end = row.shown or _own(row, before, new)
+        if key is not before:
+            begin, _, state, end = _own(row, before, new)
+        if has_served or state != "_":
+            out.append(f"{begin}{middles[state]}{end}")
+    if worker.waiting not in "_.":
+        out += [_row(normalized({"state": worker.waiting}, common), new)] * worker.idle
     return "".join(out)
 
 
@@ -358,14 +384,12 @@ class _Middles(dict[str, str]):
         return cells
 
 
-def _own(row: dict[str, Any], before: str, new: bool) -> tuple[str, str, str, str]:
+def _own(row: ScoreboardRow, before: str, new: bool) -> tuple[str, str, str, str]:
     """Return the cells of one row around the shared ones, which begin with *before*; cached with unchanged
     rows.
     """
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
-    cells = (f"{before}{row['served']}", before, row["state"], end)
-    if isinstance(row, ScoreboardRow):
-        row.shown = cells
+    row.shown = cells = (f"{before}{row['served']}", before, row["state"], end)
     return cells
 
 

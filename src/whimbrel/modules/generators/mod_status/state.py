@@ -2,7 +2,7 @@
 
 A missing key counts as zero or empty; without a scoreboard there is one worker, the responding one.
 
-`rows()`: one dictionary for each worker, in the order of the scoreboard:
+`workers()`: the rows of each process, one dictionary for each of its connections:
     process, generation, pid      numbers
     state                         one letter of the key on the page (``_SRWKDCLGI`` or ``.``)
     accesses                      (this connection, this child, this slot)
@@ -13,16 +13,16 @@ A missing key counts as zero or empty; without a scoreboard there is one worker,
     client, protocol, vhost, request    texts of the most recent request
     or, in place of process, generation, pid, accesses and bytes:
     served                        accesses of this connection
-    worker                        values common to all rows of a worker: process, generation, pid,
-                                  its requests and the bytes that it has sent
+    `ScoreboardWorker.common` then has the values common to all rows: process, generation, pid, its
+    requests and the bytes that it has sent
+`ScoreboardWorker.process`: slot, pid, stopping, connections, accepting, wait_io, writing, keep_alive,
+closing, and workers: the letters of their states
 `totals()`:
     started                       seconds since the epoch; restarted: of the last restart
     config_generation, generation numbers
     accesses, bytes, duration     of all workers; duration in milliseconds
     cpu                           (user, system, children's user, children's system) in seconds
     slots                         size of the scoreboard
-    processes                     dictionaries with slot, pid, stopping, connections, accepting, wait_io,
-                                  writing, keep_alive, closing, and workers: the letters of their states
 """
 
 from __future__ import annotations
@@ -30,15 +30,21 @@ from __future__ import annotations
 import os
 import time
 from functools import lru_cache
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from whimbrel.engine.runtime import ScoreboardWorker
 
 
 # Numbers ----------------------------------------------------------------------------------------
-@lru_cache(maxsize=256)
 def number(value: float, digits: int = 6) -> str:
     """Format ``%g`` as APR does: without zero before the point."""
     text = f"{value:.{digits}g}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+seconds = lru_cache(maxsize=256)(number)
+"""`number` for values that are the same in many pages: processor times."""
 
 
 def size(count: float) -> str:
@@ -81,13 +87,46 @@ def when(seconds: float) -> str:
     return _moment(int(seconds))
 
 
-def normalized(row: dict[str, Any]) -> dict[str, Any]:
+def normalized(row: dict[str, Any], common: dict[str, Any] | None) -> dict[str, Any]:
     """Return a row that includes the values common to the rows of its worker."""
-    worker = row.get("worker")
-    if worker is None or "served" not in row:
-        return {**worker, **row} if worker is not None else row
-    requests, sent = worker["requests"], worker["sent"]
-    return {**worker, **row, "accesses": (row["served"], requests, requests), "bytes": (0, sent, sent)}
+    if common is None or "served" not in row:
+        return {**common, **row} if common is not None else row
+    requests, sent = common["requests"], common["sent"]
+    return {**common, **row, "accesses": (row["served"], requests, requests), "bytes": (0, sent, sent)}
+
+
+class Counts(NamedTuple):
+    """Numbers of one worker: rows that are idle, that end gracefully, that are busy; its connections."""
+
+    idle: int
+    graceful: int
+    busy: int
+    stopping: int = 0
+    connections: int = 0
+    wait_io: int = 0
+    writing: int = 0
+    keep_alive: int = 0
+    closing: int = 0
+
+
+_of_process = itemgetter("stopping", "connections", "wait_io", "writing", "keep_alive", "closing")
+
+
+def counts_of(worker: ScoreboardWorker) -> Counts:
+    """Return the numbers of *worker*, counted once."""
+    counts: Counts | None = worker.shown.get(Counts)
+    if counts is None:
+        letters = letter_counts(worker.letters)
+        more = () if worker.process is None else _of_process(worker.process)
+        counts = worker.shown[Counts] = Counts(*letters, *more)
+    return counts
+
+
+def letter_counts(letters: str) -> tuple[int, int, int]:
+    """Return the number of idle, gracefully ending, and busy workers."""
+    count = letters.count
+    busy = count("R") + count("W") + count("K") + count("L") + count("D") + count("C")
+    return count("_"), count("G"), busy
 
 
 # Data -------------------------------------------------------------------------------------------
@@ -96,52 +135,42 @@ class State:
 
     def __init__(self, r: Any, extended: bool) -> None:
         board = getattr(r.engine.runtime, "scoreboard", None)
-        self.rows: list[dict[str, Any]] = board.rows() if board is not None else []
+        self.workers: list[ScoreboardWorker] = board.workers() if board is not None else []
         self.totals: dict[str, Any] = board.totals() if board is not None else {}
         self.now: float = r.engine.runtime.now()
         self.extended = extended
-        self.shared = bool(self.rows)  # True if there is a scoreboard
-        if not self.rows:
-            self.rows = [
-                {
-                    "pid": os.getpid(),
-                    "state": "W",
-                    "request": r.untracked_line,
-                    "client": r.connection.client_ip,
-                }
-            ]
-        self.slots = max(int(self.totals.get("slots", 0)), len(self.rows))
-        try:
-            states = "".join([row["state"] for row in self.rows])
-        except KeyError:
-            states = "".join([row.get("state", "_") for row in self.rows])
-        self.board = states.ljust(self.slots, ".")
+        self.shared = bool(self.workers)  # True if there is a scoreboard
+        if not self.workers:
+            row = {"pid": os.getpid(), "state": "W", "client": r.connection.client_ip}
+            self.workers = [ScoreboardWorker([{**row, "request": r.untracked_line}])]
+        letters = "".join([worker.letters for worker in self.workers])
+        self.slots = max(int(self.totals.get("slots", 0)), len(letters))
+        self.board = letters.ljust(self.slots, ".")
         self.uptime = max(0, int(self.now - self.totals.get("started", self.now)))
-        self.idle = self.board.count("_")
-        self.graceful = self.board.count("G")
-        self.busy = sum(map(self.board.count, "RWKLDC")) + self.graceful
-        self.accesses = int(self.totals.get("accesses", 0))
-        self.bytes = int(self.totals.get("bytes", 0))
+        counts = [counts_of(worker) for worker in self.workers]
+        self.counts = counts[0] if len(counts) == 1 else Counts(*map(sum, zip(*counts, strict=True)))
+        self.idle, self.graceful = self.counts.idle, self.counts.graceful
+        self.busy = self.counts.busy + self.graceful
+        self.accesses, self.bytes = int(self.totals.get("accesses", 0)), int(self.totals.get("bytes", 0))
         self.duration = int(self.totals.get("duration", 0))
-        self.cpu: tuple[float, ...] = tuple(self.totals.get("cpu", (0, 0, 0, 0)))
+        self.cpu: tuple[float, ...] = self.totals.get("cpu", (0, 0, 0, 0))
         self.cpu_time: float = sum(self.cpu)
-        self.processes: list[dict[str, Any]] = self.totals.get("processes", [])
+        self.processes = [worker for worker in self.workers if worker.process is not None]
 
-    def connections(self, key: str) -> int:
-        """Return the sum of a count over all processes."""
-        return sum(int(p.get(key, 0)) for p in self.processes)
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all rows, normalized."""
+        return [
+            normalized(row, worker.common)
+            for worker in self.workers
+            for row in (*worker.rows, *[{"state": worker.waiting}] * worker.idle)
+        ]
 
-    def rates(self) -> list[tuple[str, str, float]]:
-        """Return (key of ?auto, unit on the page, value) of the rates that uptime and accesses define."""
+    def rates(self) -> list[tuple[str, float]]:
+        """Return the rates of ?auto that uptime and accesses define."""
         out = []
         if self.uptime:
-            out += [
-                ("ReqPerSec", "requests/sec", self.accesses / self.uptime),
-                ("BytesPerSec", "/second", self.bytes / self.uptime),
-            ]
+            out = [("ReqPerSec", self.accesses / self.uptime), ("BytesPerSec", self.bytes / self.uptime)]
         if self.accesses:
-            out += [
-                ("BytesPerReq", "/request", self.bytes / self.accesses),
-                ("DurationPerReq", " ms/request", self.duration / self.accesses),
-            ]
+            out.append(("BytesPerReq", self.bytes / self.accesses))
+            out.append(("DurationPerReq", self.duration / self.accesses))
         return out

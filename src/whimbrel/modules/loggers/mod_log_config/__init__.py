@@ -11,10 +11,9 @@ Must not import: server, cli.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.model import LogSink, Server, confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions

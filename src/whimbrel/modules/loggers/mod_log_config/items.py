@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.identity import server_name
@@ -33,6 +33,7 @@ class ItemKind:
         dynamic: its text may differ between two requests served by one cached response
         is_stable: its text is constant for one client, one second and one head
         sized: the same, for responses whose heads have the same length
+        reads_path: its text depends on the path or the file
     """
 
     fn: ItemFn
@@ -41,6 +42,7 @@ class ItemKind:
     versions: Versions = Versions.BOTH
     is_stable: bool = False
     sized: bool = False
+    reads_path: bool = False
 
 
 def _escaped(value: str | None) -> str | None:
@@ -282,8 +284,8 @@ KINDS: Final[dict[str, ItemKind]] = {
     "T": _Q(duration, original=True, dynamic=True),
     "D": _Q(duration_micros, original=True, dynamic=True),
     "r": _Q(request_line, original=True),
-    "f": _Q(lambda r, _a: _escaped(r.filename)),
-    "U": _Q(url_path, original=True),
+    "f": _Q(lambda r, _a: _escaped(r.filename), reads_path=True),
+    "U": _Q(url_path, original=True, reads_path=True),
     "q": _Q(query),
     "m": _Q(lambda r, _a: _escaped(r.method)),
     "H": _Q(lambda r, _a: _escaped(r.protocol)),
@@ -293,7 +295,7 @@ KINDS: Final[dict[str, ItemKind]] = {
     "i": _Q(field_in, dynamic=True, is_stable=True),
     "o": _Q(field_out),
     "C": _Q(cookie, dynamic=True, is_stable=True),
-    "n": _Q(lambda r, a: _escaped(r.notes.get(a))),
+    "n": _Q(lambda r, a: _escaped(r.notes.get(a)), reads_path=True),
     "e": _Q(variable),
     "v": _Q(lambda r, _a: _escaped(r.server.name)),
     "V": _Q(lambda r, _a: _escaped(server_name(r))),

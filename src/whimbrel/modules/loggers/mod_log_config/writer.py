@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import upper
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.model import LogSink
 from whimbrel.engine.expressions import evaluate
-from whimbrel.engine.log.error_log_line import REQUEST_LINE
 from whimbrel.engine.redirect_chain import first_request
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.semantics.dates import log_time
@@ -29,6 +29,7 @@ from whimbrel.modules.loggers.mod_log_config.items import (
     field_out,
     nothing,
     query,
+    remote_address,
     remote_host,
     remote_user,
     request_line,
@@ -38,9 +39,10 @@ from whimbrel.modules.loggers.mod_log_config.items import (
 )
 
 if TYPE_CHECKING:
-    from whimbrel.engine.cache.key import LogTemplate
+    from whimbrel.engine.cache.log_template import LogTemplate
     from whimbrel.expr.api import CompiledCondition as Expression
 
+MAX_FROZEN: Final = 64  # lines of cached responses that differ in their constant texts
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _FIELD = compile(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
@@ -61,6 +63,7 @@ class LogItem:
     dynamic: bool = False
     is_stable: bool = False
     sized: bool = False
+    reads_path: bool = False
     statuses: frozenset[int] = frozenset()
     negated: bool = False
 
@@ -139,7 +142,15 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
             statuses.add(int(mark))
     is_stable = kind.is_stable or (kind.fn is request_time and not argument)
     return LogItem(
-        kind.fn, argument, original, kind.dynamic, is_stable, kind.sized, frozenset(statuses), negated
+        kind.fn,
+        argument,
+        original,
+        kind.dynamic,
+        is_stable,
+        kind.sized,
+        kind.reads_path,
+        frozenset(statuses),
+        negated,
     ), match.end()
 
 
@@ -162,9 +173,16 @@ class ExprCondition:
     test: Expression
 
     def holds(self, original: Any) -> bool:
-        """Return True if the line is written; False if the condition cannot be evaluated."""
+        """Return True if the line is written; False if the condition cannot be evaluated.
+
+        A response is not cached if the evaluation itself, such as a sub-request of it, logs errors.
+        """
+        count = len(original.log_lines)
         try:
-            return evaluate(original, self.test, "log_config", varies=False)
+            holds = evaluate(original, self.test, "log_config", varies=False)
+            if len(original.log_lines) != count:
+                original.set_uncacheable()
+            return holds
         except EvalError as problem:
             original.log(
                 "warn",
@@ -172,7 +190,7 @@ class ExprCondition:
                 code="AH00644",
                 module="log_config",
             )
-            original.outside()
+            original.set_uncacheable()
             return False
 
 
@@ -236,6 +254,9 @@ def _status(view: Any) -> str:
 
 
 _OF_THE_LINE: Final = (request_line, query)
+_OF_FILES: Final = frozenset(("etag", "last-modified", "content-length", "location", "content-location"))
+_OF_THE_CLIENT: Final = (remote_host, remote_address)
+_IN_HOLES: Final = (field_in, cookie, request_time, *_OF_THE_CLIENT)
 
 
 def _field(low: str) -> Slot:
@@ -251,12 +272,13 @@ def _field(low: str) -> Slot:
     return slot
 
 
-class CachedLine(NamedTuple):
+@dataclass(slots=True)
+class CachedLine:
     """The log line of a cached response; *fill* renders it for one use (a view of a request).
 
     *is_stable*: all slots are stable; *shows_size*: some depend on sizes.  *outline* (see
-    engine/cache/key.py) has holes for the logged parts of a request; None if these are more than request line
-    and fields.
+    engine/cache/log_template.py) has holes for the logged parts of a request; None if these are more than
+    request line, fields and the client's address.
     """
 
     fill: Fill
@@ -268,12 +290,13 @@ class CachedLine(NamedTuple):
 class AccessLogger:
     """One access log of a server: its sink, and the compiled format."""
 
-    __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
+    __slots__ = ("_frozen", "_second", "_slots", "_template", "condition", "items", "sink")
 
     def __init__(
         self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None
     ) -> None:
         self.sink, self.items, self.condition = sink, items, condition
+        self._frozen: BoundedDict[tuple[bool, tuple[str | None, ...]], CachedLine] = BoundedDict(MAX_FROZEN)
         self._second = PerSecond()
         self._template, slots = "", []
         for item in items:
@@ -286,19 +309,22 @@ class AccessLogger:
         self._slots = tuple(slots)
 
     @property
-    def fields(self) -> frozenset[str]:
-        """Return the request fields, in lower case, that the line logs."""
-        items = [item for item in self.items if isinstance(item, LogItem)]
-        names = [item.argument.lower() for item in items if item.fn is field_in] + [
-            "cookie" for item in items if item.fn is cookie
-        ]
-        return frozenset(names + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
-
-    @property
     def response_fields(self) -> frozenset[str]:
         """Return the response fields, in lower case, that the line logs."""
         items = [item for item in self.items if isinstance(item, LogItem) and item.fn is field_out]
         return frozenset([item.argument.lower() for item in items])
+
+    @property
+    def reads_path(self) -> bool:
+        """Return True if lines show parts of the path beyond the request line, or fields that describe a
+        file.
+        """
+        items = [item for item in self.items if isinstance(item, LogItem)]
+        return (
+            isinstance(self.condition, ExprCondition)
+            or any(item.reads_path for item in items)
+            or not self.response_fields.isdisjoint(_OF_FILES)
+        )
 
     def matches(self, r: Any) -> bool:
         """Return True if this request is logged here."""
@@ -324,31 +350,40 @@ class AccessLogger:
         *any_query*: the uses may have different request lines.
         """
         original, final = first_request(r), last_request(r)
+        texts = tuple(
+            [
+                None if self._varies(item, final, any_query) else self._piece(item, original, final)
+                for item in self.items
+            ]
+        )
+        line = self._frozen.get((any_query, texts))
+        if line is None:
+            line = self._frozen[any_query, texts] = self._freeze(texts, any_query)
+        return line
+
+    def _varies(self, item: Piece, final: Any, any_query: bool) -> bool:
+        """Return True if the text of *item* may differ between uses of a cached response."""
+        return (
+            not isinstance(item, str)
+            and (item.dynamic or (any_query and item.fn in _OF_THE_LINE) or _is_own(item, final))
+            and not _left_out(item, final)
+        )
+
+    def _freeze(self, texts: tuple[str | None, ...], any_query: bool) -> CachedLine:
+        """Return the line with these constant *texts*; None in the place of an item that varies."""
         template, is_stable, sized, slots = "", True, False, list[Slot]()
         cuts: list[tuple[bytes, int, int]] | None = []
-        for item in self.items:
-            per_request = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
-            if (
-                isinstance(item, LogItem)
-                and (per_request or item.dynamic or _is_own(item, final))
-                and not _left_out(item, final)
-            ):
-                if cuts is not None and (per_request or item.fn in (field_in, cookie)):
-                    hole = (
-                        b""
-                        if item.fn is request_line
-                        else to_bytes(item.argument.lower())
-                        if item.fn is field_in
-                        else None
-                    )
-                    cuts = (
-                        None if hole is None or b")" in hole else [*cuts, (hole, len(template), len(slots))]
-                    )
-                template += "%s"
-                slots.append(_request if per_request and item.fn is request_line else self._slot(item))
-                is_stable, sized = is_stable and (per_request or item.is_stable), sized or item.sized
-            else:
-                template += self._piece(item, original, final).replace("%", "%%")
+        for item, text in zip(self.items, texts, strict=True):
+            if text is not None or isinstance(item, str):
+                template += (text or "").replace("%", "%%")
+                continue
+            per_request = any_query and item.fn in _OF_THE_LINE
+            if cuts is not None and (per_request or item.fn in _IN_HOLES):
+                hole = _hole(item)
+                cuts = None if hole is None else [*cuts, (hole, len(template), len(slots))]
+            template += "%s"
+            slots.append(_request if per_request and item.fn is request_line else self._slot(item))
+            is_stable, sized = is_stable and (per_request or item.is_stable), sized or item.sized
         template += "\n"
         return CachedLine(
             _filler(template, tuple(slots)),
@@ -385,6 +420,22 @@ class AccessLogger:
         return slot
 
 
+def _hole(item: LogItem) -> bytes | None:
+    """Return the name of the hole (engine/cache/log_template.py) for an item; None if it is more than one
+    part of a request.
+    """
+    from whimbrel.engine.cache.log_template import CLIENT, TIME  # a configuration check needs neither
+    from whimbrel.http.syntax.head_shape import LINE
+
+    if item.fn is field_in:
+        return to_bytes(item.argument.lower())
+    if item.fn is request_line:
+        return LINE
+    if item.fn is request_time:
+        return None if item.argument else TIME
+    return CLIENT if item.fn in _OF_THE_CLIENT else None
+
+
 def _is_own(item: LogItem, final: Any) -> bool:
     """Return True if the item's value is unique to one request."""
     if item.fn is not variable:
@@ -403,11 +454,13 @@ def _left_out(item: LogItem, final: Any) -> bool:
 
 def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]]) -> LogTemplate:
     """Return the line cut at its holes, each with its position in *template* and in *slots*."""
+    from whimbrel.engine.cache.log_template import LogTemplate  # a configuration check does not need it
+
     fills, at, first = [], 0, 0
     for _hole, place, index in [*cuts, (b"", len(template), len(slots))]:
         fills.append(_filler(template[at:place], tuple(slots[first:index])))
         at, first = place + 2, index + 1
-    return tuple(fills), tuple(hole for hole, _place, _index in cuts)
+    return LogTemplate(tuple(fills), tuple([hole for hole, _place, _index in cuts]))
 
 
 def _filler(template: str, slots: tuple[Slot, ...]) -> Fill:

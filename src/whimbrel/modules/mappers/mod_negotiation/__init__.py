@@ -321,7 +321,7 @@ def make_fixup(_scope: Scope) -> CompiledHook:
                 break
         return DECLINED
 
-    return CompiledHook(fixup, needs_file=True)
+    return CompiledHook(fixup, Reads.FIELDS, needs_file=True)
 
 
 MODULE = Module(

@@ -21,8 +21,9 @@ from whimbrel.modules.mappers.mod_rewrite.log import log_sink
 from whimbrel.modules.mappers.mod_rewrite.maps import ProgramMap, needs_engine
 from whimbrel.modules.mappers.mod_rewrite.program_map import MapProgram
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
-from whimbrel.registry.module import Hook, Module, Order, Provider
+from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
+from whimbrel.registry.programs import ProgramHost
 
 
 def rewrite_logs(configuration: Any) -> list[LogSink]:
@@ -35,7 +36,7 @@ def rewrite_logs(configuration: Any) -> list[LogSink]:
     return [log_sink(name) for name in written if name]
 
 
-def start_programs(configuration: Any) -> list[MapProgram]:
+def start_programs(configuration: Any, _host: ProgramHost) -> list[MapProgram]:
     """Start the programs of all servers whose own engine is on, in the master. Raises PostConfigError."""
     started: list[MapProgram] = []
     records = [
@@ -199,7 +200,7 @@ MODULE = Module(
     ),
     providers=(
         Provider("log", "rewrite_sinks", rewrite_logs),
-        Provider("programs", "rewrite", start_programs),
+        Provider(PROGRAMS, "rewrite", start_programs),
     ),
     post_config=(warn_of_programs, compile_ahead),
 )

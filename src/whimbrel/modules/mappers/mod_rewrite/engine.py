@@ -82,7 +82,7 @@ class RewriteRun:
     def _next(self, start: int) -> tuple[int, Match | None]:
         """Return the next rule from *start* on whose pattern matches, and the match; -1 without one."""
         rules = self.rules
-        if rules.every is not None:
+        if rules.every is not None or self.steps is not None:
             return self._next_logged(start)
         subject = self.c.subject = self._subject()
         sub = self.c.r.main is not None
@@ -114,6 +114,9 @@ class RewriteRun:
             match = rule.search(subject)
             if (match is None) is rule.negated:
                 return i, match
+            if self.steps is not None:
+                tried = rule.rule
+                self.steps.append(Step(tried.place, tried.pattern, subject, c.directory, matches=False))
             i = rules.after_chain[i]
         return -1, None
 

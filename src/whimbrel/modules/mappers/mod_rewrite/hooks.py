@@ -35,7 +35,7 @@ from whimbrel.modules.mappers.mod_rewrite.urls import (
 )
 from whimbrel.modules.mappers.mod_rewrite.variables import context, document_root
 from whimbrel.registry.module import CompiledHook, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, HookStatus
+from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
 
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
@@ -202,7 +202,7 @@ def _to_proxy(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookS
         r.filename += r.path_info or ""
     if r.args is not None and (run.c.directory or r.proxy or outcome is Outcome.CHANGED_NO_ESCAPE):
         r.filename += f"?{r.args}"
-    r.proxy, r.handler = True, "proxy-server"
+    r.proxy, r.handler = r.proxy or REVERSE_PROXY, "proxy-server"
     run.c.log_step(1, f"go-ahead with proxy request {r.filename} [OK]")
     return OK
 

@@ -12,6 +12,7 @@ import time
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.engine.programs import require_programs
 
 MAX_RESULT: Final = 65536
 
@@ -27,12 +28,14 @@ class MapProgram:
     """
 
     def __init__(self, command: list[str], directory: str) -> None:
+        self.name = f"rewrite {command}"
         self.command, self.directory = [to_bytes(word) for word in command], directory
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the program. Raises OSError."""
+        require_programs()
         self._file_lock = os.memfd_create("rewrite-map")
         self._owing = mmap.mmap(-1, 1)
         self._process = subprocess.Popen(
@@ -88,6 +91,10 @@ class MapProgram:
         if at_once:
             process.terminate()
         process.returncode = 0  # the server reaps it
+
+    def ended(self, _pid: int) -> bool:
+        """Return False: as in httpd, an ended program is not started again."""
+        return False
 
 
 def _read_line(handle: int, until: float) -> str | None:

@@ -1,6 +1,6 @@
-"""Trace of the rules that a request matched, as data for explanations and for tests of rules.
+"""Trace of the rules that a request tried, as data for explanations and for tests of rules.
 
-It is recorded if the runtime of an engine has a list named ``rewriting``; each matching rule appends a step.
+It is recorded if the runtime of an engine has a list named ``rewriting``; each rule appends a step.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ class ConditionTrace(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """A rule whose pattern matched *subject*; *directory* is "" for a server's rules.
+    """A rule that was tried; *directory* is "" for a server's rules.
 
-    *applied*: its conditions held. *result*: the resulting URL or file ("" for rules without substitution).
+    *matches*: its pattern, or negated pattern, accepts *subject*. *applied*: its conditions held.
+    *result*: the resulting URL or file ("" for rules without substitution).
     *also*: locations of later rules whose patterns match the same text.
     """
 
@@ -36,6 +37,7 @@ class Step:
     applied: bool = False
     result: str = ""
     also: tuple[SourceLocation | None, ...] = ()
+    matches: bool = True
 
 
 def steps_of(r: Any) -> list[Step] | None:

@@ -26,8 +26,10 @@ _SCHEMES: Final = {
     "ws://": True,
     "wss://": True,
 }
-_ONLY_24: Final = frozenset({"fcgi://", "h2://", "h2c://", "scgi://", "unix:", "ws://", "wss://"})
-_SCHEMES_22: Final = {name: query for name, query in _SCHEMES.items() if name not in _ONLY_24}
+_ONLY_24: Final = frozenset({"fcgi://", "h2://", "h2c://", "unix:", "ws://", "wss://"})
+_SCHEMES_22: Final = {
+    name: query and name != "scgi://" for name, query in _SCHEMES.items() if name not in _ONLY_24
+}
 _FIRST_LETTERS: Final = frozenset("abfghlmnsuwABFGHLMNSUW")
 
 

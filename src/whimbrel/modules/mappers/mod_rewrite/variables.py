@@ -84,8 +84,12 @@ def _environment(name: str, _version22: bool) -> Variable:
     return Variable(value)
 
 
-def _ssl(_name: str, _version22: bool) -> Variable:
-    return EMPTY
+def _ssl(name: str, _version22: bool) -> Variable:
+    def value(c: Context) -> str:
+        lookup = c.r.engine.configuration.provider("ssl", "variable")
+        return str(lookup(c.r, name)) if lookup is not None else ""
+
+    return Variable(value)
 
 
 def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
@@ -228,7 +232,7 @@ _PLAIN: Final[dict[str, Variable]] = {
     "CONTEXT_PREFIX": _of(lambda r: context(r)[0]),
     "DOCUMENT_ROOT": _of(document_root),
     "HANDLER": _of(lambda r: r.handler),
-    "HTTPS": _of(lambda r: "on" if getattr(r.connection, "tls", None) else "off"),
+    "HTTPS": _of(lambda r: "off" if r.connection.tls is None else "on"),
     "HTTP2": EMPTY,
     "IPV6": Variable(_ipv6, Reads.CLIENT),
     "IS_SUBREQ": _of(lambda r: "true" if r.main is not None else "false"),

@@ -72,9 +72,10 @@ def _load(_r: Any) -> str:
 
 
 def _share(r: Any, states: str, letter: str) -> str:
-    rows = r.engine.runtime.scoreboard.rows()
-    part = sum(1 for row in rows if (row.get("state", "_") in "_.") == (states == "idle"))
-    return f"{letter}={part * 100 // len(rows) if rows else 100 if states == 'idle' else 0}"
+    letters = "".join([worker.letters for worker in r.engine.runtime.scoreboard.workers()])
+    idle = letters.count("_") + letters.count(".")
+    part = idle if states == "idle" else len(letters) - idle
+    return f"{letter}={part * 100 // len(letters) if letters else 100 if states == 'idle' else 0}"
 
 
 def _variable(name: str) -> Item:
@@ -85,11 +86,20 @@ def _variable(name: str) -> Item:
     return value
 
 
+def _tls_variable(name: str) -> Item:
+    def value(r: Any) -> str:
+        lookup = r.engine.configuration.provider("ssl", "variable")
+        text = lookup(r, name) if lookup is not None else ""
+        return text.replace("\n", " ").replace("\r", " ") or "(null)"
+
+    return value
+
+
 _ITEMS_22: dict[str, Callable[[str], Item]] = {
     "t": lambda _a: _time,
     "D": lambda _a: _duration,
     "e": _variable,
-    "s": lambda _a: "(null)",
+    "s": _tls_variable,
 }
 _ITEMS_24: dict[str, Callable[[str], Item]] = {
     **_ITEMS_22,

@@ -7,15 +7,14 @@ distinct merged configuration.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.model import Layer
 from whimbrel.directives.command import Command
-from whimbrel.engine.explain.decisions import tracer_of
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.core.access_22 import escape_quotes
@@ -83,6 +82,8 @@ _AUTHN_WORDS: Final = {
 
 def ready_authn(scope: Scope, provider: AuthnProvider) -> BoundAuthn:
     """Bind *provider* to a merged configuration; with decisions traced, each call is a step of the tree."""
+    from whimbrel.engine.explain.decisions import tracer_of  # -t makes no hooks
+
     hook, watch = provider.make(scope), tracer_of(scope)
     if watch is None:
         return hook

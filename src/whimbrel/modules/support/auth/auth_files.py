@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.static_typing import TYPE_CHECKING, Final, Generic, TypeVar
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.deps.files import StatSignature, is_settled_file, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine

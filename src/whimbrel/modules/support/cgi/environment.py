@@ -7,6 +7,7 @@ Manual: env.html; RFC 3875, section 4.1.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
 SOFTWARE: Final = f"{identity.FULL.partition(' ')[0]} (Apache/2.4 compatible)"
+_FIT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match  # names that a shell knows
 DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 
@@ -76,7 +78,7 @@ def environment(r: Any) -> dict[bytes, bytes]:
     zone = _system(r, "TZ")
     out = {b"TZ": to_bytes(zone)} if zone is not None else {}
     for name, value in r.env.items():
-        out[to_bytes(_shell_name(name))] = to_bytes(value)
+        out[to_bytes(name if _FIT(name) else _shell_name(name))] = to_bytes(value)
     return out
 
 

@@ -18,8 +18,10 @@ from typing import Any, Final
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import Source
 from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.programs import permitted
 
 PIECE: Final = 65536
+EXIT_TIME: Final = 0.002  # seconds from the end of the output to SIGTERM
 KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
 MAX_STDERR_LINE: Final = 8190
 MAX_COMPLAINTS: Final = 4096  # bytes of standard error logged in one tick
@@ -55,27 +57,36 @@ class Program:
         limits: Mapping[str, tuple[str, str]],
         complain: Callable[[bytes], None] | None,
     ) -> None:
-        words = [_c_string(word) for word in argv]
-        self._process = subprocess.Popen(
-            words,
-            executable=words[0] if b"/" in words[0] else b"./" + words[0],
-            env={name: _c_string(value) for name, value in env.items()},
-            cwd=directory,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if complain is None else subprocess.PIPE,
-            bufsize=0,
-            preexec_fn=_limiter(limits) if limits else None,
-        )
-        self._in, self._out = _taken(self._process.stdin), _taken(self._process.stdout)
+        words = [_c_string(word) for word in permitted(argv)]
+        (stdin, self._in), (self._out, stdout), *errors = _pipes(2 if complain is None else 3)
+        self._err, stderr = errors[0] if errors else (-1, subprocess.DEVNULL)
+        try:
+            self._process = subprocess.Popen(
+                words,
+                executable=words[0] if b"/" in words[0] else b"./" + words[0],
+                env={name: _c_string(value) for name, value in env.items()},
+                cwd=directory,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                bufsize=0,
+                preexec_fn=_limiter(limits) if limits else None,
+            )
+        except BaseException:
+            _close(self._in, self._out, self._err)
+            raise
+        finally:
+            _close(stdin, stdout, stderr)
         self._loop = asyncio.get_running_loop()
         self._line = b""
         self._unshared = 0
+        self._has_ended = False  # its output has
         self._stderr_closed: asyncio.Future[None] | None = None
-        self._err = -1
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
         if complain is not None:
             self._complain = complain
-            self._err = _taken(self._process.stderr)
+            os.set_blocking(self._err, False)
             self._loop.add_reader(self._err, self._on_error)
 
     # input
@@ -101,9 +112,11 @@ class Program:
         if self._out < 0:
             return b""
         try:
-            return os.read(self._out, PIECE)
+            data = os.read(self._out, PIECE)
         except BlockingIOError:
             return None
+        self._has_ended = not data
+        return data
 
     async def read(self, timeout: float) -> bytes:
         """Return the next bytes of output, b"" at the end; raises ProgramTimeout after *timeout* seconds
@@ -134,9 +147,12 @@ class Program:
         """Wait until standard error is closed, at most *timeout* seconds."""
         if self._err < 0:
             return
-        self._stderr_closed = self._loop.create_future()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._stderr_closed, timeout)
+        closed = self._stderr_closed = self._loop.create_future()
+        late = self._loop.call_later(timeout, _set, closed)
+        try:
+            await closed
+        finally:
+            late.cancel()
 
     def _on_error(self) -> None:
         try:
@@ -158,7 +174,8 @@ class Program:
 
     # end
     def stop(self, *, listen: bool = False) -> None:
-        """Close the pipes and end the process: SIGTERM, then SIGKILL if it stays.
+        """Close the pipes and end the process: SIGTERM, then SIGKILL if it stays. A process whose output has
+        ended gets some time to exit.
 
         *listen*: log standard error until its last writer closes it, which may be a child of the process.
         """
@@ -169,6 +186,14 @@ class Program:
         else:
             self._err = self._closed(self._err, self._loop.remove_reader)
         if self._process.poll() is not None or self._loop.is_closed():
+            return
+        if self._has_ended:
+            self._loop.call_later(EXIT_TIME, self._terminate)
+        else:
+            self._terminate()
+
+    def _terminate(self) -> None:
+        if self._process.poll() is not None:
             return
         self._signal(signal.SIGTERM)
         killer = self._loop.call_later(KILL_AFTER, self._signal, signal.SIGKILL)
@@ -293,12 +318,23 @@ class Output(Source):
             self._stop()
 
 
-def _taken(stream: Any) -> int:
-    """Return a duplicate of a pipe's descriptor, set to non-blocking."""
-    handle = os.dup(stream.fileno())
-    stream.close()
-    os.set_blocking(handle, False)
-    return handle
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """Return *count* pipes, which no other program inherits."""
+    pipes: list[tuple[int, int]] = []
+    try:
+        while len(pipes) < count:
+            pipes.append(os.pipe())
+    except OSError:
+        for pair in pipes:
+            _close(*pair)
+        raise
+    return pipes
+
+
+def _close(*handles: int) -> None:
+    for handle in handles:
+        if handle >= 0:
+            os.close(handle)
 
 
 def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:

@@ -9,9 +9,11 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
+from select import PIPE_BUF
 from stat import S_ISDIR
 from typing import Any, Final
 
+from whimbrel.backends.script_lines import MAX_LINE, next_line
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
@@ -24,7 +26,7 @@ from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
-from whimbrel.modules.support.cgi.script_head import MAX_LINE, NphHead, ScriptHead
+from whimbrel.modules.support.cgi.script_head import NphHead, ScriptHead
 from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -131,8 +133,8 @@ class Script(Source):
         Returns with the end of the body, or when more than `HELD_BACK` bytes of output are buffered.
         """
         body = self.r.body_in
-        if body.ended and not body.buffered:
-            await self.feed()
+        if body.ended and (not body.buffered or (body.buffered <= PIPE_BUF and not body.is_filtered)):
+            await self.feed()  # a pipe takes as much as this without a reader
             return
         self._feeder = asyncio.create_task(self.feed())
         while not self._feeder.done() and len(self.held) < HELD_BACK and not self.ended:
@@ -162,14 +164,10 @@ class Script(Source):
         """Return the next line of output without its line end; None where the end of output, or `MAX_LINE`
         bytes, come before a line end.
         """
-        while (end := self.held.find(b"\n", 0, MAX_LINE)) < 0 and len(self.held) < MAX_LINE:
+        while (line := next_line(self.held)) is None and len(self.held) < MAX_LINE:
             if not await self._more():
                 break
-        if end < 0:
-            return None
-        line = bytes(self.held[:end])
-        del self.held[: end + 1]
-        return to_text(line.removesuffix(b"\r"))
+        return line
 
     async def head(self, reader: ScriptHead) -> HookStatus:
         """Read the script head; return OK or the error status."""
@@ -352,7 +350,7 @@ async def _answer(script: Script) -> HookStatus:
         await script.discard()
         await script.drain_stderr()
         script.stop()
-        return await _send_to(r, location)
+        return await redirect_to(r, location)
     return await _respond(script)
 
 
@@ -395,7 +393,7 @@ async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus
     return status
 
 
-async def _send_to(r: Any, location: str) -> HookStatus:
+async def redirect_to(r: Any, location: str) -> HookStatus:
     """Handle Location without a status: a local path is an internal redirect, any other URL a redirect for
     the client.
     """

@@ -8,6 +8,7 @@ pages keep them.  RFC 3875, section 6.3.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from whimbrel.base.numbers import atoi, is_digits, lower, strip
@@ -21,7 +22,6 @@ from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.registry.phases import OK, HookStatus
 
 SHOWN: Final = 30  # characters of a bad line shown in a message
-MAX_LINE: Final = 8190  # bytes of a line; a longer one is an error
 MAX_HEAD: Final = 128 * 1024  # bytes of a head; each field counts `FIELD_COST` more
 FIELD_COST: Final = 64
 _STATUS_LINE: Final = re.compile(r"HTTP/[0-9]\.[0-9] ([1-9][0-9][0-9])(?: .*)?\Z", re.DOTALL).match
@@ -121,10 +121,12 @@ class ScriptHead:
         self.r.notes.setdefault("error-notes", escape_html(text))
 
     def _field(self, name: str, value: str) -> None:
-        r, low = self.r, name.lower()
+        r, low = self.r, lower(name)
         if low == "content-type":
             media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
-            set_content_type(r, media.lower() + semicolon + rest)
+            set_content_type(r, lower(media) + semicolon + rest)
+            if _CONTROL(r.content_type):
+                r.headers_out.set("Content-Type", r.content_type)  # which the check of fields refuses
         elif low == "status":
             self._set_status(value)
         elif low in self._out:
@@ -224,3 +226,12 @@ class NphHead(ScriptHead):
         elif colon and lower(name) not in _CONNECTION_FIELDS:
             self.r.headers_out.add(name, strip(value))
         return None
+
+
+def has_bare_status(lines: Iterable[str]) -> bool:
+    """Return True if a field Status of *lines* has no reason; an error page then calls it unknown."""
+    for line in lines:
+        name, _, value = line.partition(":")
+        if lower(name) == "status" and is_digits(strip(value)):
+            return True
+    return False

@@ -10,7 +10,7 @@ import pytest
 from tests.support.client import fetch
 from tests.support.engine import build_engine
 
-from whimbrel.engine.runtime import ScoreboardRow
+from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
 from whimbrel.modules.generators.mod_status.page import _frame, _row, _table
 from whimbrel.modules.generators.mod_status.state import normalized
 
@@ -60,8 +60,8 @@ def names(text: str) -> list[str]:
 class Board:
     """A scoreboard with one idle worker that has served."""
 
-    def rows(self) -> list[dict[str, Any]]:
-        return [ROW]
+    def workers(self) -> list[ScoreboardWorker]:
+        return [ScoreboardWorker([ROW])]
 
     def totals(self) -> dict[str, Any]:
         return {"slots": 4, "accesses": 1, "bytes": 4828, "duration": 3}
@@ -154,11 +154,9 @@ def test_rows_that_stay_the_same_are_shown_as_others(version: str) -> None:
     for change in ({}, {"requests": 5}, {"sent": 9 << 20, "cpu": 1.5}, {"pid": 78}, {"generation": 2}):
         worker.update(change)
         one = dict(worker)
-        for row in rows:
-            row["worker"] = one
-        state.rows = [*rows, *[{"worker": one, "state": "_"}] * 3]
+        state.workers = [ScoreboardWorker(rows, one, 3)]
         for dialect in (new, not new, new):
             shown = _table(state, dialect)
-            whole_rows = [normalized(dict(row)) for row in rows if row["state"] != "_" or one["requests"]]
+            whole_rows = [normalized(row, one) for row in rows if row["state"] != "_" or one["requests"]]
             head, tail = _frame(dialect)
             assert shown == head + "".join(_row(row, dialect) for row in whole_rows) + tail

@@ -1,0 +1,75 @@
+"""Options of `whimbrel explain`, as types of its parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+What = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="WHAT", help="URL, row, code, log line, directive, module or symptom."),
+]
+Listing = Annotated[
+    bool,
+    typer.Option(
+        "--list",
+        help="List rows and codes, or those that contain WHAT. Default: explain. Example: --list mod_ssl",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON. Default: text. Example: --json C17")]
+Host = Annotated[
+    str, typer.Option(help="Send this Host field. Default: that of the URL. Example: --host a.example")
+]
+From = Annotated[
+    str,
+    typer.Option("--from", help="Client address. Default: 192.0.2.1. Example: --from 10.1.2.3"),
+]
+To = Annotated[
+    str,
+    typer.Option("--to", help="Server address. Default: that of the virtual host. Example: --to 10.0.0.5"),
+]
+User = Annotated[
+    str,
+    typer.Option(
+        help="Authenticate as NAME, assumed without a password, or NAME:PASSWORD. Default: nobody. "
+        "Example: --user alice"
+    ),
+]
+Method = Annotated[str, typer.Option(help="Request method. Default: GET. Example: --method POST")]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(help="Send this header field. Default: none. Example: --header 'Accept: text/html'"),
+]
+Tls = Annotated[bool, typer.Option("--tls", help="Connect by TLS. Default: by the URL. Example: --tls")]
+DialectName = Annotated[
+    str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
+]
+Diff = Annotated[
+    str,
+    typer.Option(
+        metavar="DIALECT|CONF[@DIALECT]",
+        help="Compare with another dialect or configuration. Default: none. Example: --diff 2.2",
+    ),
+]
+AccessLine = Annotated[
+    str,
+    typer.Option(
+        "--access-log-line",
+        help='Explain the request of this line. Example: --access-log-line "$(tail -1 access_log)"',
+    ),
+]
+ErrorLine = Annotated[
+    str,
+    typer.Option(
+        "--error-log-line",
+        help='Explain the request of this line. Example: --error-log-line "$(tail -1 error_log)"',
+    ),
+]
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        help="LogFormat of --access-log-line, or its name. Default: those of the configuration. "
+        "Example: --log-format common"
+    ),
+]

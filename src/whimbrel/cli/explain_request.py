@@ -1,0 +1,161 @@
+"""`whimbrel explain URL`: the way of one request, as a tree or as JSON, for one configuration or two.
+
+Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, sources
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.explain.request_description import RequestDescription
+    from whimbrel.verify.probe import Probe
+    from whimbrel.verify.side import Side
+
+DIALECTS = ("2.2", "2.4", "guide")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationChoice:
+    """httpd's -d -f -C -c -D, --envvars and --dialect."""
+
+    root: Path | None = None
+    file: Path | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    envvars: Path | None = None
+    dialect: str = "2.4"
+
+    def options(self, conf: Path | None = None) -> LoadOptions:
+        """Return the options of reading; *conf* is a main file or directory in place of -d and -f."""
+        lines = list(self.before), list(self.after), list(self.defines)
+        if conf is None:
+            found = sources([], self.root, self.file, *lines, self.envvars)[0].options
+        else:
+            found = sources([conf], None, None, *lines, self.envvars, as_server=True)[0].options
+        if found is None:
+            raise UsageError(f"{conf}: not the configuration of a server")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RequestChoice:
+    """What the command line says about the request."""
+
+    described: RequestDescription
+    access_line: str = ""
+    error_line: str = ""
+    log_format: str = ""
+
+
+def explain_request(
+    choice: ConfigurationChoice, request: RequestChoice, diff: str, *, as_json: bool, width: int | None = None
+) -> int:
+    """Print the explanation; return the exit code.  Raises UsageError."""
+    from whimbrel.explain.explanation import explain_probe
+    from whimbrel.explain.loading import load_side
+
+    if choice.dialect not in DIALECTS:
+        raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
+    options = choice.options()
+    new = load_side(options, choice.dialect)
+    probe = _probe(new, request)
+    if not diff:
+        explanation = explain_probe(new, probe)
+        if as_json:
+            typer.echo(json.dumps(explanation.as_dict(), indent=1))
+        else:
+            from whimbrel.explain.text import console, tree
+
+            console(width).print(tree(explanation, options.server_root))
+        return EXIT_FINDINGS if explanation.errors else EXIT_OK
+    if diff in DIALECTS:
+        old, names = load_side(options, diff), (diff, choice.dialect)
+    else:
+        old_path, _, dialect = (
+            diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
+        )
+        old = load_side(choice.options(Path(old_path)), dialect or choice.dialect)
+        names = (diff, options.file)
+    return _print_both(old, new, probe, names, as_json=as_json, width=width)
+
+
+def _print_both(
+    old: Side, new: Side, probe: Probe, names: tuple[str, str], *, as_json: bool, width: int | None
+) -> int:
+    from whimbrel.explain.changes import changed_steps
+    from whimbrel.explain.explanation import explain_probe
+    from whimbrel.explain.text import console, side_by_side
+
+    before, after = explain_probe(old, probe), explain_probe(new, probe)
+    changes = list(changed_steps(before, after))
+    if as_json:
+        steps = [
+            {
+                "old": change.old.as_dict() if change.old is not None else None,
+                "new": change.new.as_dict() if change.new is not None else None,
+            }
+            for change in changes
+        ]
+        typer.echo(json.dumps({"old": before.as_dict(), "new": after.as_dict(), "changes": steps}, indent=1))
+    else:
+        console(width).print(side_by_side(before, after, names, new.options.server_root))
+    is_same = not changes and before.status == after.status and before.errors == after.errors
+    return EXIT_OK if is_same else EXIT_FINDINGS
+
+
+def _probe(side: Side, request: RequestChoice) -> Probe:
+    """Return the probe of the command line or of a log line."""
+    from whimbrel.explain.request_description import BadRequest, probe_of, read_error_line, url_of_file
+
+    described = request.described
+    try:
+        if request.access_line:
+            described = _of_access_line(side, request)
+        elif request.error_line:
+            logged = read_error_line(from_system(request.error_line))
+            host, path = url_of_file(side.configuration, logged.path, described.host)
+            described = replace(described, url=path, host=host, client=described.client or logged.client)
+        return probe_of(described, side.configuration)
+    except BadRequest as problem:
+        raise UsageError(str(problem)) from None
+
+
+def _of_access_line(side: Side, request: RequestChoice) -> RequestDescription:
+    from whimbrel.replay.configured_formats import formats_of
+    from whimbrel.replay.log_format import best_format
+
+    line = to_bytes(from_system(request.access_line)).rstrip(b"\r\n")
+    try:
+        form = best_format(formats_of(side, given=request.log_format), [line])
+    except ValueError as problem:
+        raise UsageError(f"--log-format: {problem}") from None
+    logged = form.parse(line) if form is not None else None
+    if logged is None:
+        raise UsageError(
+            "--access-log-line: the line has none of the formats of the configuration; "
+            "name its format with --log-format"
+        )
+    described = request.described
+    port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
+    return replace(
+        described,
+        url=logged.target,
+        host=described.host or (f"{logged.host}{port}" if logged.host else ""),
+        client=described.client or logged.client,
+        user=described.user or logged.user,
+        method=logged.method,
+        fields=(*logged.fields, *described.fields),
+        tls=described.tls or logged.port == 443,
+    )

@@ -1,0 +1,251 @@
+"""`whimbrel replay`: send logged requests through two configurations and report what changes.
+
+Exit codes: 0 nothing changes; 1 answers change, or a configuration does not load; 2 wrong usage, or a log
+that cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from whimbrel.base.latin1 import from_system
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.replay.local import Progress
+    from whimbrel.replay.summary import Summary
+    from whimbrel.replay.tally import Tally
+    from whimbrel.replay.work import Replayer, ReplayWork, SideOptions
+    from whimbrel.verify.side import Side
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+DIALECTS: Final = ("2.2", "2.4", "guide")
+_FIELDS: Final = re.compile(r"user.agent|referer|browsermatch", re.IGNORECASE)
+_LOG_LINES: Final = ("logformat", "customlog", "globallog", "transferlog", "errorlogformat")
+
+
+class ReplayFormat(StrEnum):
+    """Values of --format."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
+Logs = Annotated[list[str], typer.Argument(metavar="LOG...", help="Access logs, or directories of them.")]
+NewConf = Annotated[
+    Path, typer.Option(help="New configuration: main file or directory. Example: --new /etc/httpd")
+]
+OldConf = Annotated[
+    Path | None,
+    typer.Option(help="Old configuration. Default: none, compare with the log only. Example: --old conf.old"),
+]
+OldDialect = Annotated[
+    str, typer.Option(help="Answer as 2.4, 2.2 or guide. Default: 2.2. Example: --old-dialect 2.4")
+]
+NewDialect = Annotated[
+    str, typer.Option(help="Answer as 2.4, 2.2 or guide. Default: 2.4. Example: --new-dialect guide")
+]
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        help="LogFormat of the logs, or its name. Default: those of the configurations, vhost_combined, "
+        "combined, common. Example: --log-format common"
+    ),
+]
+DefaultHost = Annotated[
+    str,
+    typer.Option(help="Host of lines that name none. Default: ServerName. Example: --host www.example.com"),
+]
+Rotated = Annotated[
+    bool, typer.Option("--rotated", help="Read LOG.1, LOG.2.gz ... too. Default: off. Example: --rotated")
+]
+Jobs = Annotated[
+    int,
+    typer.Option("-j", "--jobs", min=0, help="Use N processes. Default: 0, one for each core. Example: -j 2"),
+]
+Cluster = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Use the Dask cluster at ADDRESS. Default: this machine. Example: --cluster tcp://10.0.0.1:8786",
+    ),
+]
+ReportShape = Annotated[
+    ReplayFormat, typer.Option("--format", help="Print the report in this format. Example: --format html")
+]
+
+
+@app.command(epilog="A LOG of - is standard input. Files may be compressed with gzip.")
+def replay(
+    logs: Logs,
+    new: NewConf,
+    old: OldConf = None,
+    old_dialect: OldDialect = "2.2",
+    new_dialect: NewDialect = "2.4",
+    defines: Defines = None,
+    log_format: LogFormat = "",
+    host: DefaultHost = "",
+    rotated: Rotated = False,
+    jobs: Jobs = 0,
+    cluster: Cluster = "",
+    shape: ReportShape = ReplayFormat.text,
+) -> None:
+    """Send the requests of access logs through two configurations; report what changes, for whom and why."""
+    try:
+        summary = _replay(
+            logs,
+            (old, old_dialect),
+            (new, new_dialect),
+            defines or [],
+            log_format,
+            host,
+            rotated,
+            jobs,
+            cluster,
+        )
+    except UsageError as problem:
+        typer.echo(problem.message, err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    _print(summary, shape)
+    raise typer.Exit(EXIT_FINDINGS if summary.errors or summary.tally.changes else EXIT_OK)
+
+
+def _replay(
+    logs: list[str],
+    old: tuple[Path | None, str],
+    new: tuple[Path, str],
+    defines: list[str],
+    log_format: str,
+    host: str,
+    rotated: bool,
+    jobs: int,
+    cluster: str,
+) -> Summary:
+    from whimbrel.replay.log_files import logs_of, size_of
+    from whimbrel.replay.summary import Summary
+    from whimbrel.replay.tally import Tally
+    from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
+
+    try:
+        files = logs_of(logs, is_rotated=rotated)
+    except OSError as problem:
+        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+    new_side = _side(new[0], new[1], defines)
+    old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
+    names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"
+    now = time.time()
+    try:
+        work = ReplayWork(old_side, new_side, (), now, from_system(host))
+        loaded = Replayer.load(work)
+        work = _with_formats(work, loaded, log_format)
+        replayer = Replayer(work, loaded)
+    except LoadFailure as failure:
+        return Summary(*names, tuple(files), Tally(), failure.errors)
+    with _Bar(size_of(files)) as bar:
+        tally = _run(work, replayer, files, jobs, cluster, bar.advance)
+    return Summary(*names, tuple(files), tally)
+
+
+def _side(conf: Path, dialect: str, defines: list[str]) -> SideOptions:
+    from whimbrel.replay.work import SideOptions
+
+    if dialect not in DIALECTS:
+        raise UsageError(f"{dialect}: not a dialect; these are {', '.join(DIALECTS)}")
+    options = sources([conf], None, None, [], [], defines, None, as_server=True)[0].options
+    if options is None:
+        raise UsageError(f"{conf}: not the configuration of a server")
+    return SideOptions(options, dialect, from_system(str(conf)))
+
+
+def _with_formats(work: ReplayWork, loaded: tuple[Side, Side], given: str) -> ReplayWork:
+    """Add the formats of the logs; send User-Agent and Referer if a configuration reads one of them."""
+    from whimbrel.base.lazy_dataclasses import replace
+    from whimbrel.replay.configured_formats import formats_of
+
+    try:
+        formats = formats_of(*loaded, given=from_system(given))
+    except ValueError as problem:
+        raise UsageError(f"--log-format: {problem}") from None
+    found: list[bool] = []
+
+    def visit(node: Any) -> None:
+        if node.name.lower() not in _LOG_LINES and _FIELDS.search(f"{node.name} {node.args}"):
+            found.append(True)
+
+    for side in loaded:
+        side.each_node(visit)
+    texts = tuple(form.text for form in formats)
+    return replace(work, formats=texts, with_fields=bool(found))
+
+
+def _run(
+    work: ReplayWork, replayer: Replayer, files: list[str], jobs: int, cluster: str, progress: Progress
+) -> Tally:
+    from whimbrel.replay.local import WorkerLost, processors, run_local
+    from whimbrel.replay.log_files import DAMAGED, pieces_of
+
+    try:
+        if cluster:
+            from whimbrel.replay.cluster import run_cluster
+
+            return run_cluster(work, pieces_of(files), cluster, progress)
+        return run_local(replayer, pieces_of(files), jobs or processors(), progress)
+    except ImportError:
+        raise UsageError("--cluster needs the package distributed: pip install whimbrel[cluster]") from None
+    except WorkerLost as problem:
+        raise UsageError(str(problem)) from None
+    except DAMAGED as problem:
+        raise UsageError(f"a log cannot be read: {problem}") from None
+
+
+def _print(summary: Summary, shape: ReplayFormat) -> None:
+    if shape is ReplayFormat.json:
+        text = json.dumps(summary.as_dict(), indent=1) + "\n"
+    elif shape is ReplayFormat.html:
+        from whimbrel.replay.html import html_of
+
+        text = html_of(summary)
+    else:
+        from whimbrel.replay.text import text_of
+
+        text = text_of(summary)
+    sys.stdout.write(text)
+
+
+class _Bar:
+    """Progress in bytes on standard error; nothing is shown if that is no terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> _Bar:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("replaying"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("replaying", total=self._total or None)
+            self._progress.start()
+        return self
+
+    def advance(self, size: int) -> None:
+        """Add *size* bytes."""
+        if self._progress is not None:
+            self._progress.update(self._task, advance=size)
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()

@@ -1,0 +1,76 @@
+"""HTTPS for trying things out: a self-signed certificate for localhost, and a virtual host that has it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+DAYS: Final = 30
+_HOST: Final = """<IfModule !ssl_module>
+LoadModule ssl_module modules/mod_ssl.so
+</IfModule>
+Listen 127.0.0.1:{port} https
+<VirtualHost 127.0.0.1:{port}>
+ServerName localhost
+SSLEngine on
+SSLCertificateFile "{certificate}"
+SSLCertificateKeyFile "{key}"
+</VirtualHost>
+"""
+
+
+def make(directory: Path) -> tuple[Path, Path]:
+    """Write a certificate for localhost and its key into *directory*; return their files."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    addresses = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
+    names = [x509.DNSName("localhost"), *(x509.IPAddress(one) for one in addresses)]
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=DAYS))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, SHA256())
+    )
+    paths = directory / "localhost.crt", directory / "localhost.key"
+    paths[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    handle = os.open(paths[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "wb") as file:
+        file.write(secret)
+    return paths
+
+
+def include_line(port: int) -> str:
+    """Return the line that adds HTTPS on *port*; its files are removed when the program ends."""
+    directory = Path(tempfile.mkdtemp(prefix="whimbrel-tls-"))
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    atexit.register(remove)
+    certificate, key = make(directory)
+    file = directory / "tls.conf"
+    file.write_text(_HOST.format(port=port, certificate=certificate, key=key))
+    print(f"https://localhost:{port}/  certificate: {certificate}", flush=True)
+    return f'Include "{file}"'

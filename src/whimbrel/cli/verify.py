@@ -1,0 +1,181 @@
+"""`whimbrel verify`: compare the answers of two configurations, or of one under two versions.
+
+Exit codes: 0 same; 1 different; 2 wrong usage, or a configuration that does not load; 3 not decided.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whimbrel.cli.options import (
+    After,
+    Before,
+    Color,
+    ColorMode,
+    Defines,
+    Envvars,
+    File,
+    Root,
+    encoded,
+    is_colored,
+)
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.verify.side import Side
+    from whimbrel.verify.verification import VerifyResult
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+EPILOG = (
+    "OLD and NEW are main files or server roots. Without NEW, one text is compared under both versions. "
+    "The options -d -f -C -c -D are httpd's and hold for both."
+)
+
+
+class ReportFormat(StrEnum):
+    """Values of --format; each names its module of report.verification."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    html = "html"
+
+
+class DialectName(StrEnum):
+    """Values of --old-dialect and --new-dialect."""
+
+    v22 = "2.2"
+    v24 = "2.4"
+    guide = "guide"
+
+
+Old = Annotated[Path | None, typer.Argument(metavar="OLD", help="Main file or server root.")]
+New = Annotated[Path | None, typer.Argument(metavar="NEW", help="The same of the other side. Default: OLD.")]
+OldDialect = Annotated[
+    DialectName, typer.Option(help="Read OLD as this version. Default: 2.2. Example: --old-dialect 2.4")
+]
+NewDialect = Annotated[
+    DialectName, typer.Option(help="Read NEW as this version. Default: 2.4. Example: --new-dialect guide")
+]
+WithHttpd = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PROGRAM",
+        help="Ask this httpd 2.4 as well, started with NEW on a loopback port. Default: none. "
+        "Example: --with-httpd /usr/sbin/apache2",
+    ),
+]
+Shape = Annotated[
+    ReportFormat, typer.Option("--format", help="Print in this format. Default: text. Example: --format json")
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Ask at most this many derived requests. Default: 40000, shared by all hosts. "
+        "Example: --limit 2000",
+    ),
+]
+
+
+@app.command(epilog=EPILOG)
+def verify(
+    old: Old = None,
+    new: New = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
+    envvars: Envvars = None,
+    old_dialect: OldDialect = DialectName.v22,
+    new_dialect: NewDialect = DialectName.v24,
+    with_httpd: WithHttpd = None,
+    shape: Shape = ReportFormat.text,
+    limit: Limit = None,
+    color: Color = ColorMode.auto,
+) -> None:
+    """Compare the answers of two configurations: access control exactly, everything else by requests."""
+    try:
+        given = before or [], after or [], defines or [], envvars
+        first = _options(old, root, file, *given)
+        second = first if new is None else _options(new, root, file, *given)
+        result = _run(first, second, (old_dialect.value, new_dialect.value), with_httpd, limit)
+    except (UsageError, OSError) as problem:
+        os.write(2, encoded(f"{problem}\n"))
+        raise typer.Exit(2) from None
+    _print(result, shape, color)
+    raise typer.Exit(result.verdict.value)
+
+
+def _options(
+    path: Path | None,
+    root: Path | None,
+    file: Path | None,
+    before: list[str],
+    after: list[str],
+    defines: list[str],
+    envvars: Path | None,
+) -> LoadOptions:
+    """Return what is read for *path*; raises UsageError for fragments and missing files."""
+    from whimbrel.cli.options import sources
+
+    what, _ = sources(
+        [path] if path is not None else [],
+        None if path is not None and path.is_dir() else root,
+        file if path is None else path if root is not None and path.is_file() else None,
+        before,
+        after,
+        defines,
+        envvars,
+        as_server=True,
+    )
+    if what.options is None:
+        raise UsageError(f"{path}: no main file of a server")
+    return what.options
+
+
+def _run(
+    first: LoadOptions,
+    second: LoadOptions,
+    dialects: tuple[str, str],
+    with_httpd: Path | None,
+    limit: int | None,
+) -> VerifyResult:
+    import gc
+
+    from whimbrel.cli.progress import ProgressBar
+    from whimbrel.verify.side import Side
+    from whimbrel.verify.verify import verify as compare_sides
+
+    gc.disable()  # configurations and plans are a million live objects
+    with ProgressBar() as bar:
+        old = Side.load(first, dialects[0], name=f"old ({dialects[0]})")
+        new = Side.load(second, dialects[1], name=f"new ({dialects[1]})", now=old.runtime.time)
+        result = compare_sides(old, new, report_progress=bar.on_step, limit=limit)
+        if with_httpd is not None and new.is_loaded:
+            _add_httpd(with_httpd, new, result)
+    return result
+
+
+def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
+    from whimbrel.verify.real_server import compare_with_httpd
+
+    compare_with_httpd(str(program), new, result)
+
+
+def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode) -> None:
+    render = import_module(f"whimbrel.report.verification.{shape.value}").render
+    is_text = shape is ReportFormat.text
+    text = render(result, colored=is_colored(color)) if is_text else render(result)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(encoded(text) if is_text else text.encode())
+    sys.stdout.buffer.flush()

@@ -1,0 +1,190 @@
+"""Origins of settings: which line of which file set a field of a layer or server.
+
+They are recorded under `LoadOptions.origins`, for explanations: `RecordingContext` executes directives as
+`CommandContext` does and compares the records that a setter was handed before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import CommandContext
+from whimbrel.config.loaded import BoundDirective
+from whimbrel.config.model import Layer, Server
+from whimbrel.directives.node import Node
+from whimbrel.registry.settings import UNSET, field_names, has_merge
+
+R = TypeVar("R")
+ENTIRE: Final = object()  # the item that stands for a whole field
+SERVER_FIELDS: Final = ("name", "names", "wild_names", "port", "path", "admin", "scheme")
+Holder = Layer | Server
+
+
+class Origin(NamedTuple):
+    """The line that set a value: its location and its text, without continuation and indentation."""
+
+    place: SourceLocation
+    text: str
+
+
+class OriginKey(NamedTuple):
+    """A field of a record type, and a key or element of it, or ENTIRE."""
+
+    record: Any  # a type
+    field: str
+    item: Hashable = ENTIRE
+
+
+Origins = dict[Any, tuple[Origin, ...]]  # by OriginKey
+
+
+def command_context(
+    configuration: Configuration, server: Server, layer: Layer, allowed: int | None = None
+) -> CommandContext:
+    """Return the context in which directives are executed: one that records, if the options say so."""
+    kind = RecordingContext if configuration.options.origins else CommandContext
+    if allowed is None:
+        return kind(configuration, server, layer)
+    return kind(configuration, server, layer, allowed)
+
+
+class RecordingContext(CommandContext):
+    """A walk through a tree that records the origin of each field that a directive changes.
+
+    Containers record nothing: each directive in them does so for itself.
+    """
+
+    _touched: dict[tuple[int, type[Any]], tuple[Holder, dict[str, Any]]] | None = None
+
+    def dir_config(self, kind: type[R]) -> R:
+        self._touch(self.layer, kind)
+        return super().dir_config(kind)
+
+    def server_config(self, kind: type[R]) -> R:
+        self._touch(self.current_server, kind)
+        return super().server_config(kind)
+
+    def main_server(self, kind: type[R]) -> R:
+        self._touch(self.configuration.main, kind)
+        return super().main_server(kind)
+
+    def _touch(self, holder: Holder, kind: type[Any]) -> None:
+        touched = self._touched
+        if touched is not None and (id(holder), kind) not in touched:
+            touched[id(holder), kind] = holder, _snapshot(holder.records.get(kind))
+
+    def _invoke(self, row: BoundDirective, node: Node) -> None:
+        if row.name[0] == "<":
+            super()._invoke(row, node)
+            return
+        outer, self._touched = self._touched, {}
+        server = self.current_server
+        before = _server_fields(server)
+        if row.dir_config is not None:
+            self._touch(self.layer, row.dir_config)
+        elif row.server is not None:
+            self._touch(server, row.server)
+        try:
+            super()._invoke(row, node)
+            origin = Origin(node.place, f"{node.name} {node.args}".rstrip())
+            for (_holder, kind), (holder, values) in self._touched.items():
+                _record(holder, kind, values, origin)
+            if before != _server_fields(server):
+                for name, old, new in zip(SERVER_FIELDS, before, _server_fields(server), strict=True):
+                    if old != new:
+                        _add(server, OriginKey(Server, name), origin)
+        finally:
+            self._touched = outer
+
+
+def _server_fields(server: Server) -> tuple[Any, ...]:
+    names, wild = server.names, server.wild_names
+    return (server.name, tuple(names), tuple(wild), server.port, server.path, server.admin, server.scheme)
+
+
+def _snapshot(record: Any) -> dict[str, Any]:
+    """Return the values of a record's fields; those that setters may change in place are copied."""
+    if record is None:
+        return {}
+    return {
+        name: value.copy() if isinstance(value := getattr(record, name), dict | list | set) else value
+        for name in _names(record)
+    }
+
+
+def _names(record: Any) -> tuple[str, ...]:
+    kind: Any = type(record)
+    return field_names(kind)
+
+
+def _record(holder: Holder, kind: Any, before: dict[str, Any], origin: Origin) -> None:
+    record = holder.records.get(kind)
+    if record is None:
+        return
+    for name in field_names(kind):
+        old, new = before.get(name, UNSET), getattr(record, name)
+        if new is old or (type(new) is type(old) and isinstance(new, dict | list | set) and new == old):
+            continue
+        _add(holder, OriginKey(kind, name), origin)
+        for item in _new_items(old, new):
+            _add(holder, OriginKey(kind, name, item), origin)
+
+
+def _add(holder: Holder, key: OriginKey, origin: Origin) -> None:
+    if holder.origins is None:
+        holder.origins = {}
+    holder.origins[key] = (*holder.origins.get(key, ()), origin)
+
+
+def _new_items(old: Any, new: Any) -> Iterable[Hashable]:
+    """Return the keys of dictionary *new* whose values changed, or the elements of *new* that *old* lacks."""
+    if isinstance(new, dict):
+        known = old if isinstance(old, dict) else {}
+        return [key for key, value in new.items() if key not in known or known[key] != value]
+    if isinstance(new, list | tuple):
+        if isinstance(old, list | tuple) and len(new) == len(old) + 1 and (not old or new[-2] is old[-1]):
+            return [item_key(new[-1])]
+        present = {id(item) for item in old} if isinstance(old, list | tuple) else set()
+        return [item_key(item) for item in new if id(item) not in present]
+    if isinstance(new, frozenset | set):
+        return new - old if isinstance(old, frozenset | set) else new
+    return ()
+
+
+def item_key(item: Any) -> Hashable:
+    """Return *item*, or its identity if it is not hashable."""
+    try:
+        hash(item)
+    except TypeError:
+        return id(item)
+    key: Hashable = item
+    return key
+
+
+def merged_origins(base: Origins | None, over: Origins | None) -> Origins | None:
+    """Return the origins of one layer merged on another."""
+    if not base or not over:
+        return over or base
+    merged = dict(base)
+    for key, origins in over.items():
+        below = base.get(key) if key.item is ENTIRE and has_merge(key.record, key.field) else None
+        merged[key] = (*below, *origins) if below else origins
+    return merged
+
+
+def origin_of(holders: Sequence[Holder], key: OriginKey) -> tuple[Origin, ...]:
+    """Return the lines that set *key*, the outermost first; *holders* are in the order of merging.
+
+    A field that inner layers replace has the lines of the innermost that sets it; one with a merge function
+    has those of all layers.  () stands for a default.
+    """
+    if key.item is ENTIRE and has_merge(key.record, key.field):
+        return tuple(line for holder in holders if holder.origins for line in holder.origins.get(key, ()))
+    for holder in reversed(holders):
+        if holder.origins and key in holder.origins:
+            lines: tuple[Origin, ...] = holder.origins[key]
+            return lines
+    return ()

@@ -1,0 +1,63 @@
+"""What connections of clients, the engine and the modules that speak to back ends have in common.
+
+The connection of a client calls `Relay.send` for a head that it knows. The `RelayExchange` ends in one of two
+calls of its `RelayClient`: `relayed`, or `unrelayed` where the answer is of a kind that only the general path
+handles. The general path then takes the exchange over: nothing is sent a second time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from whimbrel.engine.cache.entry import CachedResponse
+    from whimbrel.engine.connection import Connection
+    from whimbrel.engine.relay.relayed_request import RelayedRequest
+
+
+RELAYABLE: Final = "relayable"  # `Request.relay`: nothing before the handler forbids to relay equal requests
+
+
+class RelayExchange(Protocol):
+    """A request that was sent, and what has arrived of its answer.
+
+    Attributes:
+        request: what was sent. `time`: when its head arrived, seconds since the epoch.
+        reply: the response, set before `relayed` is called. `body`: its body.
+        date: the Date field of the origin server, b"" if it has sent none.
+    """
+
+    request: RelayedRequest
+    time: float
+    reply: CachedResponse
+    body: bytes
+    date: bytes
+
+    def cancel(self) -> None:
+        """The client is gone: end in `RelayClient.unrelayed`."""
+
+    def close(self) -> None:
+        """Close the connection to the back end: no answer is wanted any more."""
+
+
+class RelayClient(Protocol):
+    """The protocol of a client's connection."""
+
+    connection: Connection
+
+    def relayed(self, exchange: RelayExchange) -> None:
+        """Send `exchange.reply` to the client."""
+
+    def unrelayed(self, exchange: RelayExchange) -> None:
+        """Answer the request in the general way, which takes *exchange* over."""
+
+
+class Relay(ABC):
+    """The way of equal requests to a back end."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def send(self, request: RelayedRequest, client: RelayClient, now: float) -> RelayExchange | None:
+        """Send *request*, whose head arrived at *now*; None if the general path has to."""

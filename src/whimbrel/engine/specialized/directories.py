@@ -1,0 +1,269 @@
+"""Answers for the names in known directories.
+
+A request path is split into the deepest known directory and the first name below it. A function of that
+directory classifies the name; a stat of the file then selects the answer. Manual: none, as httpd has no
+counterpart.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from errno import ENOENT
+from stat import S_IFREG
+from typing import Final
+
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.key import Key, KeySpec
+from whimbrel.engine.deps.files import KIND, TickStatCache, unchanged
+from whimbrel.engine.deps.listings import DirectoryListing, DirectoryListings
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.request import Request
+from whimbrel.engine.specialized.answers import ConstantAnswer, FileAnswer, answer_for
+from whimbrel.engine.specialized.rules import Classify, classifier
+from whimbrel.engine.specialized.split_path import LINE_FORM, MAX_PATH, SplitPath, split_path
+from whimbrel.http.syntax.head_shape import SplitHead
+
+MAX_DIRECTORIES: Final = 1024
+MAX_FUNCTIONS: Final = 1024  # of one directory: combinations of hosts and of fields that matter
+MAX_ANSWERS: Final = 32  # of one function: classes of names
+MAX_CLASSIFIERS: Final = 16  # of one directory: settings
+FUNCTION_WEIGHT: Final = 1024  # approximate bytes of a directory, of a function
+MAX_HEAD: Final = 8192  # bytes of a head from which something is learned: answers and keys have parts of it
+MAX_ATTEMPTS: Final = 64  # requests of one directory from which nothing was learned
+NOTHING: Final = (None, None)
+# for names that do not exist, for regular files
+Answers = tuple[ConstantAnswer | None, FileAnswer | None]
+
+
+class DirectoryFunction:
+    """The answers for the names in one directory, for requests with the same relevant fields.
+
+    Attributes:
+        directory: its path in the file system, with the last slash; `listing`: the names in it.
+        plan: the settings that apply to it; `classify`: what these read of names (`rules.NameRules`).
+        answers: by what follows the name and the class of the name: one for names that do not exist, one for
+            files.
+    """
+
+    __slots__ = ("answers", "classify", "directory", "listing", "plan")
+
+    def __init__(self, directory: bytes, listing: DirectoryListing, plan: Plan, classify: Classify) -> None:
+        self.directory, self.listing, self.plan, self.classify = directory, listing, plan, classify
+        self.answers: dict[tuple[int, Hashable], Answers] = {}
+
+    def respond(
+        self, path: bytes, name: bytes, end: int, rest: int, tick: int, stats: TickStatCache
+    ) -> tuple[CachedResponse, bool, bytes] | None:
+        """Return the answer for *name*, which ends at *end* in the URL *path*; True if it was made for this
+        name alone; and the path of a file on whose absence it depends, b"" for none.
+
+        For *rest* see `SplitPath`.
+        """
+        missing, found = self.answers.get((rest, self.classify(path, name)), NOTHING)
+        file = self.directory + name
+        if missing is not None and self.listing.lacks(name, tick):
+            return missing.respond(path, end, file), False, file
+        if missing is None and found is None:
+            return None
+        try:
+            info = os.lstat(file)
+        except OSError as problem:
+            if problem.errno != ENOENT or missing is None:
+                return None
+            return missing.respond(path, end, file), False, file
+        if info.st_mode & KIND != S_IFREG or found is None:
+            return None
+        response = found.respond(path, end, file, info, stats)
+        return None if response is None else (response, True, b"")
+
+
+class KnownDirectory:
+    """A directory by its URL path: what its answers depend on, and its functions.
+
+    *attempts* counts the responses from which nothing was learned.
+    """
+
+    __slots__ = ("_classifiers", "attempts", "functions", "spec")
+
+    def __init__(self) -> None:
+        self.spec: KeySpec | None = None
+        self.functions: dict[Key, DirectoryFunction] = {}
+        self._classifiers: BoundedDict[tuple[Plan, bytes], Classify | None] = BoundedDict(MAX_CLASSIFIERS)
+        self.attempts = 0
+
+    @property
+    def is_promising(self) -> bool:
+        """Return True if something may be learned from the next response: after many attempts, from a few."""
+        return self.attempts < MAX_ATTEMPTS or self.attempts % MAX_ATTEMPTS == 0
+
+    def _classifier(self, r: Request, split: SplitPath, directory: bytes) -> Classify | None:
+        key = (r.plan, directory)
+        if key not in self._classifiers:
+            found = classifier(r, to_text(split.directory), to_text(directory))
+            self._classifiers[key] = found
+        return self._classifiers[key]
+
+    def add(
+        self,
+        spec: KeySpec,
+        key: Key,
+        split: SplitPath,
+        file: bytes,
+        cached: CachedResponse,
+        r: Request,
+        listings: DirectoryListings,
+    ) -> int:
+        """Add the answer that *cached*, the response to *r*, is for names like that of *split*; return the
+        bytes that it needs, 0 if it is none.
+
+        *spec* and *key* are the fields that decide and their values; *file* is the path in the file system.
+        """
+        directory, weight = file[: -len(split.name)], cached.weight
+        function = self.functions.get(key) if spec is self.spec else None
+        if function is None or function.directory != directory or function.plan is not r.plan:
+            classify = self._classifier(r, split, directory)
+            if classify is None or len(self.functions) >= MAX_FUNCTIONS:
+                return 0
+            function = DirectoryFunction(directory, listings.get(directory), r.plan, classify)
+            weight += FUNCTION_WEIGHT
+        group = function.classify(split.path, split.name)
+        if group is None:
+            return 0
+        missing, found = function.answers.get((split.rest, group), NOTHING)
+        known = missing if r.finfo is None else found
+        if known is not None and unchanged(known.dependencies, -1):
+            return 0
+        answer = answer_for(cached, r, file, split)
+        if answer is None:
+            return 0
+        if spec is not self.spec:
+            self.spec, self.functions = spec, {}
+        self.functions[key] = function
+        if len(function.answers) >= MAX_ANSWERS:
+            function.answers.clear()
+        if isinstance(answer, FileAnswer):
+            found = answer
+        else:
+            missing = answer
+        function.answers[split.rest, group] = missing, found
+        return weight
+
+
+class SpecializedResponses:
+    """The known directories of one address; at most `MAX_DIRECTORIES`, dropped together."""
+
+    __slots__ = ("_directories", "_listings")
+
+    def __init__(self, listings: DirectoryListings) -> None:
+        self._directories: dict[bytes, KnownDirectory] = {}
+        self._listings = listings
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._directories.clear()
+
+    def respond(
+        self, head: SplitHead, client: str, tick: int, stats: TickStatCache
+    ) -> tuple[CachedResponse, KeySpec | None, bytes] | None:
+        """Return the answer to a request of *client*, to be validated as every cached response; None if the
+        general path has to answer.
+
+        A response that was made for this request alone comes with the fields that it depends on, another one
+        with the path of the file on whose absence it depends.
+        """
+        # as `SplitPath` does it, without an object
+        line, rest = head.lines[0], 0
+        match = LINE_FORM(line) if self._directories and len(line) <= MAX_PATH else None
+        if match is None:
+            return None
+        before, directory, name, after = match.groups()
+        path, known = directory + name, self._directories.get(directory)
+        while known is None:
+            at = directory.rfind(b"/", 0, -1) + 1
+            if not at:
+                return None
+            rest = 2 if name or rest else 1
+            name, directory = directory[at:-1], directory[:at]
+            known = self._directories.get(directory)
+        if known.spec is None or not name:
+            return None
+        function = known.functions.get(known.spec.build_key(head, before + after, client) or ())
+        if function is None:
+            return None
+        found = function.respond(path, name, len(directory) + len(name), rest, tick, stats)
+        if found is None:
+            return None
+        response, is_own, missing = found
+        return response, known.spec if is_own else None, missing
+
+    def _find(self, split: SplitPath) -> KnownDirectory | None:
+        """Split a path at the deepest known directory, and return that."""
+        known = self._directories.get(split.directory)
+        while known is None:
+            if not split.ascend():
+                return None
+            known = self._directories.get(split.directory)
+        return known
+
+    def may_learn(self, line: bytes) -> bool:
+        """Return True if the response to the request *line* may become the answer for other names."""
+        split = split_path(line)
+        if split is None:
+            return False
+        known = self._find(split)
+        return known is None or known.is_promising
+
+    def learn(
+        self,
+        cached: CachedResponse,
+        r: Request,
+        head: SplitHead,
+        spec_for: Callable[[KeySpec | None], KeySpec | None],
+    ) -> int:
+        """Learn from *cached*, the response to *r*; return the bytes of what was learned, 0 for nothing.
+
+        *spec_for* returns a KeySpec that covers the response and an earlier one.
+        """
+        split = split_path(head.lines[0]) if len(head.raw) <= MAX_HEAD else None
+        if split is None or not _is_general(cached, r) or r.uri != to_text(split.path):
+            return 0
+        file = to_bytes(r.filename or "")
+        while not (split.name and file.endswith(b"/" + split.name) and _rest_of(r) == split.rest):
+            if not split.ascend():
+                return 0
+        known, weight = self._directories.get(split.directory), 0
+        if known is None:
+            if len(self._directories) >= MAX_DIRECTORIES:
+                self._directories.clear()
+            known = self._directories[split.directory] = KnownDirectory()
+            weight = FUNCTION_WEIGHT
+        spec = spec_for(known.spec) if known.is_promising else None
+        if spec is None:
+            known.attempts += 1
+            return weight
+        key = spec.build_key(head, split.frame, r.connection.client_ip)
+        learned = 0 if key is None else known.add(spec, key, split, file, cached, r, self._listings)
+        known.attempts += not learned
+        return weight + learned
+
+
+def _rest_of(r: Request) -> int:
+    return 0 if not r.path_info else 1 if r.path_info == "/" else 2
+
+
+def _is_general(cached: CachedResponse, r: Request) -> bool:
+    """Return True if nothing in the response is known to belong to one name."""
+    return (
+        r.prev is None
+        and r.main is None
+        and r.next is None
+        and cached.any_query
+        and not r.deps.on_path
+        and cached.client is None
+        and cached.changed is None
+        and cached.remade is None
+        and not r.output_filters
+    )

@@ -1,0 +1,97 @@
+"""Responses with the files of one directory: one such response with holes in its head."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.fd_cache import open_if_unchanged
+from whimbrel.engine.deps.files import (
+    RACY_WINDOW,
+    TickStatCache,
+    is_settled_file,
+    stat_signature,
+)
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.dates import format_http
+from whimbrel.registry.module import FileResponse
+
+_FIELDS: Final = (b"Last-Modified", b"ETag", b"Content-Length")
+_COUNT: Final = b"\0"  # in the place of the Keep-Alive count
+
+
+class FileTemplate:
+    """A response with a file, for other files of its class.
+
+    *sample* is the response without content; *head* what follows Date in it, with holes for `_FIELDS`.
+    """
+
+    __slots__ = ("_etag", "_has_body", "_head", "_in_memory", "_most", "sample")
+
+    def __init__(self, sample: CachedResponse, head: bytes, response: FileResponse) -> None:
+        r = sample.request
+        self.sample, self._head, self._etag = sample, head, response.etag
+        self._has_body, is_http2 = not r.header_only, r.connection.is_http2
+        self._in_memory = response.in_frames if is_http2 else response.in_memory
+        self._most = response.in_frames if is_http2 and self._has_body else 1 << 62
+
+    def respond(
+        self, path: bytes, info: os.stat_result, now: float, stats: TickStatCache
+    ) -> CachedResponse | None:
+        """Return the response with the file at *path*, a regular file whose lstat is *info*.
+
+        None if it is empty, has changed within the last second, or cannot be read; and for large files where
+        the protocol does not send them from a descriptor.
+        """
+        size, etag = info.st_size, self._etag(info)
+        if (
+            not 0 < size <= self._most
+            or now * 1e9 - info.st_mtime_ns <= RACY_WINDOW
+            or not is_settled_file(info)
+            or etag is None
+        ):
+            return None
+        signature, body, file = stat_signature(info), b"", b""
+        if self._has_body and size > self._in_memory:
+            file = path  # the sender opens it, or leaves the request to the general path
+        else:
+            handle = open_if_unchanged(path, signature)
+            if handle < 0:
+                return None
+            body = os.read(handle, size + 1) if self._has_body else b""
+            os.close(handle)
+            if self._has_body and len(body) != size:
+                return None
+        head = self._head % dict(zip(_FIELDS, _values(info, etag), strict=True))
+        entry = self.sample.copy()
+        entry.set_content(head.split(_COUNT), body, file, signature if file else None)
+        entry.dependencies = (*entry.dependencies, stats.dependency(path, False, signature))
+        return entry
+
+
+def file_template(sample: CachedResponse, r: Request, response: FileResponse) -> FileTemplate | None:
+    """Return the template that *sample*, the response to *r*, gives; None if it has more than a file."""
+    info = r.finfo
+    if info is None or sample.has_slots or sample.chunked or info.st_size == 0:
+        return None
+    etag, size = response.etag(info), 0 if r.header_only or sample.file else info.st_size
+    if etag is None or len(sample.body) != size:
+        return None
+    texts = sample.head_texts()
+    head = _COUNT.join(texts)
+    if head.count(_COUNT) != len(texts) - 1:
+        return None
+    head = head.replace(b"%", b"%%")
+    for name, value in zip(_FIELDS, _values(info, etag), strict=True):
+        line = b"\r\n%b: %b\r\n" % (name, value.replace(b"%", b"%%"))
+        if head.count(line) != 1 or head.lower().count(b"\r\n%b:" % name.lower()) != 1:
+            return None
+        head = head.replace(line, b"\r\n%b: %%(%b)b\r\n" % (name, name))
+    sample.set_content(texts, b"", b"", None)
+    return FileTemplate(sample, head, response)
+
+
+def _values(info: os.stat_result, etag: str) -> tuple[bytes, bytes, bytes]:
+    """Return the values of `_FIELDS` for a file."""
+    return format_http(info.st_mtime_ns // 1_000_000_000).encode(), etag.encode(), b"%d" % info.st_size

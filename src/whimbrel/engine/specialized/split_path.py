@@ -1,0 +1,49 @@
+"""Paths of request lines, split at a directory."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MAX_PATH: Final = 1024
+_NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}"
+# a request line of HTTP/1, and of HTTP/2 (see http2/protocol.py), with a path that needs no decoding
+LINE_FORM: Final = re.compile(
+    rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)((?:%b)?)(?:\?[!\"$-~\x80-\xff]*)?"
+    rb"((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))" % (_NAME, _NAME)
+).fullmatch
+
+
+class SplitPath:
+    """The path of a request line, split at a known directory.
+
+    Attributes:
+        frame: the request line without its path and query.
+        path, directory, name: the path; the directory with both slashes; the first name below it.
+        rest: what follows the name: 0 nothing, 1 a slash, 2 more segments.
+    """
+
+    __slots__ = ("directory", "frame", "name", "path", "rest")
+
+    def __init__(self, frame: bytes, directory: bytes, name: bytes) -> None:
+        self.frame, self.path = frame, directory + name
+        self.directory, self.name, self.rest = directory, name, 0
+
+    def ascend(self) -> bool:
+        """Split one segment earlier; return False at the root."""
+        directory = self.directory
+        at = directory.rfind(b"/", 0, -1) + 1
+        if not at:
+            return False
+        self.rest = 2 if self.name or self.rest else 1
+        self.name, self.directory = directory[at:-1], directory[:at]
+        return True
+
+
+def split_path(line: bytes) -> SplitPath | None:
+    """Return the path of a request line, split before its last segment; None for lines of another form."""
+    match = LINE_FORM(line) if len(line) <= MAX_PATH else None
+    if match is None:
+        return None
+    before, directory, name, after = match.groups()
+    return SplitPath(before + after, directory, name)

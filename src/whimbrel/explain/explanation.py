@@ -1,0 +1,133 @@
+"""Explaining a probe: the engine's trace as a tree of steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.config.origins import Origin
+from whimbrel.engine.explain.decisions import RequestTrace
+from whimbrel.engine.explain.explainer import Explained
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.request import Request
+from whimbrel.engine.response import Response
+from whimbrel.explain.request_steps import (
+    MAPPING,
+    access_steps,
+    file_step,
+    hook_steps,
+    section_steps,
+    virtual_host,
+)
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.http.semantics.status import reason
+from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
+from whimbrel.verify.deciding_lines import explain
+
+if TYPE_CHECKING:
+    from whimbrel.verify.probe import Probe
+    from whimbrel.verify.side import Side
+
+
+def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
+    """Return the explanation of the answer to *probe*; one that does not load gives errors."""
+    if not side.is_loaded:
+        return RequestExplanation(
+            str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
+        )
+    explained = explain(side, probe, is_dry=True)
+    if explained is None:
+        return RequestExplanation(
+            str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
+        )
+    return explanation_of(explained, str(probe), side.dialect.name)
+
+
+def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:
+    """Return the steps of a traced response."""
+    final = explained.final
+    first = final
+    while first.prev is not None or first.main is not None:
+        first = first.prev or first.main or first
+    steps = [_request(explained), virtual_host(first)]
+    for trace in explained.requests:
+        inner = tuple(_steps(trace))
+        if trace.kind == "request":
+            steps += inner
+        else:
+            steps.append(
+                ExplanationStep(trace.kind, f"{trace.method} {trace.uri}", trace.filename, (), "", inner)
+            )
+    status = None if explained.answer is None else _sent_status(explained.answer)
+    location = final.headers_out.get("Location") or final.err_headers_out.get("Location") or ""
+    steps.append(_response(explained, final, status, location))
+    return RequestExplanation(request, dialect, status, location, tuple(steps))
+
+
+def _sent_status(response: Response) -> int:
+    """Return the status of the head that is sent; that of the request where there is no head (HTTP/0.9)."""
+    words = response.head(b"").split(b" ", 2)
+    is_head = len(words) > 1 and words[0].startswith(b"HTTP/") and words[1].isdigit()
+    return int(words[1]) if is_head else response.request.status
+
+
+def _request(explained: Explained) -> ExplanationStep:
+    first = explained.final
+    while first.prev is not None or first.main is not None:
+        first = first.prev or first.main or first
+    connection = first.connection
+    return ExplanationStep(
+        "request",
+        first.untracked_line or "",
+        "",
+        (),
+        f"from {connection.client_ip} to {connection.local_ip}:{connection.local_port}",
+    )
+
+
+def _steps(trace: RequestTrace) -> list[ExplanationStep]:
+    return [
+        *hook_steps(trace, MAPPING),
+        *file_step(trace.hooks, trace.plan),
+        *section_steps(trace),
+        *access_steps(trace),
+        *hook_steps(trace, ("type",)),
+        *hook_steps(trace, ("fix-ups",)),
+        *hook_steps(trace, ("filters",)),
+        *hook_steps(trace, ("handler",)),
+    ]
+
+
+def _response(explained: Explained, r: Request, status: int | None, location: str) -> ExplanationStep:
+    if status is None:
+        text = f"{explained.not_run} would run a program or contact a back end, which explain does not do"
+        return ExplanationStep("response", r.filename or r.uri, "not known", (), text)
+    plan: Plan = r.plan
+    children = [ExplanationStep("log", line) for line in explained.log]
+    names = {name.lower() for name, _value in (*r.headers_out, *r.err_headers_out)}
+    children += [
+        ExplanationStep("header", line.text, "", (line,))
+        for line in header_lines(plan, names, is_error=status >= 400)
+    ]
+    lines: tuple[Origin, ...] = ()
+    if status >= 400 or r.prev is not None:
+        original = r
+        while original.prev is not None:
+            original = original.prev
+        lines = original.plan.origin(CoreDirConfig, "error_documents", status)
+    if not location and status == 301:
+        lines += plan.origin(CoreServerConfig, "use_canonical_name")
+    result = " ".join(filter(None, (str(status), reason(status), f"to {location}" if location else "")))
+    detail = f"type {r.content_type}" if r.content_type and status < 300 else ""
+    return ExplanationStep("response", f"{r.method} {r.uri}", result, lines, detail, tuple(children))
+
+
+def header_lines(plan: Plan, names: set[str], *, is_error: bool) -> list[Origin]:
+    """Return the Header lines about fields that the response has."""
+    found: list[Origin] = []
+    config = plan.dir_config(HeadersDirConfig)
+    for field in ("always",) if is_error else ("always", "success"):
+        for line in getattr(config, field):
+            if line.header.lower() in names:
+                found += plan.origin(HeadersDirConfig, field, line)
+    return list(dict.fromkeys(found))

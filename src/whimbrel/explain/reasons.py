@@ -1,0 +1,201 @@
+"""The lines that made a hook do what it did: from the settings that its module reads to their origins.
+
+Where a module chooses one of many lines (an Alias, an extension), its own function finds the line again from
+the state of the request before the hook ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.config.origins import ENTIRE, Origin, item_key
+from whimbrel.engine.explain.hook_traces import HookTrace
+from whimbrel.modules.http.mod_mime import MimeDirConfig, MimeServerConfig
+from whimbrel.modules.mappers.mod_actions import ActionsDirConfig
+from whimbrel.modules.mappers.mod_alias import AliasDirConfig, AliasServerConfig, first_match
+from whimbrel.modules.mappers.mod_dir import DirDirConfig
+from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
+from whimbrel.modules.metadata.mod_env import EnvDirConfig
+from whimbrel.modules.metadata.mod_expires import ExpiresDirConfig
+from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfServerConfig
+from whimbrel.modules.proxy.mod_proxy.mapping import map_path
+from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
+
+Lines = Iterable[Origin]
+Reason = Callable[[HookTrace], Lines]
+
+
+def lines_of(trace: HookTrace) -> tuple[Origin, ...]:
+    """Return the lines that decided what the hook did, the most specific first; () for a default."""
+    reason = REASONS.get(trace.module)
+    found = tuple(dict.fromkeys(reason(trace))) if reason is not None else ()
+    return found if reason is not None else settings_of(trace)
+
+
+def settings_of(trace: HookTrace, name: str = "") -> tuple[Origin, ...]:
+    """Return all lines that set something of a module for this request (default: the hook's): what is known
+    of a module without an entry in REASONS.
+    """
+    source = f"{name or trace.module}.c"
+    modules = trace.plan.cache.configuration.modules.modules
+    module = next((module for module in modules if module.source == source), None)
+    if module is None:
+        return ()
+    found: dict[Origin, None] = {}
+    for record in (module.dir_config, module.server_config):
+        if record is not None and record not in (CoreDirConfig, CoreServerConfig):
+            found |= dict.fromkeys(trace.plan.origins(record))
+    return tuple(found)
+
+
+def _core(trace: HookTrace) -> Iterator[Origin]:
+    plan, changes = trace.plan, trace.changes
+    if trace.phase == "translate_name":
+        yield from plan.origin(CoreServerConfig, "document_root")[-1:]
+    if "content_type" in changes:
+        yield from plan.origin(CoreDirConfig, "forced_type")
+    if "handler" in changes:
+        yield from plan.origin(CoreDirConfig, "handler_expr") or plan.origin(CoreDirConfig, "handler")
+    if "filters" in changes:
+        yield from plan.origin(CoreDirConfig, "output_filters")
+        yield from plan.origin(CoreDirConfig, "filters_by_type")
+    if trace.status == 405 and trace.phase == "handler":
+        yield from plan.origin(CoreServerConfig, "trace_enable")
+
+
+def _alias(trace: HookTrace) -> Iterator[Origin]:
+    plan, uri = trace.plan, trace.before["uri"]
+    server, section = plan.server_config(AliasServerConfig), plan.dir_config(AliasDirConfig)
+    if section.redirect is not None:
+        yield from plan.origin(AliasDirConfig, "redirect")
+        return
+    if trace.phase == "fixups":
+        yield from _first(trace, AliasDirConfig, "redirects", first_match(section.redirects, uri, True))
+        return
+    redirect = first_match(server.redirects, uri, True)
+    if redirect is not None:
+        yield from _first(trace, AliasServerConfig, "redirects", redirect)
+    elif section.alias is not None:
+        yield from plan.origin(AliasDirConfig, "alias")
+    else:
+        yield from _first(trace, AliasServerConfig, "aliases", first_match(server.aliases, uri, False))
+
+
+def _first(trace: HookTrace, record: Any, field: str, found: tuple[Any, str] | None) -> Lines:
+    return trace.plan.origin(record, field, item_key(found[0])) if found is not None else ()
+
+
+def _proxy(trace: HookTrace) -> Iterator[Origin]:
+    plan, uri = trace.plan, trace.before["uri"]
+    if trace.phase not in ("translate_name", "pre_translate_name"):
+        yield from plan.origin(ProxyServerConfig, "requests") if trace.before["proxy"] == 1 else ()
+        return
+    if plan.dir_config(ProxyDirConfig).alias is not None:
+        yield from plan.origin(ProxyDirConfig, "alias")
+        return
+    for line in plan.server_config(ProxyServerConfig).aliases:
+        if map_path(line, uri, "", ampersand=plan.dialect.proxy_22) is not None:
+            yield from plan.origin(ProxyServerConfig, "aliases", item_key(line))
+            return
+
+
+def _mime(trace: HookTrace) -> Iterator[Origin]:
+    name = (trace.before["filename"] or "").rpartition("/")[2].lower()
+    is_found = False
+    for extension in reversed(name.split(".")[1:]):
+        for line in trace.plan.origin(MimeDirConfig, "extensions", extension):
+            is_found = True
+            yield line
+    if "content_type" in trace.changes and not is_found:
+        yield from trace.plan.origin(MimeServerConfig, "types_config")
+    if "languages" in trace.changes:
+        yield from trace.plan.origin(MimeDirConfig, "default_language")
+
+
+def _dir(trace: HookTrace) -> Iterator[Origin]:
+    plan, changes = trace.plan, trace.changes
+    if trace.before["kind"] is None:
+        yield from plan.origin(DirDirConfig, "fallback")
+    elif not trace.before["uri"].endswith("/"):
+        yield from plan.origin(DirDirConfig, "add_slash")
+    else:
+        name = (changes.get("filename", ("", ""))[1] or "").rpartition("/")[2]
+        yield from plan.origin(DirDirConfig, "names", name) or plan.origin(DirDirConfig, "names")
+        if trace.status is not None and 300 <= trace.status < 400:
+            yield from plan.origin(DirDirConfig, "redirect")
+
+
+def _env(trace: HookTrace) -> Iterator[Origin]:
+    for name in _variables(trace):
+        yield from trace.plan.origin(EnvDirConfig, "values", name)
+
+
+def _setenvif(trace: HookTrace) -> Iterator[Origin]:
+    names = set(_variables(trace))
+    for record in (SetEnvIfServerConfig, SetEnvIfDirConfig):
+        config: Any = (
+            trace.plan.server_config(record)
+            if record is SetEnvIfServerConfig
+            else trace.plan.dir_config(record)
+        )
+        for condition in config.conditions:
+            if names & {name for name, _value in condition.variables}:
+                yield from trace.plan.origin(record, "conditions", item_key(condition))
+
+
+def _variables(trace: HookTrace) -> list[str]:
+    return [name[4:] for name in trace.changes if name.startswith("env ")]
+
+
+def _actions(trace: HookTrace) -> Iterator[Origin]:
+    handler = (trace.before["handler"] or "").lower()
+    found = trace.plan.origin(ActionsDirConfig, "types", handler)
+    yield from found or trace.plan.origin(ActionsDirConfig, "methods")
+
+
+def _expires(trace: HookTrace) -> Iterator[Origin]:
+    kind = (trace.before["content_type"] or "").partition(";")[0]
+    found = trace.plan.origin(ExpiresDirConfig, "types", kind)
+    yield from found or trace.plan.origin(ExpiresDirConfig, "default")
+    yield from trace.plan.origin(ExpiresDirConfig, "active")
+
+
+def _options(trace: HookTrace) -> Iterator[Origin]:
+    """Lines of modules that one Options keyword switches on, and their own."""
+    yield from trace.plan.origin(CoreDirConfig, "options", ENTIRE)
+
+
+def _rewrite(trace: HookTrace) -> Iterator[Origin]:
+    for step in trace.rewriting:
+        if step.applied and step.place is not None:
+            yield rule_origin(trace, step)
+
+
+def rule_origin(trace: HookTrace, step: Any) -> Origin:
+    """Return the line of a rule of rewriting."""
+    for record in (RewriteDirConfig, RewriteServerConfig):
+        for line in trace.plan.origins(record):
+            if line.place == step.place:
+                return line
+    return Origin(step.place, f"RewriteRule {step.pattern}")
+
+
+REASONS: Final[dict[str, Reason]] = {
+    "core": _core,
+    "http_core": _core,
+    "mod_alias": _alias,
+    "mod_proxy": _proxy,
+    "mod_mime": _mime,
+    "mod_dir": _dir,
+    "mod_env": _env,
+    "mod_setenvif": _setenvif,
+    "mod_actions": _actions,
+    "mod_expires": _expires,
+    "mod_negotiation": _options,
+    "mod_autoindex": _options,
+    "mod_cgi": _options,
+    "mod_cgid": _options,
+    "mod_rewrite": _rewrite,
+}

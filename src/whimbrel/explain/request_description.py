@@ -1,0 +1,162 @@
+"""From what a user knows about a request (URL, log line) to a probe of a configuration."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.model import Server
+from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
+
+CLIENT: Final = "192.0.2.1"  # an address for documentation (RFC 5737): in no configured network
+LOCAL: Final = "127.0.0.1"
+_IN_ERROR_LOG: Final = re.compile(
+    r"\[client (?P<client>[0-9a-fA-F.:]+?)(?::\d+)?\] (?P<text>.*?)(?:, referer: (?P<referer>.*))?$"
+)
+_PATH: Final = re.compile(r"(?:'|\"|\s|^)(/[^\s'\",]*)")
+_ANY: Final = ("*", "_default_", "", "0.0.0.0", "::")
+
+
+class BadRequest(ValueError):
+    """What was given does not describe a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDescription:
+    """A request as a user gives it; "" and 0 stand for what was not given.
+
+    Attributes:
+        client: address. `address`: of the server. `user`: NAME, or NAME:PASSWORD.
+        fields: header fields.
+    """
+
+    url: str
+    host: str = ""
+    client: str = ""
+    address: str = ""
+    user: str = ""
+    method: str = "GET"
+    fields: tuple[tuple[str, str], ...] = ()
+    tls: bool = False
+
+
+def probe_of(described: RequestDescription, configuration: Configuration | None) -> Probe:
+    """Return the probe; the address of a virtual host without wildcard, and the port of the only listener,
+    are found in *configuration*.  Raises BadRequest.
+    """
+    try:
+        parts = urlsplit(
+            described.url if "://" in described.url else f"//{described.host}{_rooted(described.url)}"
+        )
+        name, port = parts.hostname or "", parts.port or 0
+    except ValueError as problem:
+        raise BadRequest(f"{described.url}: {problem}") from None
+    if parts.scheme not in ("", "http", "https"):
+        raise BadRequest(f"{described.url}: not a URL of http or https")
+    target = described.url.partition("://")[2] if "://" in described.url else _rooted(described.url)
+    if "://" in described.url:
+        slash = re.search(r"[/?#]", target)
+        target = _rooted(target[slash.start() :] if slash else "/")
+    target = target.partition("#")[0]
+    if re.search(r"[\s\x00-\x1f\x7f]", target):
+        raise BadRequest(f"{described.url}: a URL contains no blanks; write %20")
+    is_tls = described.tls or parts.scheme == "https"
+    host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
+    address, found_port = place_of(configuration, described.host or name, is_tls)
+    port = port or (0 if "://" not in described.url else 443 if is_tls else 80) or found_port
+    if not host and configuration is not None:
+        host = configuration.main.name or "localhost"
+    fields, user = described.fields, None
+    if ":" in described.user:
+        credentials = b64encode(to_bytes(described.user)).decode("ascii")
+        fields = (("Authorization", f"Basic {credentials}"), *fields)
+    elif described.user:
+        user = ProbeUser(described.user, is_assumed=True)
+    return Probe(
+        target,
+        described.method,
+        host,
+        described.address or address,
+        port,
+        described.client or CLIENT,
+        user=user,
+        fields=fields,
+        tls=TlsFacts(lower(name or host)) if is_tls else None,
+    )
+
+
+def _rooted(path: str) -> str:
+    return path if path[:1] in ("/", "*") else f"/{path}"
+
+
+def place_of(
+    configuration: Configuration | None, host: str, is_tls: bool, hosts: Mapping[str, Server] | None = None
+) -> tuple[str, int]:
+    """Return the address and port on which a server is found for *host*: those of its <VirtualHost> if they
+    are no wildcards, else the loopback address and a port that is listened on. *hosts*: `host_table`.
+    """
+    default = 443 if is_tls else 80
+    if configuration is None:
+        return LOCAL, default
+    ports = [listener.port for listener in configuration.spec.listeners]
+    port = default if default in ports or not ports else ports[0]
+    server = (host_table(configuration) if hosts is None else hosts).get(lower(host))
+    for address in server.addresses if server is not None else ():
+        fits = address.port in (0, port) or not is_tls
+        if fits and address.host not in _ANY:
+            return address.host, address.port or port
+        if fits and address.port and address.port not in (port, 443 if not is_tls else 80):
+            port = address.port
+    return LOCAL, port
+
+
+def host_table(configuration: Configuration) -> dict[str, Server]:
+    """Return the virtual hosts by their names in lower case, the first of each name."""
+    table: dict[str, Server] = {}
+    for server in configuration.virtual_hosts:
+        for name in (server.name, *server.names):
+            table.setdefault(lower(name), server)
+    return table
+
+
+class LoggedError(NamedTuple):
+    """What a line of the error log says about its request."""
+
+    client: str
+    path: str
+
+
+def read_error_line(line: str) -> LoggedError:
+    """Return client and path of a line of the error log; raises BadRequest."""
+    found = _IN_ERROR_LOG.search(line.strip())
+    if found is None:
+        raise BadRequest("the line has no [client ADDRESS]")
+    path = next((one for one in reversed(_PATH.findall(found["text"])) if one), "")
+    if not path:
+        raise BadRequest("the line names no URL and no file")
+    return LoggedError(found["client"], path)
+
+
+def url_of_file(configuration: Configuration | None, path: str, host: str) -> tuple[str, str]:
+    """Return (host, URL path) of a file below a document root, that of *host* first; the path itself if it is
+    below none.
+    """
+    if configuration is None:
+        return host, path
+    named = host_table(configuration).get(lower(host)) if host else None
+    servers = [named] if named is not None else [configuration.main, *configuration.virtual_hosts]
+    best = ("", host)
+    for server in servers:
+        root = server.value(CoreServerConfig, "document_root") or configuration.default_document_root
+        root = root.rstrip("/")
+        if (path == root or path.startswith(f"{root}/")) and len(root) > len(best[0]):
+            best = (root, host or server.name)
+    return best[1], path[len(best[0]) :] or "/"

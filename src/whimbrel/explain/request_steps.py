@@ -1,0 +1,214 @@
+"""The steps of one request (or sub-request, or redirect target) from its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from whimbrel.base.numbers import lower
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.config.model import SectionKind, Server
+from whimbrel.config.origins import Origin
+from whimbrel.config.vhosts import matcher
+from whimbrel.engine.explain.decisions import Decision, RequestTrace
+from whimbrel.engine.explain.hook_traces import HookTrace
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.request import Request
+from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
+from whimbrel.explain.step import ExplanationStep
+from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
+from whimbrel.registry.phases import DECLINED, DONE, OK
+
+KINDS: Final = {
+    "post_read_request": "request",
+    "quick_handler": "handler",
+    "pre_translate_name": "mapping",
+    "translate_name": "mapping",
+    "map_to_storage": "mapping",
+    "header_parser": "request",
+    "type_checker": "type",
+    "fixups": "fix-ups",
+    "insert_filter": "filters",
+    "insert_error_filter": "filters",
+    "handler": "handler",
+}
+MAPPING: Final = ("request", "mapping")
+SHOWN: Final = {
+    "uri": "path",
+    "untracked_args": "query",
+    "filename": "file",
+    "path_info": "path info",
+    "handler": "handler",
+    "content_type": "type",
+    "user": "user",
+    "document_root": "document root",
+    "encodings": "encodings",
+    "languages": "languages",
+    "filters": "filters",
+}
+"""Changes that a step shows, with their names in it."""
+
+
+def virtual_host(r: Request) -> ExplanationStep:
+    """Return the step that chose the server of *r*."""
+    server, main, place = r.server, r.engine.main, r.server.place
+    if not server.is_virtual or place is None:
+        hosts = r.engine.configuration.virtual_hosts
+        reason = "no <VirtualHost> is for this address" if hosts else "there is no <VirtualHost>"
+        return ExplanationStep(
+            "virtual host", "main server", main.name, main.origins_of(Server, "name"), reason
+        )
+    addresses = " ".join(address.written for address in server.addresses)
+    opening = Origin(place, f"<VirtualHost {addresses}>")
+    field, reason = _name_of(r, server)
+    named = server.origins_of(Server, field) if field else ()
+    return ExplanationStep("virtual host", opening.text, server.name, (*named, opening), reason)
+
+
+def _name_of(r: Request, server: Server) -> tuple[str, str]:
+    """Return the field of *server* that has the name of the request, and the reason for the choice."""
+    host = lower(r.hostname or "")
+    if host and host == lower(server.name):
+        return "name", f"ServerName is {host}"
+    if host and host in map(lower, server.names):
+        return "names", f"ServerAlias has {host}"
+    if host and any(matcher(pattern)(host) for pattern in server.wild_names):
+        return "wild_names", f"ServerAlias matches {host}"
+    if not host and server.path and r.uri.startswith(server.path):
+        return "path", f"ServerPath covers {r.uri}"
+    return "", f"the first host for {r.connection.local_ip}:{r.connection.local_port}"
+
+
+def hook_steps(trace: RequestTrace, kinds: Iterable[str]) -> Iterator[ExplanationStep]:
+    """Iterate over the steps of the hooks that did something, in phases of *kinds*."""
+    wanted = frozenset(kinds)
+    for hook in trace.hooks:
+        kind = KINDS.get(hook.phase, "")
+        if kind in wanted and (hook.rewriting or _acted(hook)):
+            steps = hook.rewriting if hook.module == "mod_rewrite" else ()  # others: of their sub-requests
+            rules = tuple(_rule(hook, step) for step in steps)
+            yield ExplanationStep(kind, hook.module, _result(hook), lines_of(hook), _log(hook), rules)
+
+
+def _acted(hook: HookTrace) -> bool:
+    if hook.phase in ("translate_name", "handler", "quick_handler", "type_checker"):
+        return hook.status != DECLINED or any(name in SHOWN for name in hook.changes)
+    return hook.status not in (OK, DECLINED) or bool(_shown(hook))
+
+
+def _shown(hook: HookTrace) -> list[tuple[str, Any]]:
+    return [
+        (SHOWN.get(name, name.removeprefix("field ")), new)
+        for name, (_old, new) in hook.changes.items()
+        if name in SHOWN or name.startswith(("env ", "field ") if hook.module != "core" else "env ")
+    ]
+
+
+def _result(hook: HookTrace) -> str:
+    words = [f"{name} {_text(new)}" for name, new in _shown(hook)]
+    status = hook.status
+    if status is None:
+        words.insert(0, "not run")
+    elif status >= 100:
+        words.insert(0, f"status {status}")
+    elif status == DONE:
+        words.insert(0, "done")
+    return ", ".join(words) or ("declined" if status == DECLINED else "ok")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "removed"
+    return " ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+
+
+def _log(hook: HookTrace) -> str:
+    return "; ".join(f"{line.code}: {line.text}" if line.code else line.text for line in hook.log)
+
+
+def _rule(hook: HookTrace, step: Any) -> ExplanationStep:
+    """Return the step of one rule of rewriting that was tried."""
+    conditions = tuple(
+        ExplanationStep(
+            "condition",
+            f"RewriteCond {one.pattern}",
+            "holds" if one.holds else "fails",
+            (),
+            f"on {one.subject!r}",
+        )
+        for one in step.conditions
+    )
+    if not step.matches:
+        result = "no match"
+    elif not step.applied:
+        result = "a condition fails"
+    else:
+        result = f"-> {step.result}" if step.result else "applied"
+    line = rule_origin(hook, step)
+    where = f"on {step.subject!r}" + (f" in {step.directory}" if step.directory else "")
+    return ExplanationStep(
+        "rule", line.text, result, (line,) if line.place is not None else (), where, conditions
+    )
+
+
+def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
+    """Iterate over the sections and .htaccess files that apply, in the order of merging."""
+    has_htaccess, plan = False, trace.plan
+    for section in trace.sections:
+        is_file = section.kind == SectionKind.HTACCESS.value
+        has_htaccess |= is_file
+        line = () if section.place is None else (Origin(section.place, "" if is_file else section.written),)
+        yield ExplanationStep(".htaccess" if is_file else "sections", section.written, "applies", line)
+    is_walked = any(hook.phase in ("header_parser", *LATER) for hook in trace.hooks)
+    if is_walked and not has_htaccess and not any(hook.before["proxy"] for hook in trace.hooks[-1:]):
+        override = plan.origin(CoreDirConfig, "override")
+        names = plan.origin(CoreServerConfig, "access_names")
+        reason = "AllowOverride None" if plan.core.override == 0 else "there is none"
+        yield ExplanationStep(".htaccess", "no file", "", (*override, *names), reason)
+
+
+def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
+    """Iterate over the step of the access phases: the decision, with authentication's settings."""
+    if trace.decision is None:
+        return
+    lines: tuple[Origin, ...] = ()
+    if any(hook.phase == "check_user_id" and hook.status != DECLINED for hook in trace.hooks):
+        plan: Plan = trace.plan
+        for record, field in (
+            (AuthnCoreDirConfig, "auth_type"),
+            (AuthnCoreDirConfig, "auth_name"),
+            (CoreDirConfig, "auth_type"),
+            (CoreDirConfig, "auth_name"),
+        ):
+            lines += plan.origin(record, field)
+    step = _decision(trace.decision, {hook.module: hook for hook in trace.hooks})
+    users = [hook.changes["user"][1] for hook in trace.hooks if hook.changes.get("user", ("", ""))[1]]
+    detail = ", ".join((step.detail, *(f"user {user}" for user in users[:1]))).strip(", ")
+    yield ExplanationStep("access", step.what, step.result, lines, detail, step.children)
+
+
+def _decision(decision: Decision, hooks: dict[str, HookTrace]) -> ExplanationStep:
+    """Return the step of a decision; one without place has the settings of its module or provider."""
+    place, what = decision.place, decision.what
+    lines: tuple[Origin, ...] = () if place is None else (Origin(place, what),)
+    module, _, phase = what.partition(" ")
+    if phase == "(check_user_id)" and module in hooks:
+        lines = settings_of(hooks[module])
+    elif module == "provider" and hooks:
+        lines += settings_of(next(iter(hooks.values())), f"mod_authn_{phase}")
+    children = tuple(_decision(child, hooks) for child in decision.children)
+    return ExplanationStep("access", decision.what, decision.verdict, lines, decision.detail, children)
+
+
+def file_step(hooks: Iterable[HookTrace], plan: Plan) -> Iterator[ExplanationStep]:
+    """Iterate over the step of the file that the request was mapped to, as it was after the walks."""
+    state = next((hook.before for hook in hooks if hook.phase in ("header_parser", *LATER)), None)
+    if state is None or not state["filename"] or state["proxy"]:
+        return
+    kind = state["kind"]
+    detail = f"path info {state['path_info']}" if state["path_info"] else ""
+    yield ExplanationStep("file", state["filename"], kind or "does not exist", (), detail)
+
+
+LATER: Final = ("access_checker", "access_checker_ex", "type_checker", "fixups", "insert_filter", "handler")
+"""Phases that follow the walks."""

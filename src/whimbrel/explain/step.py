@@ -1,0 +1,83 @@
+"""RequestExplanation: the steps of one request as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.origins import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationStep:
+    """One step on the way of a request.
+
+    Attributes:
+        kind: virtual host, mapping, sections, .htaccess, access, type, handler, response ...
+        what: the module, directive or file that acts. `result`: what came of it.
+        lines: the lines that decided it; () if nothing is configured, so that a default decided.
+        detail: the reason in words.
+    """
+
+    kind: str
+    what: str
+    result: str = ""
+    lines: tuple[Origin, ...] = ()
+    detail: str = ""
+    children: tuple[ExplanationStep, ...] = ()
+
+    def all(self) -> Iterator[ExplanationStep]:
+        """Iterate over the step and all below it, outer ones first."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the step for JSON; empty parts are left out."""
+        parts: dict[str, Any] = {
+            "kind": self.kind,
+            "what": self.what,
+            "result": self.result,
+            "detail": self.detail,
+            "lines": [
+                {"file": line.place.path, "line": line.place.line, "text": line.text} for line in self.lines
+            ],
+            "steps": [child.as_dict() for child in self.children],
+        }
+        return {name: value for name, value in parts.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestExplanation:
+    """The way of one request.
+
+    Attributes:
+        request: the request in words. `dialect`: 2.2, 2.4 or guide.
+        status: of the response; None if a handler decides it that was not run.
+        location: the target of a redirect, "" without one.
+        errors: why the configuration does not load; the other attributes are then empty.
+    """
+
+    request: str
+    dialect: str
+    status: int | None = None
+    location: str = ""
+    steps: tuple[ExplanationStep, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def all(self) -> Iterator[ExplanationStep]:
+        """Iterate over all steps."""
+        for step in self.steps:
+            yield from step.all()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the explanation for JSON."""
+        return {
+            "request": self.request,
+            "dialect": self.dialect,
+            "status": self.status,
+            "location": self.location,
+            "errors": list(self.errors),
+            "steps": [step.as_dict() for step in self.steps],
+        }

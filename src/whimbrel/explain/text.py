@@ -1,0 +1,113 @@
+"""Explanations as readable trees, one or two side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from whimbrel.config.origins import Origin
+from whimbrel.explain.changes import ChangedStep, changed_steps
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
+
+COLORS = {
+    "denied": "red",
+    "granted": "green",
+    "no match": "dim",
+    "not described": "dim",
+    "does not exist": "red",
+}
+
+
+def place_of(line: Origin, root: str = "") -> str:
+    """Return file and line, relative to *root* if the file is below it."""
+    path = line.place.path
+    if root and path.startswith(root.rstrip("/") + "/"):
+        path = os.path.relpath(path, root)
+    return f"{path}:{line.place.line}" if line.place.line else path
+
+
+def tree(explanation: RequestExplanation, root: str = "") -> Tree:
+    """Return the tree of an explanation; *root* is the server root."""
+    top = Tree(Text(headline(explanation), style="bold"), guide_style="dim")
+    for error in explanation.errors:
+        top.add(Text(error, style="red"))
+    for step in explanation.steps:
+        _add(top, step, root)
+    return top
+
+
+def headline(explanation: RequestExplanation) -> str:
+    """Return the request with its result."""
+    if explanation.errors:
+        result = "the configuration does not load"
+    elif explanation.status is None:
+        result = "the handler decides"
+    else:
+        result = str(explanation.status)
+        result += f" to {explanation.location}" if explanation.location else ""
+    return f"{explanation.request}: {result} ({explanation.dialect})"
+
+
+def _add(parent: Tree, step: ExplanationStep, root: str) -> None:
+    branch = parent.add(_label(step, root))
+    for child in step.children:
+        _add(branch, child, root)
+
+
+def _label(step: ExplanationStep, root: str) -> Text:
+    text = Text()
+    if step.kind != step.what:
+        text.append(f"{step.kind}: ", style="cyan")
+    text.append(step.what)
+    if step.result:
+        text.append(": ")
+        text.append(step.result, style=COLORS.get(step.result, "bold"))
+    if step.detail:
+        text.append(f" ({step.detail})", style="dim")
+    for line in step.lines:
+        text.append(f"\n    {place_of(line, root)}", style="magenta")
+        if line.text and line.text != step.what:
+            text.append(f"  {line.text}")
+    return text
+
+
+def side_by_side(
+    old: RequestExplanation, new: RequestExplanation, names: tuple[str, str], root: str = ""
+) -> RenderableType:
+    """Return both trees beside each other, and below them the steps that differ."""
+    table = Table(expand=True, show_lines=False)
+    for name in names:
+        table.add_column(name, ratio=1, overflow="fold")
+    table.add_row(tree(old, root), tree(new, root))
+    if old.errors or new.errors:
+        return table
+    return Group(table, *_change_lines(changed_steps(old, new), names, root))
+
+
+def _change_lines(
+    changes: Iterable[ChangedStep], names: tuple[str, str], root: str
+) -> Iterator[RenderableType]:
+    found = list(changes)
+    yield Text("no step differs" if not found else f"steps that differ: {len(found)}", style="bold")
+    for change in found:
+        for name, step in zip(names, (change.old, change.new), strict=True):
+            label = Text("nothing", style="dim") if step is None else _label(step, root)
+            yield Text(f"  {name}: ", style="cyan") + label
+
+
+def console(width: int | None = None) -> Console:
+    """Return the console of standard output: plain where it is no terminal or NO_COLOR is set."""
+    is_plain = bool(os.environ.get("NO_COLOR"))
+    created = Console(no_color=is_plain or None, highlight=False, markup=False, emoji=False, width=width)
+    if not created.is_terminal and width is None:
+        created = Console(no_color=True, highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
+    return created
+
+
+PLAIN_WIDTH = 200
+"""Columns where standard output is no terminal."""

@@ -1,0 +1,50 @@
+"""mod_authnz_fcgi: authentication and authorization by FastCGI applications (2.4).
+
+Manual: mod/mod_authnz_fcgi.html.
+
+Files: settings, setters, checks (providers and the check_user_id hook), authorizer (one request).
+Must not import: server, cli.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.static_typing import Final
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.aaa.mod_authnz_fcgi.setters import define_provider, set_check
+from whimbrel.modules.aaa.mod_authnz_fcgi.settings import AuthnzFcgiDirConfig
+from whimbrel.modules.support.setters import global_only
+from whimbrel.registry.module import Hook, Module, Order, lazy_maker
+from whimbrel.registry.phases import CHECK_USER_ID
+
+_BASIC: Final = ("mod_auth_basic.c",)
+MODULE: Final = Module(
+    name="authnz_fcgi_module",
+    source="mod_authnz_fcgi.c",
+    dir_config=AuthnzFcgiDirConfig,
+    directives=(
+        Directive(
+            name="AuthnzFcgiDefineProvider",
+            args=Args.TAKE_ARGV,
+            where=Context.RSRC_CONF,
+            apply=global_only(define_provider),
+            versions=Versions.V24,
+            help="Define a FastCGI authn and/or authz provider",
+        ),
+        Directive(
+            name="AuthnzFcgiCheckAuthnProvider",
+            args=Args.TAKE_ARGV,
+            where=Context.OR_FILEINFO,
+            apply=set_check,
+            versions=Versions.V24,
+            help="Enable/disable a FastCGI authorizer to handle check_authn phase",
+        ),
+    ),
+    hooks=(
+        Hook(
+            CHECK_USER_ID,
+            lazy_maker("whimbrel.modules.aaa.mod_authnz_fcgi.checks", "make_check"),
+            Order.MIDDLE,
+            before=_BASIC,
+        ),
+    ),
+)

@@ -1,0 +1,144 @@
+"""mod_authnz_ldap: users of an LDAP directory, and Require lines about them.
+
+Manual: mod/mod_authnz_ldap.html. mod_ldap has the connections. A directory that does not respond lets
+nobody in.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from whimbrel.base.errors import PostConfigError, StartError
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.spec import ConfigScope, Versions
+from whimbrel.modules.aaa.mod_authnz_ldap import settings
+from whimbrel.modules.aaa.mod_authnz_ldap.settings import AuthnzLdapDirConfig, AuthnzLdapServerConfig
+from whimbrel.modules.aaa.mod_authz_core.providers import require_text
+from whimbrel.modules.ldap.mod_ldap import is_installed
+from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider
+from whimbrel.modules.support.catalogue_rows import rows
+from whimbrel.modules.support.setters import set_flag, set_path, set_text
+from whimbrel.registry.module import Hook, Module, Provider, Scope
+from whimbrel.registry.phases import AUTH_CHECKER
+
+SOURCE: Final = "mod_authnz_ldap.c"
+_PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
+_DIRECTORY = ConfigScope.DIRECTORY
+_SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
+    "AuthLDAPURL": (settings.set_url, _DIRECTORY),
+    "AuthLDAPBindDN": (set_text("bind_dn"), _DIRECTORY),
+    "AuthLDAPBindPassword": (settings.set_bind_password, _DIRECTORY),
+    "AuthLDAPBindAuthoritative": (set_flag("bind_authoritative"), _DIRECTORY),
+    "AuthLDAPRemoteUserIsDN": (set_flag("user_is_dn"), _DIRECTORY),
+    "AuthLDAPRemoteUserAttribute": (set_text("user_attribute"), _DIRECTORY),
+    "AuthLDAPCompareDNOnServer": (set_flag("compare_on_server"), _DIRECTORY),
+    "AuthLDAPSubGroupAttribute": (
+        settings.add_name("subgroup_attributes", "Too many AuthLDAPSubGroupAttribute values"),
+        _DIRECTORY,
+    ),
+    "AuthLDAPSubGroupClass": (
+        settings.add_name("subgroup_classes", "Too many AuthLDAPSubGroupClass values"),
+        _DIRECTORY,
+    ),
+    "AuthLDAPMaxSubGroupDepth": (settings.set_depth, _DIRECTORY),
+    "AuthLDAPGroupAttribute": (
+        settings.add_name("group_attributes", "Too many AuthLDAPGroupAttribute directives"),
+        _DIRECTORY,
+    ),
+    "AuthLDAPGroupAttributeIsDN": (set_flag("group_has_dn"), _DIRECTORY),
+    "AuthLDAPDereferenceAliases": (settings.set_dereference, _DIRECTORY),
+    "AuthLDAPCharsetConfig": (set_path("charset_file"), ConfigScope.SERVER),
+    "AuthLDAPAuthorizePrefix": (set_text("prefix"), _DIRECTORY),
+    "AuthLDAPInitialBindAsUser": (set_flag("binds_as_user"), _DIRECTORY),
+    "AuthLDAPInitialBindPattern": (settings.set_bind_pattern, _DIRECTORY),
+    "AuthLDAPSearchAsUser": (set_flag("searches_as_user"), _DIRECTORY),
+    "AuthLDAPCompareAsUser": (set_flag("compares_as_user"), _DIRECTORY),
+    "AuthzLDAPAuthoritative": (set_flag("authoritative"), _DIRECTORY),
+}
+_WORDS: Final = ("ldap-user", "ldap-group", "ldap-dn", "ldap-attribute", "ldap-filter", "ldap-search")
+
+
+def _imported(file: str, name: str) -> Any:
+    __import__(f"{_PACKAGE}.{file}")
+    return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
+
+
+def make_ldap(scope: Scope) -> Any:
+    """Return the authentication provider."""
+    return _imported("authentication", "make_ldap")(scope)
+
+
+def _make_check(word: str) -> Any:
+    def make(scope: Scope, args: str, parsed: Any) -> Any:
+        return _imported("authorization", "make")(word)(scope, args, parsed)
+
+    return make
+
+
+def make_check22(scope: Scope) -> Any:
+    """Return the auth_checker of 2.2."""
+    return _imported("authorization_22", "make_check22")(scope)
+
+
+def check_start(configuration: Any) -> None:
+    """Check that mod_ldap and python-ldap are there; read the file of AuthLDAPCharsetConfig."""
+    if not configuration.loaded("util_ldap.c"):
+        raise _failure(
+            "AH01749: Module mod_ldap missing. Mod_ldap (aka. util_ldap) must be loaded in order for "
+            "mod_authnz_ldap to function properly"
+        )
+    main = next(iter(configuration.servers())).config(AuthnzLdapServerConfig)
+    if main.is_used and not is_installed():
+        raise StartError(settings.EXTRA)
+    if main.charset_file:
+        main.charsets = _read_charsets(main.charset_file)
+
+
+def _failure(text: str) -> PostConfigError:
+    return PostConfigError("authnz_ldap", ("error", text))
+
+
+def _read_charsets(path: str) -> dict[str, str]:
+    from whimbrel.base.latin1 import to_bytes, to_text
+
+    try:
+        with open(to_bytes(path), "rb") as file:
+            text = to_text(file.read())
+    except OSError as problem:
+        reason = f"({problem.errno}){problem.strerror}"
+        raise _failure(
+            f"{reason}: AH01751: could not open charset conversion config file {path}."
+        ) from problem
+    found: dict[str, str] = _imported("filters", "read_charsets")(text)
+    if "utf-8" not in found:
+        raise _failure(f"AH01752: could not find the UTF-8 charset in the file {path}.")
+    return found
+
+
+def libraries(_configuration: Any) -> list[str]:
+    """Return the files that workers need."""
+    if not is_installed():
+        return []
+    return [
+        *(f"{_PACKAGE}.{name}" for name in ("authentication", "authorization", "authorization_22")),
+        "whimbrel.modules.ldap.mod_ldap.worker",
+    ]
+
+
+MODULE = Module(
+    name="authnz_ldap_module",
+    source=SOURCE,
+    dir_config=AuthnzLdapDirConfig,
+    server_config=AuthnzLdapServerConfig,
+    directives=rows(SOURCE, _SETTERS),
+    hooks=(Hook(AUTH_CHECKER, make_check22, before=("mod_authz_user.c",)),),
+    providers=(
+        Provider("authn", "ldap", AuthnProvider(make_ldap, realms=False)),
+        *(
+            Provider("authz", word, AuthzProvider(_make_check(word), require_text), Versions.V24)
+            for word in _WORDS
+        ),
+        Provider("libraries", "authnz_ldap", libraries),
+    ),
+    post_config=(check_start,),
+)

@@ -1,0 +1,141 @@
+"""Settings of mod_authnz_ldap. httpd does not merge them: a section with one of them has its own."""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, lower
+from whimbrel.base.static_typing import TYPE_CHECKING, Any
+from whimbrel.directives.command import Command
+from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl, parse
+from whimbrel.modules.ldap.mod_ldap import is_installed
+from whimbrel.modules.ldap.mod_ldap.settings import SECURE
+from whimbrel.modules.support.substitution import Substitution
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex import Regex
+
+EXTRA = "mod_authnz_ldap needs the package python-ldap: install Whimbrel with the extra ldap"
+GROUP_ATTRIBUTES = ("member", "uniqueMember")
+GROUP_CLASSES = ("groupOfNames", "groupOfUniqueNames")
+_MAX_NAMES = 10
+
+
+@dataclass(slots=True)
+class AuthnzLdapDirConfig:
+    """Per-directory settings."""
+
+    url: LdapUrl | None = setting(None)
+    secure: str | None = setting(None)  # None: as LDAPTrustedMode says
+    bind_dn: str | None = setting(None)
+    bind_password: str | None = setting(None)
+    bind_authoritative: bool = setting(True)
+    user_is_dn: bool = setting(False)
+    user_attribute: str = setting("")
+    compare_on_server: bool = setting(False)
+    group_attributes: tuple[str, ...] = setting(GROUP_ATTRIBUTES)
+    group_has_dn: bool = setting(True)
+    subgroup_attributes: tuple[str, ...] = setting(GROUP_ATTRIBUTES)
+    subgroup_classes: tuple[str, ...] = setting(GROUP_CLASSES)
+    subgroup_depth: int = setting(10)
+    dereference: str = setting("always")
+    prefix: str = setting("AUTHORIZE_")
+    binds_as_user: bool = setting(False)
+    bind_pattern: tuple[Regex, Substitution] | None = setting(None)
+    searches_as_user: bool = setting(False)
+    compares_as_user: bool = setting(False)
+    authoritative: bool = setting(True)  # 2.2
+
+    def merge_onto(self, base: AuthnzLdapDirConfig) -> AuthnzLdapDirConfig:
+        """Return this record alone."""
+        return self
+
+
+@dataclass(slots=True)
+class AuthnzLdapServerConfig:
+    """The main server's settings: is there an AuthLDAPURL; the file of AuthLDAPCharsetConfig, and its
+    charsets by language.
+    """
+
+    is_used: bool = setting(False)
+    charset_file: str = setting("")
+    charsets: dict[str, str] = setting(make=dict)
+
+
+def set_url(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
+    """AuthLDAPURL URL [MODE]: the hosts of a second URL stand before those of the first."""
+    from dataclasses import replace
+
+    if not cmd.in_htaccess:
+        cmd.main_server(AuthnzLdapServerConfig).is_used = True
+    elif not is_installed():
+        raise ConfigError(EXTRA)
+    url = parse(words[0])
+    before = record.url
+    if before is not UNSET and before is not None:
+        url = replace(url, uris=f"{url.uris} {before.uris}")
+    record.url = url
+    if len(words) > 1:
+        record.secure = SECURE[lower(words[1])]
+    if url.secure:
+        record.secure = url.secure
+
+
+def set_bind_password(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
+    """AuthLDAPBindPassword: the password, or ``exec:`` and the program that prints it."""
+    text = words[0]
+    if text.startswith("exec:") and len(text) > 5 and not cmd.dialect.contexts_22:
+        text = _printed(cmd, text[5:])
+    if not text and not cmd.dialect.contexts_22:
+        raise ConfigError("Empty passwords are invalid for AuthLDAPBindPassword")
+    record.bind_password = text
+
+
+def _printed(cmd: Command, line: str) -> str:
+    """Return the first line that the program of *line* prints (ap_get_exec_line)."""
+    import subprocess
+
+    from whimbrel.base.latin1 import to_bytes, to_text
+    from whimbrel.catalogue.checks.rules import split_args
+
+    arguments = split_args(line)
+    if not arguments:
+        raise ConfigError(f"Unable to parse exec arguments from {line}")
+    command = [to_bytes(word) for word in (cmd.server_path(arguments[0]), *arguments[1:])]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise ConfigError(f"Unable to get bind password from exec of {line}") from problem
+    return to_text(done.stdout[:8192].partition(b"\n")[0])
+
+
+def add_name(field: str, refused: str) -> Any:
+    """Return the setter that adds a name to *field*; *refused*: the message for too many."""
+
+    def apply(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
+        known = getattr(record, field)
+        names = () if known is UNSET else known
+        if len(names) > _MAX_NAMES:
+            raise ConfigError(refused)
+        setattr(record, field, (*names, words[0]))
+
+    return apply
+
+
+def set_depth(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
+    """AuthLDAPMaxSubGroupDepth."""
+    record.subgroup_depth = atoi(words[0])
+
+
+def set_dereference(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
+    """AuthLDAPDereferenceAliases."""
+    word = words[0]
+    record.dereference = {"off": "never", "on": "always"}.get(lower(word), word)
+
+
+def set_bind_pattern(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
+    """AuthLDAPInitialBindPattern."""
+    record.bind_pattern = cmd.regex(words[0]), Substitution(words[1], ampersand=cmd.dialect.contexts_22)

@@ -1,0 +1,197 @@
+"""Cache-Control and Pragma as mod_cache reads them (RFC 9111, 5.2), and their form in stored entries."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower, strtol
+from whimbrel.base.static_typing import Final
+from whimbrel.http.semantics.headers import Headers
+
+# Bits of httpd's cache_control_t, from the lowest.
+FLAGS: Final = (
+    "parsed",
+    "cache_control",
+    "pragma",
+    "no_cache",
+    "no_cache_header",
+    "no_store",
+    "max_age",
+    "max_stale",
+    "min_fresh",
+    "no_transform",
+    "only_if_cached",
+    "public",
+    "private",
+    "private_header",
+    "must_revalidate",
+    "proxy_revalidate",
+    "s_maxage",
+    "invalidated",
+)
+_LAYOUT: Final = struct.Struct("<I4x4q")
+SIZE: Final = _LAYOUT.size
+_LARGEST: Final = (1 << 63) - 1
+_STOPS: Final = frozenset('"(),/:;<=>?@[\\]{} \t') | {chr(code) for code in range(32)} | {"\x7f"}
+_PLAIN: Final = {  # directives without argument, by name, with their flags
+    "no-store": "no_store",
+    "no-transform": "no_transform",
+    "must-revalidate": "must_revalidate",
+    "only-if-cached": "only_if_cached",
+    "public": "public",
+    "proxy-revalidate": "proxy_revalidate",
+}
+_NUMBERS: Final = {"max-age": "max_age", "min-fresh": "min_fresh", "s-maxage": "s_maxage"}
+
+
+@dataclass(slots=True)
+class CacheControl:
+    """The directives of one message.
+
+    Attributes:
+        no_cache, private: the directive without field names; `no_cache_header`, `private_header`: with them.
+        max_age_value, ...: seconds; -1 without the directive.
+        invalidated: an unsafe request made the stored response stale.
+    """
+
+    parsed: bool = True
+    cache_control: bool = False
+    pragma: bool = False
+    no_cache: bool = False
+    no_cache_header: bool = False
+    no_store: bool = False
+    max_age: bool = False
+    max_stale: bool = False
+    min_fresh: bool = False
+    no_transform: bool = False
+    only_if_cached: bool = False
+    public: bool = False
+    private: bool = False
+    private_header: bool = False
+    must_revalidate: bool = False
+    proxy_revalidate: bool = False
+    s_maxage: bool = False
+    invalidated: bool = False
+    max_age_value: int = -1
+    max_stale_value: int = -1
+    min_fresh_value: int = -1
+    s_maxage_value: int = -1
+
+    def pack(self) -> bytes:
+        """Return httpd's cache_control_t on a 64-bit little-endian machine."""
+        bits = sum(1 << bit for bit, name in enumerate(FLAGS) if getattr(self, name))
+        return _LAYOUT.pack(
+            bits, self.max_age_value, self.max_stale_value, self.min_fresh_value, self.s_maxage_value
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes) -> CacheControl:
+        """Return what `pack` stored in *data*, which has `SIZE` bytes."""
+        bits, max_age, max_stale, min_fresh, s_maxage = _LAYOUT.unpack(data)
+        flags = {name: bool(bits >> bit & 1) for bit, name in enumerate(FLAGS)}
+        return cls(
+            **flags,
+            max_age_value=max_age,
+            max_stale_value=max_stale,
+            min_fresh_value=min_fresh,
+            s_maxage_value=s_maxage,
+        )
+
+
+def joined(fields: Headers, name: str) -> str | None:
+    """Return all values of a field, separated by commas; None without one."""
+    values = fields.get_all(name)
+    return ",".join(values) if values else None
+
+
+def parse(cache_control: str | None, pragma: str | None) -> CacheControl:
+    """Return the directives of the two fields; reading ends where a field breaks the grammar."""
+    control = CacheControl(cache_control=cache_control is not None, pragma=pragma is not None)
+    for name, _ in members(pragma or "", has_arguments=False):
+        if lower(name) == "no-cache":
+            control.no_cache = True
+    for name, argument in members(cache_control or ""):
+        _set(control, lower(name), argument)
+    return control
+
+
+def _set(control: CacheControl, name: str, argument: str | None) -> None:
+    if name in ("no-cache", "private"):
+        flag = name.replace("-", "_")
+        setattr(control, flag if argument is None else f"{flag}_header", True)
+    elif name in _PLAIN:
+        setattr(control, _PLAIN[name], True)
+    elif name == "max-stale" and argument is None:
+        control.max_stale, control.max_stale_value = True, -1
+    elif name == "max-stale" or (name in _NUMBERS and argument is not None):
+        value, flag = _number(argument or ""), _NUMBERS.get(name, "max_stale")
+        if value is not None:
+            setattr(control, flag, True)
+            setattr(control, f"{flag}_value", value)
+
+
+def _number(text: str) -> int | None:
+    """Return a number as apr_strtoff reads all of *text*; None for other text and beyond 64 bits."""
+    value, rest = strtol(text)
+    return None if not text or rest or not -_LARGEST - 1 < value < _LARGEST else value
+
+
+def members(text: str, *, has_arguments: bool = True) -> Iterator[tuple[str, str | None]]:
+    """Yield the elements of ``1#token[=["]argument["]]`` unquoted (cache_strqtok); end at a broken one."""
+    at, end = 0, len(text)
+    while True:
+        while at < end and text[at] in _STOPS:
+            if text[at] not in "\t ,":
+                return
+            at += 1
+        if at == end:
+            return
+        name, argument, at = _member(text, at, has_arguments)
+        yield name, argument
+        while at < end:
+            character = text[at]
+            at += 1
+            if character == ",":
+                break
+            if character not in "\t ":
+                return
+
+
+def _member(text: str, at: int, has_arguments: bool) -> tuple[str, str | None, int]:
+    """Return one element from *at* and the position behind it."""
+    parts: list[list[str]] = [[]]
+    quoted = False
+    while at < len(text):
+        character = text[at]
+        if quoted:
+            if character == '"':
+                at += 1
+                break
+            if character == "\\" and at + 1 < len(text):
+                at += 1
+                character = text[at]
+        elif character == '"':
+            quoted = True
+            at += 1
+            continue
+        elif character == "=" and has_arguments and len(parts) == 1:
+            parts.append([])
+            at += 1
+            continue
+        elif character in _STOPS:
+            break
+        parts[-1].append(character)
+        at += 1
+    return "".join(parts[0]), "".join(parts[1]) if len(parts) > 1 else None, at
+
+
+def remove_named_fields(fields: Headers) -> None:
+    """Remove from *fields* those that ``no-cache="..."`` and ``private="..."`` name: they are not stored
+    (RFC 9111, 5.2.2.4).
+    """
+    for name, argument in list(members(joined(fields, "Cache-Control") or "")):
+        if argument is not None and lower(name) in ("no-cache", "private"):
+            for field, _ in members(argument, has_arguments=False):
+                fields.unset(field)

@@ -1,0 +1,103 @@
+"""Settings of mod_cache_disk (2.2: mod_disk_cache), and their setters."""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.command import Command
+from whimbrel.modules.cache.numbers import set_size
+from whimbrel.modules.support.setters import replaced
+from whimbrel.registry.settings import UNSET, setting
+
+MAX_LETTERS: Final = 20  # characters of an entry's name that its directories may have
+DEFAULT_LENGTH: Final = 2
+
+
+@dataclass(slots=True)
+class CacheDiskServerConfig:
+    """Per-server settings; a virtual host that sets one has no others of the main server."""
+
+    root: str = setting("")
+    levels: int = setting(0)  # 0: the default of the version
+    length: int = setting(DEFAULT_LENGTH)
+
+    def merge_onto(self, base: CacheDiskServerConfig) -> CacheDiskServerConfig:
+        """Return this record if the host sets anything in it."""
+        merged: CacheDiskServerConfig = replaced(base, self)
+        return merged
+
+
+@dataclass(slots=True)
+class CacheDiskDirConfig:
+    """Per-directory settings: sizes in bytes; the time in milliseconds."""
+
+    max_size: int = setting(1_000_000)
+    min_size: int = setting(1)
+    read_size: int = setting(0)
+    read_time: int = setting(0)
+
+
+def default_levels(*, is_22: bool) -> int:
+    """Return the default of CacheDirLevels."""
+    return 3 if is_22 else 2
+
+
+def set_root(_cmd: Command, conf: CacheDiskServerConfig, words: list[str]) -> None:
+    """CacheRoot; a relative path stays relative to the server's working directory, as in httpd."""
+    conf.root = words[0]
+
+
+def _tree(words: list[str], name: str, other: int) -> int:
+    """Return the number in *words*; raises ConfigError where names would become too short."""
+    value = atoi(words[0])
+    if value < 1:
+        raise ConfigError(f"{name} value must be an integer greater than 0")
+    if value * other > MAX_LETTERS:
+        raise ConfigError("CacheDirLevels*CacheDirLength value must not be higher than 20")
+    return value
+
+
+def set_levels(_cmd: Command, conf: CacheDiskServerConfig, words: list[str]) -> None:
+    """CacheDirLevels."""
+    length = DEFAULT_LENGTH if conf.length is UNSET else conf.length
+    conf.levels = _tree(words, "CacheDirLevels", length)
+
+
+def set_length(cmd: Command, conf: CacheDiskServerConfig, words: list[str]) -> None:
+    """CacheDirLength."""
+    levels = default_levels(is_22=cmd.dialect.cache_22) if conf.levels is UNSET else conf.levels
+    conf.length = _tree(words, "CacheDirLength", levels)
+
+
+_MESSAGE: Final = "{} argument must be a non-negative integer representing the {}"
+SIZES: Final[tuple[tuple[str, Any, str], ...]] = tuple(
+    (name, set_size(field, 0, _MESSAGE.format(name, what)), help)
+    for name, field, what, help in (
+        (
+            "CacheMinFileSize",
+            "min_size",
+            "min size of a file to cache in bytes.",
+            "The minimum file size to cache a document",
+        ),
+        (
+            "CacheMaxFileSize",
+            "max_size",
+            "max size of a file to cache in bytes.",
+            "The maximum file size to cache a document",
+        ),
+        (
+            "CacheReadSize",
+            "read_size",
+            "max amount of data to cache in go.",
+            "The maximum quantity of data to attempt to read and cache in one go",
+        ),
+        (
+            "CacheReadTime",
+            "read_time",
+            "max amount of time taken to cache in go.",
+            "The maximum time taken to attempt to read and cache in go",
+        ),
+    )
+)  # directives of sizes: name, setter, help

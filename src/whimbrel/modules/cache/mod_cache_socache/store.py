@@ -1,0 +1,263 @@
+"""The store ``socache``: an entry is one value (disk_format.py), with the body behind the fields.
+
+A value is at most CacheSocacheMaxSize bytes; longer responses are not stored. Values of a format that is not
+known are misses.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.engine.body import Part
+from whimbrel.modules.cache import disk_format as disk
+from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
+from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
+from whimbrel.modules.cache.object_cache import GROUP, ObjectCache
+from whimbrel.modules.cache.store import (
+    MICROSECONDS,
+    CacheEntry,
+    CacheInfo,
+    CacheStore,
+    EntryWriter,
+    StoreError,
+)
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
+
+MODULE: Final = "cache_socache"
+
+
+def _log(r: Request, code: str, text: str, level: str = "debug") -> None:
+    r.log(level, text, code=code, module=MODULE)
+
+
+def object_cache(r: Request) -> ObjectCache | None:
+    """Return the object cache of the request's server, one for each worker and argument."""
+    kind = r.server_conf(CacheSocacheServerConfig).kind
+    if not kind[0]:
+        return None
+    known: dict[tuple[str, str], ObjectCache] = r.engine.worker_state.setdefault(GROUP, {})
+    found = known.get(kind)
+    if found is None:
+        configuration = r.engine.configuration
+        found = known[kind] = configuration.provider(GROUP, kind[0]).make(configuration, kind[1])
+    return found
+
+
+class SocacheEntry(CacheEntry):
+    """An entry that was read."""
+
+    __slots__ = ("_body", "_cache", "_facts", "_name")
+
+    def __init__(
+        self,
+        cache: ObjectCache,
+        name: str,
+        key: str,
+        facts: DiskInfo,
+        tables: tuple[Headers, Headers],
+        body: bytes,
+    ) -> None:
+        self._cache, self._name, self.key, self._facts, self._body = cache, name, key, facts, body
+        self.fields, self.request_fields = tables
+        self.info = CacheInfo(
+            facts.status, facts.date, facts.expire, facts.request_time, facts.response_time, facts.control
+        )
+
+    def body(self) -> list[Part]:
+        """Return the body."""
+        return [self._body] if self._body else []
+
+    def record(self, r: Request) -> bool:
+        """Return False: no file shows a change of the entry."""
+        return False
+
+    async def update(self, r: Request, fields: Headers, request_fields: Headers) -> None:
+        """Store the entry with other fields."""
+        writer = SocacheWriter(
+            self._cache, self._name, self.info, fields, request_fields, self._facts.is_head_only
+        )
+        writer.write(self._body)
+        await writer.commit(r)
+
+    async def invalidate(self, r: Request) -> None:
+        """Remove the entry."""
+        await self.remove(r)
+
+    async def remove(self, r: Request) -> None:
+        """Remove the entry."""
+        await self._cache.remove(r, to_bytes(self.key))
+
+    def close(self) -> None:
+        """Release nothing: the body is in memory."""
+
+
+class SocacheWriter(EntryWriter):
+    """A response in memory until it is complete.  Bound: CacheSocacheMaxSize."""
+
+    __slots__ = (
+        "_body",
+        "_cache",
+        "_fields",
+        "_info",
+        "_is_head",
+        "_key",
+        "_limit",
+        "_request_fields",
+        "_size",
+    )
+
+    def __init__(
+        self,
+        cache: ObjectCache,
+        key: str,
+        info: CacheInfo,
+        fields: Headers,
+        request_fields: Headers,
+        is_head: bool,
+        limit: int = 0,
+    ) -> None:
+        self._cache, self._key, self._info = cache, key, info
+        self._fields, self._request_fields, self._is_head = fields, request_fields, is_head
+        self._limit, self._size = limit, 0
+        self._body: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Append to the body."""
+        if self._is_head:
+            return
+        self._size += len(data)
+        if self._limit and self._size > self._limit:
+            self.abort()
+            text = f"URL '{self._key}' buffer exceeded ({self._size}>{self._limit})"
+            raise StoreError("debug", "AH02379", text, MODULE)
+        self._body.append(data)
+
+    async def commit(self, r: Request) -> None:
+        """Store the value, and the list of a response that varies."""
+        conf = r.dir_config(CacheSocacheDirConfig)
+        length = r.headers_out.get("Content-Length")
+        if not self._is_head and length not in (None, str(self._size)):
+            text = f"URL '{self._key}' didn't receive complete response, not caching"
+            raise StoreError("debug", "AH02380", text, MODULE)
+        body, info = b"".join(self._body), self._info
+        self._body.clear()
+        facts = DiskInfo(
+            info.status,
+            0,
+            info.date,
+            info.expire,
+            info.request_time,
+            info.response_time,
+            0,
+            0,
+            has_body=bool(body),
+            is_head_only=self._is_head,
+            control=info.control,
+        )
+        value = disk.pack_header(facts, self._key, self._fields, self._request_fields) + body
+        if len(value) > conf.max_size:
+            text = f"URL '{self._key}' body and headers larger than limit, ignoring"
+            raise StoreError("debug", "AH02349", text, MODULE)
+        now = r.time * MICROSECONDS
+        latest = now + conf.max_time * MICROSECONDS
+        expiry = latest if info.expire > latest else info.expire + conf.min_time * MICROSECONDS
+        seconds = max(1, round(expiry - now) // MICROSECONDS)
+        key, vary = self._key, self._fields.get("Vary")
+        if vary is not None:
+            names = disk.vary_names(vary)
+            if not await self._cache.store(r, to_bytes(key), disk.pack_vary(info.expire, names), seconds):
+                raise StoreError("warn", "AH02376", f"Vary not written to cache, ignoring: {key}", MODULE)
+            key = disk.variant_key(self._request_fields, names, key)
+        if not await self._cache.store(r, to_bytes(key), value, seconds):
+            raise StoreError("warn", "AH02385", f"could not write to cache, ignoring: {key}", MODULE)
+
+    def abort(self) -> None:
+        """Drop the body."""
+        self._body.clear()
+
+
+class SocacheStore(CacheStore):
+    """The store of mod_cache_socache."""
+
+    __slots__ = ()
+
+    async def open_entry(self, r: Request, key: str) -> CacheEntry | None:
+        """Return the entry of *key*, or of its variant."""
+        cache = object_cache(r)
+        if cache is None:
+            return None
+        limit, own_key = r.dir_config(CacheSocacheDirConfig).max_size, key
+        data = await cache.retrieve(r, to_bytes(key), limit)
+        if data is None:
+            _log(r, "AH02352", f"Key not found in cache: {key}")
+            return None
+        if disk.format_of(data) == disk.VARY_FORMAT:
+            try:
+                names = disk.unpack_vary(data)[1]
+            except FormatError:
+                _log(r, "AH02354", f"Cannot parse vary entry for key: {key}", "error")
+                return None
+            own_key = disk.variant_key(r.headers_in, names, key)
+            data = await cache.retrieve(r, to_bytes(own_key), limit)
+            if data is None:
+                _log(r, "AH02357", f"Key not found in cache: {own_key}")
+                return None
+        return _read_entry(r, cache, key, own_key, data)
+
+    def declines(self, r: Request, key: str, size: int) -> bool:
+        """Return True without an object cache, and for parts and sizes that are not stored."""
+        if object_cache(r) is None:
+            return True
+        limit = r.dir_config(CacheSocacheDirConfig).max_size
+        if r.status == 206:
+            _log(r, "AH02345", f"URL {key} partial content response not cached")
+        elif size < 0:
+            _log(r, "AH02346", f"URL '{key}' had no explicit size, ignoring")
+        elif size > limit:
+            _log(r, "AH02347", f"URL '{key}' body larger than limit, ignoring ({size} > {limit})")
+        else:
+            return False
+        return True
+
+    def create_entry(
+        self, r: Request, key: str, info: CacheInfo, fields: Headers, request_fields: Headers
+    ) -> EntryWriter:
+        """Return the writer of a new entry."""
+        cache = object_cache(r)
+        assert cache is not None
+        limit = r.dir_config(CacheSocacheDirConfig).max_size
+        return SocacheWriter(cache, key, info, fields, request_fields, r.header_only, limit)
+
+
+def _read_entry(r: Request, cache: ObjectCache, key: str, own_key: str, data: bytes) -> SocacheEntry | None:
+    """Return the entry that *data* is."""
+    version = disk.format_of(data)
+    if version != disk.DISK_FORMAT:
+        text = f"Key '{key}' found in cache has version {version}, expected {disk.DISK_FORMAT}, ignoring"
+        _log(r, "AH02359", text, "error")
+        return None
+    try:
+        facts, length = disk.unpack_facts(data)
+        if disk.key_of(data, length) != key:
+            _log(r, "AH02361", f"Cache entry for key '{own_key}' URL mismatch, ignoring", "error")
+            return None
+        at = disk.FACTS_SIZE + length
+        fields, request_fields, count = disk.unpack_fields(data, at)
+        start = disk.body_start(data, at)
+    except FormatError:
+        _log(r, "AH02360", f"Cache entry for key '{own_key}' too short, removing", "error")
+        return None
+    if count < 2:
+        text = f"Cache entry for key '{own_key}' response headers unreadable, removing"
+        _log(r, "AH02364", text, "error")
+        return None
+    if facts.is_head_only and not r.header_only:
+        _log(r, "AH02363", f"HEAD request cached, non-HEAD requested, ignoring: {own_key}")
+        return None
+    body = data[start:]
+    if not facts.is_head_only and fields.get("Content-Length") not in (None, str(len(body))):
+        return None
+    return SocacheEntry(cache, key, own_key, facts, (fields, request_fields), body)

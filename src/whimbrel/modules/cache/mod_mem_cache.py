@@ -1,0 +1,105 @@
+"""mod_mem_cache (2.2): the store ``mem`` of mod_cache, in the memory of each worker.
+
+Manual of 2.2: mod/mod_mem_cache.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.numbers import lower, strtol
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.cache.mem_cache_settings import KILOBYTE, MemCacheServerConfig
+from whimbrel.modules.cache.store import CacheStore
+from whimbrel.modules.support.setters import Setter
+from whimbrel.registry.module import Module, Provider
+
+
+def set_number(field: str, message: str, unit: int = 1, low: int | None = None) -> Setter:
+    """Return the setter of a number, refused with *message* if the word begins with none or it is too low."""
+
+    def apply(cmd: Command, _record: Any, words: list[str]) -> None:
+        value, rest = strtol(words[0])
+        if rest == words[0] or (low is not None and value < low):
+            raise ConfigError(message)
+        setattr(cmd.main_server(MemCacheServerConfig), field, value * unit)
+
+    return apply
+
+
+def set_streaming(cmd: Command, _record: Any, words: list[str]) -> None:
+    """MCacheMaxStreamingBuffer."""
+    value, rest = strtol(words[0])
+    if rest:
+        raise ConfigError("MCacheMaxStreamingBuffer value must be a number")
+    cmd.main_server(MemCacheServerConfig).streaming = value
+
+
+def set_algorithm(cmd: Command, _record: Any, words: list[str]) -> None:
+    """MCacheRemovalAlgorithm; any word but LRU is GDSF."""
+    cmd.main_server(MemCacheServerConfig).is_lru = lower(words[0]) == "lru"
+
+
+def make_store() -> CacheStore:
+    """Return the store; it is imported when a request needs it."""
+    from whimbrel.modules.cache.memory_store import MemoryStore
+
+    return MemoryStore()
+
+
+_ROWS: Final[tuple[tuple[str, Setter, str], ...]] = (
+    (
+        "MCacheSize",
+        set_number(
+            "size",
+            "MCacheSize argument must be an integer representing the max cache size in KBytes.",
+            KILOBYTE,
+        ),
+        "The maximum amount of memory used by the cache in KBytes",
+    ),
+    (
+        "MCacheMaxObjectCount",
+        set_number("count", "MCacheMaxObjectCount value must be an integer"),
+        "The maximum number of objects allowed to be placed in the cache",
+    ),
+    (
+        "MCacheMinObjectSize",
+        set_number("min_object", "MCacheMinObjectSize value must be an positive integer (bytes)", low=1),
+        "The minimum size (in bytes) of an object to be placed in the cache",
+    ),
+    (
+        "MCacheMaxObjectSize",
+        set_number("max_object", "MCacheMaxObjectSize value must be an integer (bytes)"),
+        "The maximum size (in bytes) of an object to be placed in the cache",
+    ),
+    (
+        "MCacheRemovalAlgorithm",
+        set_algorithm,
+        "The algorithm used to remove entries from the cache (default: GDSF)",
+    ),
+    (
+        "MCacheMaxStreamingBuffer",
+        set_streaming,
+        "Maximum number of bytes of content to buffer for a streamed response",
+    ),
+)
+MODULE: Final = Module(
+    name="mem_cache_module",
+    source="mod_mem_cache.c",
+    versions=Versions.V22,
+    server_config=MemCacheServerConfig,
+    directives=tuple(
+        Directive(
+            name=name,
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.NONE,
+            apply=setter,
+            help=help,
+            versions=Versions.V22,
+        )
+        for name, setter, help in _ROWS
+    ),
+    providers=(Provider("cache", "mem", make_store), Provider("cache", "fd", make_store)),
+)

@@ -1,0 +1,62 @@
+"""mod_socache_memcache (2.4): a shared object cache on servers of memcached.
+
+Manual: mod/mod_socache_memcache.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
+from whimbrel.modules.cache.remote_settings import set_time
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+
+PORT: Final = 11211
+
+
+@dataclass(slots=True)
+class MemcacheServerConfig:
+    """Per-server settings: seconds that an idle connection is kept."""
+
+    ttl: float = setting(15.0)
+
+
+def check(argument: str) -> str:
+    """Return httpd's message about the list of servers, "" for none."""
+    from whimbrel.modules.cache.remote_cache import read_servers
+
+    if not argument:
+        return "List of server names required to create memcache socache."
+    return "" if read_servers(argument, PORT) else f"Invalid memcache server list: {argument}"
+
+
+def make(configuration: Configuration, argument: str) -> ObjectCache:
+    """Return the cache of a worker."""
+    from whimbrel.modules.cache.remote_cache import MemcacheCache, read_servers
+
+    ttl = configuration.main.config(MemcacheServerConfig).ttl
+    return MemcacheCache(read_servers(argument, PORT), ttl=ttl)
+
+
+MODULE: Final = Module(
+    name="socache_memcache_module",
+    source="mod_socache_memcache.c",
+    versions=Versions.V24,
+    server_config=MemcacheServerConfig,
+    directives=(
+        Directive(
+            name="MemcacheConnTTL",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=set_time("ttl", "MemcacheConnTTL"),
+            help="TTL used for the connection with the memcache server(s)",
+        ),
+    ),
+    providers=(Provider(GROUP, "memcache", SocacheKind(check, make)),),
+)

@@ -1,0 +1,71 @@
+"""mod_socache_redis (2.4): a shared object cache on servers of Redis.
+
+Manual: mod/mod_socache_redis.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
+from whimbrel.modules.cache.remote_settings import set_time
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+
+PORT: Final = 6379
+
+
+@dataclass(slots=True)
+class RedisServerConfig:
+    """Per-server settings: seconds that an idle connection is kept, and for a command."""
+
+    ttl: float = setting(15.0)
+    timeout: float = setting(5.0)
+
+
+def check(argument: str) -> str:
+    """Return httpd's message about the list of servers, "" for none."""
+    from whimbrel.modules.cache.remote_cache import read_servers
+
+    if not argument:
+        return "List of server names required to create redis socache."
+    return "" if read_servers(argument, PORT) else f"Invalid redis server list: {argument}"
+
+
+def make(configuration: Configuration, argument: str) -> ObjectCache:
+    """Return the cache of a worker."""
+    from whimbrel.modules.cache.remote_cache import RedisCache, read_servers
+
+    conf = configuration.main.config(RedisServerConfig)
+    return RedisCache(read_servers(argument, PORT), timeout=conf.timeout, ttl=conf.ttl)
+
+
+MODULE: Final = Module(
+    name="socache_redis_module",
+    source="mod_socache_redis.c",
+    versions=Versions.V24,
+    server_config=RedisServerConfig,
+    directives=(
+        Directive(
+            name="RedisConnPoolTTL",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=set_time("ttl", "RedisConnPoolTTL"),
+            help="TTL used for the connection pool with the Redis server(s)",
+        ),
+        Directive(
+            name="RedisTimeout",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=set_time("timeout", "RedisTimeout"),
+            help="R/W timeout used for the connection with the Redis server(s)",
+        ),
+    ),
+    providers=(Provider(GROUP, "redis", SocacheKind(check, make)),),
+)

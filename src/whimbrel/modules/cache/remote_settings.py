@@ -1,0 +1,25 @@
+"""Setters of times of connections to cache servers."""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.command import Command
+from whimbrel.modules.support.setters import Setter, timeout
+
+MAX_SECONDS: Final = 3600
+MICROSECONDS: Final = 1_000_000
+
+
+def set_time(field: str, name: str) -> Setter:
+    """Return the setter of a time of up to an hour into seconds."""
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        value = timeout(words[0], "s")
+        if value is None:
+            raise ConfigError(f"{name} has wrong format")
+        if value > MAX_SECONDS * MICROSECONDS:
+            raise ConfigError(f"{name} can only be 0 or up to one hour.")
+        setattr(record, field, value / MICROSECONDS)
+
+    return apply

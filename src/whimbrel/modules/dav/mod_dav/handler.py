@@ -1,0 +1,68 @@
+"""The handler ``dav-handler``: the table of methods, and the responses to their failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.modules.dav.mod_dav.errors import DavError, Refusal, page, report
+from whimbrel.modules.dav.mod_dav.lock_methods import lock, unlock
+from whimbrel.modules.dav.mod_dav.methods import copy, delete, mkcol, move, put
+from whimbrel.modules.dav.mod_dav.options import options
+from whimbrel.modules.dav.mod_dav.propfind import propfind
+from whimbrel.modules.dav.mod_dav.proppatch import proppatch
+from whimbrel.modules.dav.mod_dav.settings import HANDLER_NAME, DavDirConfig
+from whimbrel.modules.dav.mod_dav.state import resource_of
+from whimbrel.modules.dav.mod_dav.validation import Check, validate
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+async def post(r: Request) -> HookStatus:
+    """Check the conditions of a POST; the handler of the file responds (with SetHandler only)."""
+    await validate(r, resource_of(r), Check.RESOURCE)
+    return DECLINED
+
+
+# Methods of versioning, searching and bindings are declined: there is no provider of these.
+_METHODS = {
+    "PUT": put,
+    "POST": post,
+    "DELETE": delete,
+    "OPTIONS": options,
+    "PROPFIND": propfind,
+    "PROPPATCH": proppatch,
+    "MKCOL": mkcol,
+    "COPY": copy,
+    "MOVE": move,
+    "LOCK": lock,
+    "UNLOCK": unlock,
+}
+
+
+def make_handler(scope: Scope) -> CompiledHook | None:
+    """Make the handler; inactive without a provider."""
+    if scope.dir_config(DavDirConfig).provider is None:
+        return None
+
+    async def handle(r: Request) -> HookStatus:
+        method = _METHODS.get(r.method)
+        if r.handler != HANDLER_NAME or method is None:
+            return DECLINED
+        r.set_uncacheable()
+        if "#" in r.untracked_target:
+            text = "buggy client used un-escaped hash in Request-URI"
+            r.log("error", text, code="AH00622", module="dav")
+            return page(r, 400, "The request was invalid: the URI included an un-escaped hash character")
+        try:
+            return await method(r)
+        except DavError as problem:
+            return report(r, problem)
+        except Refusal as refusal:
+            return refusal.status
+
+    return CompiledHook(
+        handle, Reads.HEAD | Reads.UNCACHEABLE, is_async=True, handlers=frozenset((HANDLER_NAME,))
+    )

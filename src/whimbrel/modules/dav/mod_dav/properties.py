@@ -1,0 +1,269 @@
+"""Properties as PROPFIND returns them: live ones, dead ones, those of locks and of the media type.
+
+Prefixes are httpd's: ``D`` and ``lp1`` are DAV:, ``lp2`` httpd's own namespace, ``ns`` and ``g`` with a
+number those of dead and unknown properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.engine.deps.files import Dependencies
+from whimbrel.engine.specialized.rules import Classify, classifier
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.dav.mod_dav.errors import DavError
+from whimbrel.modules.dav.mod_dav.locks import SUPPORTED, active_locks
+from whimbrel.modules.dav.mod_dav.multistatus import response
+from whimbrel.modules.dav.mod_dav.provider import LiveReader, PropertyName, PropertyStore, Resource
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.modules.dav.mod_dav.state import LockView
+    from whimbrel.modules.dav.mod_dav.xml_document import Document, XmlElement
+
+DAV_URI: Final = "DAV:"
+LIVE_URIS: Final = {"lp1": DAV_URI, "lp2": "http://apache.org/dav/props/"}
+_ALL_LIVE: Final = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in LIVE_URIS.items())
+_DAV_LIVE: Final = f' xmlns:lp1="{DAV_URI}"'
+_PREFIXES: Final = {uri: prefix for prefix, uri in LIVE_URIS.items()}
+_START: Final = "<D:propstat>\n<D:prop>\n"
+_FOUND: Final = "</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n"
+_MISSING: Final = "</D:prop>\n<D:status>HTTP/1.1 404 Not Found</D:status>\n</D:propstat>\n"
+SUPPORTED_LOCK, LOCK_DISCOVERY = "supportedlock", "lockdiscovery"
+CONTENT_TYPE, CONTENT_LANGUAGE = "getcontenttype", "getcontentlanguage"
+RESOURCE_TYPE: Final = "resourcetype"
+CORE: Final = (SUPPORTED_LOCK, LOCK_DISCOVERY, CONTENT_TYPE, CONTENT_LANGUAGE)
+MAX_CLASSES: Final = 1024  # of names in one directory
+OK_STATUS: Final = 200
+MediaType = tuple[str | None, str | None]  # and the language
+_NO_TYPE: Final[MediaType] = (None, None)
+NamedReader = tuple[str, LiveReader | None, PropertyName]
+RENEWED: Final = 64  # sub-requests after which their recorded file dependencies are dropped
+
+
+class PropfindKind(IntEnum):
+    """What PROPFIND asks for."""
+
+    ALL = 1
+    NAMES = 2
+    NAMED = 3
+
+
+def tag(name: str, value: str) -> str:
+    """Return an element with a line break."""
+    return f"<{name}>{value}</{name}>\n" if value else f"<{name}/>\n"
+
+
+class Prefixes:
+    """The namespaces that one <D:response> declares; prefixes ``g`` are given out by number."""
+
+    __slots__ = ("_by_uri", "_declared", "_next")
+
+    def __init__(self) -> None:
+        self._declared: dict[str, str] = {}
+        self._by_uri: dict[str, str] = {}
+        self._next = 0
+
+    def add(self, prefix: str, uri: str) -> None:
+        """Declare *prefix*."""
+        self._declared[prefix] = uri
+        self._by_uri[uri] = prefix
+
+    def add_store(self, store: PropertyStore) -> None:
+        """Declare the namespaces of dead properties."""
+        for number, uri in enumerate(store.namespaces()):
+            if uri:
+                self.add(f"ns{number}", uri)
+
+    def empty(self, name: PropertyName) -> str:
+        """Return an empty element with the prefix for its namespace."""
+        if not name.namespace:
+            return f"<{name.name}/>\n"
+        if name.namespace not in self._by_uri:
+            self.add(f"g{self._next}", name.namespace)
+            self._next += 1
+        return f"<{self._by_uri[name.namespace]}:{name.name}/>\n"
+
+    def text(self) -> str:
+        """Return the declarations."""
+        return "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in self._declared.items())
+
+
+def _no_value(_resource: object, _r: object) -> None:
+    """Read a property that is not live."""
+
+
+class MediaTypes:
+    """Media type and language of resources, from sub-requests (httpd's dav_do_prop_subreq).
+
+    The names in one directory that the settings treat alike (engine/specialized) need one sub-request; the
+    classes of one directory at a time are held, at most `MAX_CLASSES`.
+    """
+
+    __slots__ = ("_classes", "_classify", "_count", "_directory", "_r")
+
+    def __init__(self, r: Request) -> None:
+        self._r = r
+        self._directory = ""
+        self._classify: Classify | None = None
+        self._classes: dict[Hashable, MediaType] = {}
+        self._count = 0
+
+    def known(self, resource: Resource) -> MediaType | None:
+        """Return what is known without a sub-request, None if that is nothing."""
+        if resource.is_collection or self._classify is None or not resource.exists:
+            return None
+        directory, _, name = resource.uri.rpartition("/")
+        if directory != self._directory:
+            return None
+        return self._classes.get(self._classify(to_bytes(resource.uri), to_bytes(name)))
+
+    async def find(self, resource: Resource) -> MediaType:
+        """Return the result of a sub-request."""
+        r = self._r
+        if self._count % RENEWED == 0:  # what was recorded is of no use for a response that is not cached
+            r.deps = Dependencies(r.engine.stat_cache)
+            r.set_uncacheable()
+        self._count += 1
+        sub = await r.engine.lookup_uri(r, escape_uri(resource.uri))
+        found = (sub.content_type, sub.headers_out.get("Content-Language"))
+        if not resource.is_collection and resource.exists:
+            self._learn(sub, resource.uri, found)
+        return found
+
+    def _learn(self, sub: Request, uri: str, found: MediaType) -> None:
+        directory, _, name = uri.rpartition("/")
+        file = sub.filename or ""
+        if sub.status != OK_STATUS or sub.uri != uri or not file.endswith(f"/{name}") or sub.path_info:
+            return
+        if directory != self._directory:
+            self._directory, self._classes = directory, {}
+            self._classify = classifier(sub, f"{directory}/", file[: -len(name)])
+        if self._classify is not None:
+            group = self._classify(to_bytes(uri), to_bytes(name))
+            if group is not None and len(self._classes) < MAX_CLASSES:
+                self._classes[group] = found
+
+
+class Describer:
+    """Writes the <D:response> of each resource of one PROPFIND; *document* is the request's body, None for
+    all properties.
+    """
+
+    __slots__ = ("_kind", "_live", "_locks", "_names", "_needs_type", "_r", "_shows_locks", "_text", "_types")
+
+    def __init__(
+        self, r: Request, kind: PropfindKind, document: Document | None, locks: LockView, *, shows_locks: bool
+    ) -> None:
+        self._r, self._kind, self._locks, self._shows_locks = r, kind, locks, shows_locks
+        wanted: XmlElement | None = None if document is None else document.root.child("prop")
+        self._names: list[PropertyName] = []
+        if document is not None and wanted is not None:
+            self._names = [PropertyName(document.uri(each), each.name) for each in wanted.children]
+        self._text = self._named if kind is PropfindKind.NAMED else self._all
+        self._types = MediaTypes(r)
+        self._needs_type = kind is not PropfindKind.NAMED or any(
+            name.name in (CONTENT_TYPE, CONTENT_LANGUAGE) for name in self._names
+        )
+        self._live: tuple[type[Resource], list[NamedReader]] = (Resource, [])
+
+    def describe_now(self, resource: Resource) -> str | None:
+        """Return the response about *resource*; None if that needs a sub-request."""
+        if not self._needs_type:
+            return self._text(resource, _NO_TYPE)
+        kind = self._types.known(resource)
+        return None if kind is None else self._text(resource, kind)
+
+    async def describe(self, resource: Resource) -> str:
+        """Return the response about *resource*."""
+        return self._text(resource, await self._types.find(resource))
+
+    def _all(self, resource: Resource, kind: MediaType) -> str:
+        names_only = self._kind is PropfindKind.NAMES
+        dead = self._store(resource)
+        names = dead.names() if dead is not None else []
+        parts, declared, stored = [_START], _ALL_LIVE, frozenset[str]()
+        if dead is not None:
+            prefixes = Prefixes()
+            prefixes.add_store(dead)
+            parts += [prefixes.empty(name) if names_only else dead.get(name) or "" for name in names]
+            declared = prefixes.text() + declared
+            stored = frozenset(name.name for name in names if name.namespace == DAV_URI)
+        live = resource.live_properties(self._r)
+        if names_only:
+            parts += [f"<{prefix}:{name}/>\n" for prefix, name, _value in live]
+        else:
+            parts += [tag(f"{prefix}:{name}", value) for prefix, name, value in live]
+        for name in CORE:
+            value = None if name in stored else self._core(resource, name, kind)
+            if value is not None:
+                parts.append(tag(f"D:{name}", "" if names_only else value))
+        parts.append(_FOUND)
+        return response(resource.uri, "".join(parts), declared)
+
+    def _named(self, resource: Resource, kind: MediaType) -> str:
+        r, found, missing, live_declared = self._r, [_START], [_START], ""
+        prefixes: Prefixes | None = None
+        dead: PropertyStore | None = None
+        live = self._live if self._live[0] is type(resource) else self._readers(type(resource))
+        for element, read, name in live[1]:
+            value = self._core(resource, name.name, kind) if read is None else read(resource, r)
+            if value is not None:
+                found.append(f"<{element}>{value}</{element}>\n" if value else f"<{element}/>\n")
+                if element[0] == "l":
+                    if name.name != RESOURCE_TYPE:
+                        live_declared = _ALL_LIVE
+                    elif not live_declared:
+                        live_declared = _DAV_LIVE
+                continue
+            if prefixes is None:
+                prefixes, dead = Prefixes(), self._store(resource)
+            text = None if dead is None else dead.get(name)
+            if text is None or dead is None:
+                missing.append(prefixes.empty(name))
+            else:
+                prefixes.add_store(dead)
+                found.append(text)
+        if prefixes is None:
+            return response(resource.uri, "".join((*found, _FOUND)), live_declared)
+        bad = "".join((*missing, _MISSING)) if len(missing) > 1 else ""
+        good = "".join((*found, _FOUND)) if len(found) > 1 or not bad else ""
+        return response(resource.uri, good + bad, live_declared + prefixes.text())
+
+    def _readers(self, kind: type[Resource]) -> tuple[type[Resource], list[NamedReader]]:
+        """Return element, function and name of each property that the request names; without a function the
+        property is one of `CORE`.
+        """
+        readers: list[NamedReader] = []
+        for name in self._names:
+            prefix = _PREFIXES.get(name.namespace, "")
+            if prefix == "lp1" and name.name in CORE:
+                readers.append((f"D:{name.name}", None, name))
+            else:
+                read = kind.live_reader(prefix, name.name) or _no_value
+                readers.append((f"{prefix}:{name.name}", read, name))
+        self._live = kind, readers
+        return self._live
+
+    def _store(self, resource: Resource) -> PropertyStore | None:
+        """Return the dead properties; None if they cannot be read, as httpd does."""
+        try:
+            return resource.properties()
+        except DavError:
+            return None
+
+    def _core(self, resource: Resource, name: str, kind: MediaType) -> str | None:
+        """Return the value of a property that no repository defines, None without one."""
+        if name == SUPPORTED_LOCK:
+            return SUPPORTED
+        if name == LOCK_DISCOVERY:
+            if not self._shows_locks:
+                return ""
+            try:
+                return active_locks(self._locks.find(resource))
+            except DavError:
+                return None if self._r.plan.dialect.dav_22 else ""
+        return kind[0] if name == CONTENT_TYPE else kind[1]

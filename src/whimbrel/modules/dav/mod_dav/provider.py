@@ -1,0 +1,177 @@
+"""What mod_dav needs of a repository: the protocols of providers (`Dav NAME`) and of their resources.
+
+A module registers a `DavProvider` under the group ``dav``; mod_dav_fs has ``filesystem``.  Paths are decoded
+texts with one character per byte.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from whimbrel.base.lazy_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.modules.dav.mod_dav.locks import LockStore
+
+ALL: Final = -1  # depth infinity
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyName:
+    """The name of a property; *namespace* is a URI, "" for none."""
+
+    namespace: str
+    name: str
+
+
+class PropertyStore(Protocol):
+    """The dead properties of one resource.  All functions raise DavError."""
+
+    def namespaces(self) -> list[str]:
+        """Return the URIs of all namespaces in use, by number."""
+
+    def names(self) -> list[PropertyName]:
+        """Return the names of all properties."""
+
+    def get(self, name: PropertyName) -> str | None:
+        """Return the property as XML, with prefixes ``ns`` and the number of the namespace."""
+
+    def change(self, edits: Iterable[PropertyEdit], namespaces: list[str]) -> None:
+        """Make all *edits* or none; *namespaces* are those of the request."""
+
+
+class PropertyEdit(Protocol):
+    """A dead property to set, or to remove."""
+
+    name: PropertyName
+    is_removal: bool
+
+    def value(self, number: dict[int, int]) -> tuple[str, str]:
+        """Return language and content as XML; *number* maps namespaces of the request to those of the
+        store.
+        """
+
+
+class Upload(Protocol):
+    """A new content of a resource, invisible until it is complete.  Both functions block and raise
+    DavError.
+    """
+
+    def write(self, data: bytes) -> None:
+        """Append *data*."""
+
+    def commit(self) -> None:
+        """Replace the content of the resource."""
+
+    def abort(self) -> None:
+        """Drop the new content."""
+
+
+LiveReader = Callable[[Any, Any], str | None]
+
+
+class Resource:
+    """One resource of a repository, which may not exist.
+
+    Attributes:
+        uri: decoded path of its URL, without the slash at the end; a walk gives collections one.
+        key: its name in the lock database.
+        exists: False for a resource that a method may create.
+    """
+
+    __slots__ = ("exists", "is_collection", "key", "uri")
+
+    def __init__(self, uri: str, key: str, *, exists: bool, is_collection: bool) -> None:
+        self.uri, self.key, self.exists, self.is_collection = uri, key, exists, is_collection
+
+    @abstractmethod
+    def parent(self) -> Resource | None:
+        """Return the collection that it is in, None for the root."""
+
+    @abstractmethod
+    def is_same(self, other: Resource) -> bool:
+        """Return True if both are one resource."""
+
+    def contains(self, other: Resource) -> bool:
+        """Return True if *other* is below it."""
+        return other.key.startswith(self.key.rstrip("/") + "/") and other.key != self.key
+
+    @abstractmethod
+    def etag(self, r: Request) -> str:
+        """Return its ETag, "" without one."""
+
+    @abstractmethod
+    def live_properties(self, r: Request) -> Iterator[tuple[str, str, str]]:
+        """Yield prefix, name and value (XML) of its live properties: lp1 is DAV:, lp2 is httpd's own."""
+
+    @classmethod
+    @abstractmethod
+    def live_reader(cls, prefix: str, name: str) -> LiveReader | None:
+        """Return the function that reads one live property, None if there is none of that name.
+
+        It is called with a resource and the request, and returns None if that resource does not have it.
+        """
+
+    @abstractmethod
+    def properties(self, *, write: bool = False) -> PropertyStore | None:
+        """Return its dead properties, None without any; raise DavError.  *write*: they will be changed."""
+
+    @abstractmethod
+    def walk(self, depth: int) -> Iterator[Resource]:
+        """Yield the resource and those below it down to *depth* (`ALL`: all); raise DavError."""
+
+    @abstractmethod
+    def member(self, name: str) -> Resource:
+        """Return the member *name*, which does not exist."""
+
+    @abstractmethod
+    def upload(self, position: int | None) -> Upload:
+        """Begin a new content, or overwrite part of the present one from *position*; blocks, raises
+        DavError.
+        """
+
+    @abstractmethod
+    def create_collection(self) -> None:
+        """Make it a collection; blocks, raises DavError."""
+
+    @abstractmethod
+    def ensure_lockable(self) -> None:
+        """Raise DavError if a lock of the resource, which does not exist, cannot be recorded."""
+
+    @abstractmethod
+    def copy_to(self, target: Resource, depth: int) -> Iterator[None]:
+        """Replace *target* by a copy; a generator that blocks for a short time in each step.  Raises
+        DavError.
+        """
+
+    @abstractmethod
+    def move_to(self, target: Resource) -> Iterator[None]:
+        """Replace *target* by the resource, in the same way."""
+
+    @abstractmethod
+    def remove(self) -> Iterator[None]:
+        """Remove the resource and all below it, in the same way."""
+
+    def is_executable(self) -> bool:
+        """Return the property executable."""
+        return False
+
+    def set_executable(self, value: bool) -> None:
+        """Set the property executable; raise DavError."""
+
+
+class DavProvider(Protocol):
+    """A repository."""
+
+    @property
+    def name(self) -> str:
+        """The name that Dav selects it by."""
+
+    def resource(self, r: Request) -> Resource:
+        """Return the resource that *r*, after its fix-ups, is about; raise DavError."""
+
+    def locks(self, r: Request) -> LockStore | None:
+        """Return the lock database of this worker; None if the repository has no locks."""

@@ -1,0 +1,319 @@
+"""Files and directories as resources."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from errno import ENOENT, ENOSPC
+from functools import lru_cache
+from stat import S_IFDIR, S_IFREG, S_IMODE, S_IXUSR
+from time import gmtime
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.core_config import ETAG_MTIME, ETAG_NONE, ETAG_SIZE
+from whimbrel.engine.deps.files import KIND
+from whimbrel.http.semantics.dates import format_http
+from whimbrel.modules.dav.mod_dav.errors import DavError
+from whimbrel.modules.dav.mod_dav.provider import LiveReader, PropertyStore, Resource, Upload
+from whimbrel.modules.dav.mod_dav_fs import transfer
+from whimbrel.modules.dav.mod_dav_fs.new_files import TEMPORARY
+from whimbrel.modules.dav.mod_dav_fs.property_store import (
+    STATE_DIRECTORY,
+    STATE_OF_DIRECTORY,
+    DbmProperties,
+)
+from whimbrel.modules.dav.mod_dav_fs.uploads import NewContent, PartialContent
+from whimbrel.modules.http.etag import file_etag
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_STATE: Final = to_bytes(STATE_DIRECTORY)
+_TEMPORARY: Final = to_bytes(TEMPORARY)
+_DOT: Final = ord(".")
+# levels of a walk with an open directory; the names of deeper ones are read at once
+MAX_OPEN: Final = 16
+_SECOND: Final = 1_000_000_000
+_DEFAULT_BITS: Final = ETAG_SIZE | ETAG_MTIME
+
+
+@lru_cache(maxsize=256)
+def _iso(seconds: int) -> str:
+    return "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z".format(*gmtime(seconds)[:6])
+
+
+@lru_cache(maxsize=256)
+def _http(seconds: int) -> str:
+    return format_http(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class FileStyle:
+    """What one request needs to know about all files.
+
+    Attributes:
+        is_old: 2.2's statuses.
+        etag_bits: parts of an ETag, FileETag.
+        time: of the request, in nanoseconds; younger files have a weak ETag.
+    """
+
+    is_old: bool
+    etag_bits: int
+    time: int
+
+
+class FileResource(Resource):
+    """A file or directory; *info* is its stat result, None if it does not exist.
+
+    Attributes:
+        states: names in the state directory beside it, None if they are not known.
+    """
+
+    __slots__ = ("info", "path", "states", "style")
+
+    def __init__(
+        self,
+        uri: str,
+        path: str,
+        info: os.stat_result | None,
+        style: FileStyle,
+        states: frozenset[bytes] | None = None,
+    ) -> None:
+        self.uri, self.key, self.exists = uri, path, info is not None  # a walk makes thousands of these
+        self.is_collection = info is not None and info.st_mode & KIND == S_IFDIR
+        self.path, self.info, self.style, self.states = path, info, style, states
+
+    # relatives ----------------------------------------------------------------------------------------
+    def parent(self) -> FileResource | None:
+        """Return the directory that it is in; None for the root of the URLs."""
+        if self.uri == "/" or self.path == "/":
+            return None
+        path = self.path.rpartition("/")[0] or "/"
+        uri = self.uri.rstrip("/").rpartition("/")[0] or "/"
+        return FileResource(uri, path, _stat(path), self.style)
+
+    def member(self, name: str) -> FileResource:
+        """Return the member *name*."""
+        path = f"{self.path.rstrip('/')}/{name}"
+        return FileResource(f"{self.uri.rstrip('/')}/{name}", path, _stat(path), self.style)
+
+    def is_same(self, other: Resource) -> bool:
+        """Return True if both are one file."""
+        if not isinstance(other, FileResource):
+            return False
+        if self.info is not None and other.info is not None:
+            return (self.info.st_dev, self.info.st_ino) == (other.info.st_dev, other.info.st_ino)
+        return self.path == other.path
+
+    # properties ---------------------------------------------------------------------------------------
+    def etag(self, _r: Request) -> str:
+        """Return the ETag of GET, which FileETag Digest does not change; "" without one."""
+        info, style = self.info, self.style
+        if info is None or style.etag_bits & ETAG_NONE:
+            return ""
+        modified = info.st_mtime_ns
+        if style.etag_bits == _DEFAULT_BITS:
+            tag = f'"{info.st_size:x}-{modified // 1000:x}"'
+        else:
+            tag = file_etag(style.etag_bits, info)
+        return tag if style.is_old or style.time - modified > _SECOND else f"W/{tag}"
+
+    def live_properties(self, r: Request) -> Iterator[tuple[str, str, str]]:
+        """Yield prefix, name and value of the live properties."""
+        for (prefix, name), read in _LIVE.items():
+            value = read(self, r)
+            if value is not None:
+                yield prefix, name, value
+
+    @classmethod
+    def live_reader(cls, prefix: str, name: str) -> LiveReader | None:
+        """Return the function that reads one live property."""
+        return _LIVE.get((prefix, name))
+
+    def properties(self, *, write: bool = False) -> PropertyStore | None:
+        """Return the dead properties; raise DavError."""
+        directory, name = self.state_file()
+        if not write and self.states is not None and not self.is_collection:
+            stored = to_bytes(name)
+            if stored not in self.states and stored + b".pag" not in self.states:
+                return None
+        store = DbmProperties(directory, name)
+        if write:
+            store.prepare()
+        elif not store.namespaces() and not store.names():
+            return None
+        return store
+
+    def state_file(self) -> tuple[str, str]:
+        """Return the directory with the state directory, and the name in that."""
+        if self.is_collection:
+            return self.path, STATE_OF_DIRECTORY
+        directory, _, name = self.path.rpartition("/")
+        return directory, name
+
+    def is_executable(self) -> bool:
+        """Return True if the owner may execute the file."""
+        return self.info is not None and bool(self.info.st_mode & S_IXUSR)
+
+    def set_executable(self, value: bool) -> None:
+        """Let the owner execute the file, or not; raise DavError."""
+        assert self.info is not None
+        mode = S_IMODE(self.info.st_mode)
+        try:
+            os.chmod(to_bytes(self.path), mode | S_IXUSR if value else mode & ~S_IXUSR)
+        except OSError as problem:
+            text = "Could not set the executable flag of the target resource."
+            raise DavError(500, text, errno=problem.errno or 0) from None
+
+    # walking ------------------------------------------------------------------------------------------
+    def walk(self, depth: int) -> Iterator[Resource]:
+        """Yield the resource, then files and directories below it in the order of the system; other kinds,
+        links among them, and httpd's own files are left out.
+        """
+        if not self.is_collection:
+            yield self
+            return
+        slash = self.uri.rstrip("/") + "/"
+        yield FileResource(slash, self.path, self.info, self.style)
+        if depth == 0:
+            return
+        stack = [_Level(self.path, slash, depth, 0)]
+        try:
+            while stack:
+                level = stack[-1]
+                found = level.next(self.style)
+                if found is None:
+                    stack.pop().close()
+                    continue
+                yield found
+                if found.is_collection and level.depth != 1:
+                    stack.append(_Level(found.path, found.uri, level.depth - 1, len(stack)))
+        finally:
+            for level in stack:
+                level.close()
+
+    # changes ------------------------------------------------------------------------------------------
+    def upload(self, position: int | None) -> Upload:
+        """Begin a new content; see Resource.upload."""
+        if position is None:
+            return NewContent(self.path, is_old=self.style.is_old)
+        return PartialContent(self.path, position, is_old=self.style.is_old)
+
+    def create_collection(self) -> None:
+        """Create the directory; raise DavError."""
+        try:
+            os.mkdir(to_bytes(self.path))
+        except OSError as problem:
+            errno = problem.errno or 0
+            status, text = {
+                ENOSPC: (507, "There is not enough storage to create this collection."),
+                ENOENT: (409, "Cannot create collection; intermediate collection does not exist."),
+            }.get(errno, (403, "Unable to create collection."))
+            raise DavError(status, text, errno=errno) from None
+        self.info = _stat(self.path)
+        self.exists = self.is_collection = True
+
+    def ensure_lockable(self) -> None:
+        """Raise DavError unless a file can be created beside it."""
+        directory = self.path.rpartition("/")[0]
+        if os.access(to_bytes(directory or "/"), os.W_OK | os.X_OK):
+            return
+        text = f"Error opening {directory}/{STATE_DIRECTORY}/.locknull for writing"
+        raise DavError(500, text, errno=ENOENT).within("Could not save .locknull file.")
+
+    def copy_to(self, target: Resource, depth: int) -> Iterator[None]:
+        """Replace *target* by a copy; see Resource.copy_to."""
+        assert isinstance(target, FileResource)
+        return transfer.copy(self, target, depth)
+
+    def move_to(self, target: Resource) -> Iterator[None]:
+        """Replace *target* by this file; see Resource.move_to."""
+        assert isinstance(target, FileResource)
+        return transfer.move(self, target)
+
+    def remove(self) -> Iterator[None]:
+        """Remove the file or the tree; see Resource.remove."""
+        return transfer.remove(self)
+
+
+def _created(resource: Any, _r: Request) -> str | None:
+    return None if resource.info is None else _iso(resource.info.st_ctime_ns // _SECOND)
+
+
+def _length(resource: Any, _r: Request) -> str | None:
+    return None if resource.info is None or resource.is_collection else str(resource.info.st_size)
+
+
+def _modified(resource: Any, _r: Request) -> str | None:
+    return None if resource.info is None else _http(resource.info.st_mtime_ns // _SECOND)
+
+
+def _executable(resource: Any, _r: Request) -> str | None:
+    if resource.info is None or resource.is_collection:
+        return None
+    return "T" if resource.info.st_mode & S_IXUSR else "F"
+
+
+_LIVE: Final[dict[tuple[str, str], LiveReader]] = {
+    ("lp1", "resourcetype"): lambda resource, _r: "<D:collection/>" if resource.is_collection else "",
+    ("lp1", "creationdate"): _created,
+    ("lp1", "getcontentlength"): _length,
+    ("lp1", "getlastmodified"): _modified,
+    ("lp1", "getetag"): lambda resource, r: resource.etag(r) or None,
+    ("lp2", "executable"): _executable,
+}
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(to_bytes(path))
+    except OSError:
+        return None
+
+
+class _Level:
+    """One directory of a walk; raises DavError if it cannot be read."""
+
+    __slots__ = ("_entries", "_states", "depth", "path", "uri")
+
+    def __init__(self, path: str, uri: str, depth: int, number: int) -> None:
+        self.path, self.uri, self.depth = path.rstrip("/") + "/", uri, depth
+        try:
+            entries: Any = os.scandir(to_bytes(path))
+            if number >= MAX_OPEN:
+                with entries:
+                    entries = iter(list(entries))
+        except OSError as problem:
+            raise DavError(404, errno=problem.errno or 0) from None
+        self._entries = entries
+        try:
+            self._states = frozenset(os.listdir(to_bytes(self.path) + _STATE))
+        except OSError:
+            self._states = frozenset()
+
+    def next(self, style: FileStyle) -> FileResource | None:
+        """Return the next file or directory, None at the end."""
+        for entry in self._entries:
+            name: bytes = entry.name
+            if name[0] == _DOT and (name == _STATE or name.startswith(_TEMPORARY)):
+                continue
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError:  # it is gone
+                continue
+            kind = info.st_mode & KIND
+            is_directory = kind == S_IFDIR
+            if kind != S_IFREG and not is_directory:
+                continue
+            text = name.decode("latin-1")
+            uri = f"{self.uri}{text}/" if is_directory else self.uri + text
+            return FileResource(uri, self.path + text, info, style, self._states)
+        return None
+
+    def close(self) -> None:
+        """Close the directory."""
+        close = getattr(self._entries, "close", None)
+        if close is not None:
+            close()

@@ -1,0 +1,55 @@
+"""mod_dav_lock: a lock database for providers of other modules than mod_dav_fs.
+
+Such a provider finds the function of `PROVIDER` under the group ``dav-lock`` and the name ``generic``.  It
+names its resources by URL paths.  Manual: mod/mod_dav_lock.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class DavLockDirConfig:
+    """Per-directory settings: the path of the lock database, "" without one."""
+
+    lock_database: str = setting("")
+
+
+def set_lock_database(cmd: Command, conf: DavLockDirConfig, words: list[str]) -> None:
+    """Set DavGenericLockDB."""
+    try:
+        conf.lock_database = cmd.server_path(words[0])
+    except ConfigError:
+        raise ConfigError(f"Invalid DAVGenericLockDB path {words[0]}") from None
+
+
+def generic_locks(r: Any) -> Any:
+    """Return the LockStore of this worker for *r*."""
+    from whimbrel.modules.dav.mod_dav.locks import store_of
+
+    return store_of(r, r.dir_config(DavLockDirConfig).lock_database, "DAVGenericLockDB")
+
+
+MODULE = Module(
+    name="dav_lock_module",
+    source="mod_dav_lock.c",
+    dir_config=DavLockDirConfig,
+    directives=(
+        Directive(
+            name="DAVGenericLockDB",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_lock_database,
+            help="specify a lock database",
+        ),
+    ),
+    providers=(Provider("dav-lock", "generic", generic_locks),),
+)

@@ -1,0 +1,100 @@
+"""mod_ldap: connections to LDAP directories and caches of their answers, for other modules; ``ldap-status``.
+
+`python-ldap` (extra "ldap") speaks the protocol, in threads of the worker. Manual: mod/mod_ldap.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.directives.spec import ConfigScope
+from whimbrel.modules.ldap.mod_ldap import settings
+from whimbrel.modules.ldap.mod_ldap.settings import LdapDirConfig, LdapServerConfig
+from whimbrel.modules.support.catalogue_rows import rows
+from whimbrel.modules.support.setters import set_flag, set_number
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import HANDLER
+
+if TYPE_CHECKING:
+    from whimbrel.modules.ldap.mod_ldap.cache import Caches
+    from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
+
+SOURCE: Final = "util_ldap.c"
+_WORKER, _CACHES = "ldap", "ldap-caches"
+_SERVER, _DIRECTORY = ConfigScope.SERVER, ConfigScope.DIRECTORY
+_SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
+    "LDAPSharedCacheSize": (set_number("cache_size"), _SERVER),
+    "LDAPSharedCacheFile": (settings.ignore, _SERVER),
+    "LDAPCacheEntries": (settings.set_entries("search_entries"), _SERVER),
+    "LDAPCacheTTL": (set_number("search_ttl"), _SERVER),
+    "LDAPOpCacheEntries": (settings.set_entries("operation_entries"), _SERVER),
+    "LDAPOpCacheTTL": (set_number("operation_ttl"), _SERVER),
+    "LDAPTrustedGlobalCert": (settings.add_certificate("authorities"), _SERVER),
+    "LDAPTrustedClientCert": (settings.add_certificate("clients"), _DIRECTORY),
+    "LDAPTrustedMode": (settings.set_secure, _SERVER),
+    "LDAPVerifyServerCert": (set_flag("verify"), _SERVER),
+    "LDAPConnectionTimeout": (set_number("connect_timeout"), _SERVER),
+    "LDAPReferrals": (settings.set_referrals, _DIRECTORY),
+    "LDAPReferralHopLimit": (set_number("hops"), _DIRECTORY),
+    "LDAPLibraryDebug": (settings.ignore, _SERVER),
+    "LDAPTimeout": (set_number("timeout"), _SERVER),
+    "LDAPConnectionPoolTTL": (settings.set_idle_timeout, _SERVER),
+    "LDAPRetries": (settings.set_entries("retries"), _SERVER),
+    "LDAPRetryDelay": (settings.set_retry_delay, _SERVER),
+}
+
+
+def caches_of(engine: Any) -> Caches:
+    """Return the caches of this worker."""
+    found: Caches | None = engine.worker_state.get(_CACHES)
+    if found is None:
+        from whimbrel.modules.ldap.mod_ldap.cache import Caches
+
+        settings = engine.main.config(LdapServerConfig)
+        found = engine.worker_state[_CACHES] = Caches(
+            (settings.search_entries, settings.search_ttl),
+            (settings.operation_entries, settings.operation_ttl),
+            settings.cache_size,
+        )
+    return found
+
+
+def worker_of(engine: Any) -> LdapWorker:
+    """Return the connections of this worker."""
+    found: LdapWorker | None = engine.worker_state.get(_WORKER)
+    if found is None:
+        from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
+
+        found = engine.worker_state[_WORKER] = LdapWorker(caches_of(engine))
+    return found
+
+
+def is_installed() -> bool:
+    """Return True if python-ldap is there."""
+    from importlib.util import find_spec
+
+    return find_spec("ldap") is not None
+
+
+async def close(engine: Any) -> None:
+    """Close the connections of a worker that ends."""
+    found = engine.worker_state.pop(_WORKER, None)
+    if found is not None:
+        found.connections.close()
+
+
+def make_status(scope: Scope) -> CompiledHook | None:
+    """Make the handler ldap-status."""
+    from whimbrel.modules.ldap.mod_ldap.status import make_handler
+
+    return make_handler(scope)
+
+
+MODULE = Module(
+    name="ldap_module",
+    source=SOURCE,
+    dir_config=LdapDirConfig,
+    server_config=LdapServerConfig,
+    directives=rows(SOURCE, _SETTERS),
+    hooks=(Hook(HANDLER, make_status, Order.MIDDLE),),
+    worker_ends=(close,),
+)

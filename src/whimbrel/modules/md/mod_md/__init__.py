@@ -1,0 +1,108 @@
+"""mod_md (2.4): managed domains, whose certificates come from an authority that speaks ACME (RFC 8555).
+
+The master installs staged certificates at each start and gives mod_ssl their files (`start`, `activation`);
+a thread of one worker renews (`driver`, `renewal`), all workers answer challenges from the store (`store`).
+Needs the packages `acme` and `cryptography` (extra "acme") where domains are defined.
+Manual: mod/mod_md.html.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.spec import Versions
+from whimbrel.modules.md.mod_md.directives import rows
+from whimbrel.modules.md.mod_md.settings import MdGlobalConfig, MdServerConfig
+from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
+from whimbrel.registry.phases import HANDLER, POST_READ_REQUEST
+from whimbrel.registry.settings import UNSET
+
+_PACKAGE: Final = "whimbrel.modules.md.mod_md"
+_HOOKS: Final = f"{_PACKAGE}.hooks"
+_SSL: Final = ("mod_ssl.c", "mod_tls.c")
+
+
+def _imported(file: str, name: str) -> Any:
+    __import__(f"{_PACKAGE}.{file}")
+    return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
+
+
+def _is_used(configuration: Any) -> bool:
+    record = configuration.main.records.get(MdGlobalConfig)
+    return record is not None and record.definitions is not UNSET and bool(record.definitions)
+
+
+def begin(configuration: Any) -> None:
+    """Set up store and domains, unless mod_ssl has needed them before."""
+    if _is_used(configuration):
+        _imported("start", "begin")(configuration)
+
+
+def finish(configuration: Any) -> None:
+    """Complete domains once mod_ssl knows its servers."""
+    if _is_used(configuration):
+        _imported("start", "finish")(configuration)
+
+
+def certificates(configuration: Any, server: Any, *, fallback: bool) -> Any:
+    """Return files of certificates for mod_ssl (start.certificates)."""
+    if not _is_used(configuration):
+        return []
+    return _imported("start", "certificates")(configuration, server, fallback=fallback)
+
+
+def challenge(configuration: Any, connection: Any, server: Any, name: str) -> Any:
+    """Return the answer to tls-alpn-01 for mod_ssl (tls_alpn.answer)."""
+    return _imported("tls_alpn", "answer")(configuration, connection, server, name)
+
+
+def section(r: Any, is_plain: bool) -> Any:
+    """Return the part of server-status (hooks.section)."""
+    return _imported("hooks", "section")(r, is_plain)
+
+
+async def worker_begins(engine: Any) -> None:
+    """Watch the domains from one worker."""
+    if _is_used(engine.configuration):
+        await _imported("worker", "begin")(engine)
+
+
+async def worker_ends(engine: Any) -> None:
+    """End renewals of this worker."""
+    if _is_used(engine.configuration):
+        await _imported("worker", "end")(engine)
+
+
+def libraries(configuration: Any) -> list[str]:
+    """Return the files and libraries that workers need."""
+    if not _is_used(configuration):
+        return []
+    names = ("acme_client", "hooks", "status_page", "tls_alpn", "worker")
+    return [f"{_PACKAGE}.{name}" for name in names]
+
+
+MODULE: Final = Module(
+    name="md_module",
+    source="mod_md.c",
+    versions=Versions.V24,
+    server_config=MdServerConfig,
+    directives=rows(),
+    hooks=(
+        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_unavailable"), Order.MIDDLE, after=_SSL),
+        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_require_https"), Order.MIDDLE, after=_SSL),
+        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_challenge"), Order.MIDDLE),
+        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_certificate_status"), Order.MIDDLE - 1),
+        Hook(HANDLER, lazy_maker(_HOOKS, "make_handler")),
+    ),
+    providers=(
+        Provider("ssl_certificates", "md", certificates, Versions.V24),
+        Provider("ssl", "challenges", challenge, Versions.V24),
+        Provider("status", "md", section, Versions.V24),
+        Provider("libraries", "md", libraries, Versions.V24),
+    ),
+    post_config=(begin,),
+    post_config_last=(finish,),
+    worker_begins=(worker_begins,),
+    worker_ends=(worker_ends,),
+)

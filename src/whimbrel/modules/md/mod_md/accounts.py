@@ -1,0 +1,120 @@
+"""Accounts at authorities: those of the store, a staged one, a new one."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from whimbrel.modules.md.mod_md import keys
+from whimbrel.modules.md.mod_md.authority import AuthorityError, CertificateAuthority
+from whimbrel.modules.md.mod_md.domains import ManagedDomain, text_in
+from whimbrel.modules.md.mod_md.settings import KeyKind
+from whimbrel.modules.md.mod_md.store import ACCOUNTS, STAGING, FileStore, MdStoreError
+
+ACCOUNT_FILE, ACCOUNT_KEY = "account.json", "account.pem"
+MAX_ACCOUNTS: Final = 10_000
+_SPEC: Final = KeyKind("RSA", bits=keys.ACCOUNT_BITS)
+
+
+def select(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, url: str) -> bool:
+    """Let *ca* use an account that exists: the staged one, the domain's, or any of this authority.
+
+    Returns False without one.  Raises AuthorityError unless the authority has refused the account.
+    """
+    candidates = [(STAGING, domain.name)]
+    if domain.account:
+        candidates.append((ACCOUNTS, domain.account))
+    candidates += [(ACCOUNTS, name) for name in store.names(ACCOUNTS) if name != domain.account]
+    for group, name in candidates:
+        record = _load(store, group, name)
+        if record is None or not _fits(record, domain, url):
+            continue
+        try:
+            key = keys.load_key(store, group, name, ACCOUNT_KEY)
+            ca.use(keys.key_pem(key), text_in(record, "url"))
+            ca.check_account()
+        except (OSError, MdStoreError):
+            continue
+        except AuthorityError as problem:
+            if not problem.problem:
+                raise  # the network, not the account
+            if group == STAGING:
+                store.purge_file(STAGING, name, ACCOUNT_FILE)
+            continue
+        domain.account = "" if group == STAGING else name
+        return True
+    domain.account = ""
+    return False
+
+
+def _load(store: FileStore, group: str, name: str) -> dict[str, Any] | None:
+    with suppress(OSError, ValueError, MdStoreError):
+        return store.load_json(group, name, ACCOUNT_FILE)
+    return None
+
+
+def _fits(record: dict[str, Any], domain: ManagedDomain, url: str) -> bool:
+    """Return True if an account is valid, of this authority, and bound as the domain wants it."""
+    binding, eab = domain.settings.binding, record.get("eab")
+    bound = text_in(record, "eab", "kid") if isinstance(eab, dict) else ""
+    return (
+        text_in(record, "ca-url") == url
+        and record.get("status", "valid") == "valid"
+        and bool(text_in(record, "url"))
+        and record.get("disabled") is not True
+        and bound == (binding[0] if binding else "")
+        and record.get("contact", domain.contacts) == domain.contacts
+    )
+
+
+def create(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, url: str) -> str:
+    """Register an account and stage it; return its URL."""
+    key = keys.generate(_SPEC)
+    ca.use(keys.key_pem(key), "")
+    settings = domain.settings
+    account = ca.register(domain.contacts, agrees=bool(settings.agreement), binding=settings.binding)
+    record: dict[str, Any] = {
+        "status": "valid",
+        "url": account.url,
+        "ca-url": url,
+        "contact": list(domain.contacts),
+        "registration": account.record,
+    }
+    if isinstance(account.record.get("orders"), str):
+        record["orders"] = account.record["orders"]
+    if settings.binding:
+        record["eab"] = dict(zip(("kid", "hmac"), settings.binding, strict=True))
+    keys.save_key(store, STAGING, domain.name, ACCOUNT_KEY, key)
+    store.save_json(STAGING, domain.name, ACCOUNT_FILE, record, secret=True)
+    return account.url
+
+
+def install(store: FileStore, name: str) -> str:
+    """Move the staged account of a domain to the accounts; return its id, "" without one."""
+    record = _load(store, STAGING, name)
+    if record is None:
+        return ""
+    key = keys.load_key(store, STAGING, name, ACCOUNT_KEY)
+    for known in store.names(ACCOUNTS):
+        other = _load(store, ACCOUNTS, known)
+        if other is not None and text_in(other, "url") == text_in(record, "url"):
+            account = known
+            break
+    else:
+        account = _new_id(store, text_in(record, "ca-url"))
+    keys.save_key(store, ACCOUNTS, account, ACCOUNT_KEY, key)
+    record.pop("registration", None)
+    store.save_json(ACCOUNTS, account, ACCOUNT_FILE, record, secret=True)
+    for file in (ACCOUNT_KEY, ACCOUNT_FILE):
+        store.publish_to_workers(ACCOUNTS, account, file)
+    return account
+
+
+def _new_id(store: FileStore, url: str) -> str:
+    host = urlsplit(url).hostname or "unknown"
+    for number in range(MAX_ACCOUNTS):
+        name = f"ACME-{host}-{number:04}"
+        if not store.exists(ACCOUNTS, name):
+            return name
+    raise MdStoreError("too many accounts")

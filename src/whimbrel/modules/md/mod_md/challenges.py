@@ -1,0 +1,163 @@
+"""Challenges: which kinds are possible, what answers them in the store, and their removal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.modules.md.mod_md import commands, keys
+from whimbrel.modules.md.mod_md.domains import ManagedDomain
+from whimbrel.modules.md.mod_md.store import CHALLENGES, FileStore
+
+HTTP_01, TLS_ALPN_01, DNS_01 = "http-01", "tls-alpn-01", "dns-01"
+HTTP_FILE: Final = "acme-http-01.txt"
+TLS_PREFIX: Final = "acme-tls-alpn-01-"
+ACME_TLS: Final = "acme-tls/1"
+_NO_DNS: Final = (
+    " The DNS challenge 'dns-01' is disabled because the directive 'MDChallengeDns01' is not configured."
+)
+_NO_PROTOCOL: Final = (
+    " The https: challenge 'tls-alpn-01' is disabled because the Protocols configuration does not include "
+    "the 'acme-tls/1' protocol."
+)
+_NO_443: Final = (
+    " The https: challenge 'tls-alpn-01' is disabled because the server seems not reachable on public port "
+    "443."
+)
+_NO_80: Final = (
+    " The http: challenge 'http-01' is disabled because the server seems not reachable on public port 80."
+)
+_NOTHING: Final = (
+    "the server seems neither reachable via http (port 80) nor https (port 443). Please look at the "
+    "MDPortMap configuration "
+    "directive on how to correct this. The ACME protocol needs at least one of those so the CA "
+    "can talk to the server and verify a domain ownership. Alternatively, you may configure support for the "
+    "dns-01 challenge directive."
+)
+_UNSUITABLE: Final = "None of the ACME challenge methods configured for this domain are suitable."
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the outside reaches the server: *http* on port 80, *https* on port 443.
+
+    Attributes:
+        dns01: the command for dns-01, "" without one; `dns01_version`: its arguments.
+    """
+
+    http: bool
+    https: bool
+    dns01: str = ""
+    dns01_version: str = "1"
+
+
+class NoChallenge(Exception):
+    """No kind of challenge is possible; the text is httpd's."""
+
+
+class SetupFailed(Exception):
+    """A challenge cannot be set up; another kind may be."""
+
+
+def possible(domain: ManagedDomain, reach: Reach) -> list[str]:
+    """Return the kinds that are possible in the order of preference; raises NoChallenge."""
+    wanted = list(domain.settings.challenges) or [TLS_ALPN_01, HTTP_01, DNS_01]
+    command = domain.settings.dns01 or reach.dns01
+    if not reach.http and not reach.https and not command:
+        raise NoChallenge(_NOTHING)
+    reasons = []
+    if not command:
+        wanted = [kind for kind in wanted if kind != DNS_01]
+        reasons.append(_NO_DNS)
+    if not domain.acme_tls_names:
+        wanted = [kind for kind in wanted if kind != TLS_ALPN_01]
+        reasons.append(_NO_PROTOCOL)
+    if not reach.http:
+        wanted = [kind for kind in wanted if kind != HTTP_01]
+    if not reach.https and not domain.settings.challenges:
+        wanted = [kind for kind in wanted if kind != TLS_ALPN_01]
+    if not wanted:
+        reasons += [_NO_443] * (not reach.https) + [_NO_80] * (not reach.http)
+        raise NoChallenge(_UNSUITABLE + "".join(reasons))
+    return wanted
+
+
+class ChallengeStore:
+    """Answers to challenges of one domain.
+
+    Attributes:
+        setups: ``kind:name`` of each answer that stands, as order.json has them.
+    """
+
+    def __init__(
+        self, store: FileStore, domain: ManagedDomain, reach: Reach, clock: Callable[[], float]
+    ) -> None:
+        self._store, self._domain, self._reach, self._clock = store, domain, reach, clock
+        self.setups: list[str] = []
+        self._answers: dict[str, str] = {}
+
+    def set_up(self, kind: str, name: str, authorization: str) -> None:
+        """Write the answer to a challenge; raises SetupFailed, OSError, ValueError or MdStoreError."""
+        if kind == HTTP_01:
+            self._store.save(CHALLENGES, name, HTTP_FILE, authorization.encode())
+        elif kind == TLS_ALPN_01:
+            self._set_up_tls(name, authorization)
+        elif kind == DNS_01:
+            self._run_dns("setup", name.removeprefix("*."), _digest(authorization))
+        else:
+            raise SetupFailed
+        self._answers[f"{kind}:{name}"] = _digest(authorization)
+        if f"{kind}:{name}" not in self.setups:
+            self.setups.append(f"{kind}:{name}")
+
+    def _set_up_tls(self, name: str, authorization: str) -> None:
+        if not self._domain.acme_tls_names:
+            raise SetupFailed
+        for spec in self._domain.keys:
+            key: Any = keys.generate(spec)
+            certificate = keys.challenge_certificate(key, name, authorization, self._clock())
+            file = keys.key_file(spec, TLS_PREFIX)
+            self._store.save(CHALLENGES, name, file, keys.key_pem(key), secret=True)
+            data = keys.chain_pem([certificate])
+            self._store.save(CHALLENGES, name, keys.chain_file(spec, TLS_PREFIX), data)
+
+    def _run_dns(self, action: str, *arguments: str) -> None:
+        command = self._domain.settings.dns01 or self._reach.dns01
+        if not command or commands.run(command, action, *arguments) != 0:
+            raise SetupFailed
+
+    def tear_down(self) -> None:
+        """Remove all answers."""
+        for setup in self.setups:
+            kind, _, name = setup.partition(":")
+            if kind == DNS_01:
+                answer = [self._answers.get(setup, "")] if self._reach.dns01_version == "2" else []
+                try:
+                    self._run_dns("teardown", name.removeprefix("*."), *answer)
+                except SetupFailed:
+                    continue
+            else:
+                self._store.purge(CHALLENGES, name)
+        self.setups.clear()
+
+
+def _digest(authorization: str) -> str:
+    """Return the value of the TXT record (RFC 8555, 8.4)."""
+    return keys.base64url(sha256(authorization.encode()).digest())
+
+
+def tls_answer(store: FileStore, domains: list[ManagedDomain], name: str) -> tuple[bytes, bytes] | None:
+    """Return certificate and key in PEM that answer tls-alpn-01 for *name*, None without a challenge.
+
+    Raises OSError or ValueError.
+    """
+    suffixes = dict.fromkeys(spec.suffix for domain in domains for spec in domain.keys)
+    for suffix in suffixes:
+        try:
+            certificate = store.load(CHALLENGES, name, f"{TLS_PREFIX}pubcert{suffix}.pem")
+            return certificate, store.load(CHALLENGES, name, f"{TLS_PREFIX}privkey{suffix}.pem")
+        except FileNotFoundError:
+            continue
+    return None

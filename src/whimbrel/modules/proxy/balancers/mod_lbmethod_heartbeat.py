@@ -1,0 +1,55 @@
+"""mod_lbmethod_heartbeat (2.4): members by chance, in proportion to the idle workers that they report.
+
+The reports come from mod_heartmonitor: from its shared memory if it has any (HeartbeatMaxServers), else from
+the file of HeartbeatStorage. Manual: mod/mod_lbmethod_heartbeat.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.support.setters import global_only
+from whimbrel.registry.module import Module
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class HeartbeatMethodServerConfig:
+    """Settings of the main server: the file of the reports, "" for logs/hb.dat."""
+
+    path: str = setting("")
+
+
+def set_storage(cmd: Command, conf: HeartbeatMethodServerConfig, words: list[str]) -> None:
+    """Set HeartbeatStorage."""
+    conf.path = cmd.server_path(words[0])
+
+
+def register(configuration: Any) -> None:
+    """Register the method."""
+    from whimbrel.modules.proxy.balancers.heartbeat import ByHeartbeat  # only a server needs it
+
+    conf = configuration.main.config(HeartbeatMethodServerConfig)
+    method = ByHeartbeat(conf.path or f"{configuration.root}/logs/hb.dat")
+    configuration.modules.register_provider("lbmethod", "heartbeat", method)
+
+
+MODULE: Final = Module(
+    name="lbmethod_heartbeat_module",
+    source="mod_lbmethod_heartbeat.c",
+    versions=Versions.V24,
+    server_config=HeartbeatMethodServerConfig,
+    directives=(
+        Directive(
+            name="HeartbeatStorage",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            apply=global_only(set_storage),
+            record=ConfigScope.SERVER,
+            help="Path to read heartbeat data.",
+        ),
+    ),
+    post_config=(register,),
+)

@@ -1,0 +1,63 @@
+"""mod_proxy: forward and reverse proxy: configuration, mapping, choice of the back end.
+
+Connections are made by scheme handlers, which other modules register (`scheme.py`). Manual:
+mod/mod_proxy.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.modules.proxy.mod_proxy.directives import DIRECTIVES
+from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
+from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
+from whimbrel.registry.phases import (
+    FIXUPS,
+    HANDLER,
+    MAP_TO_STORAGE,
+    POST_READ_REQUEST,
+    PRE_TRANSLATE_NAME,
+    TRANSLATE_NAME,
+)
+
+_PACKAGE: Final = "whimbrel.modules.proxy.mod_proxy"
+_REWRITE: Final = ("mod_rewrite.c",)
+
+
+def segments(configuration: Any) -> Iterable[Segment]:
+    """Return the shared memory of workers (`worker_state.py`)."""
+    from whimbrel.modules.proxy.mod_proxy import worker_state  # a check of a configuration has no workers
+
+    return worker_state.segments(configuration)
+
+
+async def begin_states(engine: Any) -> None:
+    """Take the counters of this process over when it begins."""
+    from whimbrel.modules.proxy.mod_proxy import worker_state
+
+    worker_state.worker_states(engine)
+
+
+MODULE: Final = Module(
+    name="proxy_module",
+    source="mod_proxy.c",
+    dir_config=ProxyDirConfig,
+    server_config=ProxyServerConfig,
+    directives=DIRECTIVES,
+    shared=(segments,),
+    worker_begins=(begin_states,),
+    hooks=(
+        Hook(POST_READ_REQUEST, lazy_maker(f"{_PACKAGE}.translation", "make_detect"), Order.FIRST),
+        Hook(PRE_TRANSLATE_NAME, lazy_maker(f"{_PACKAGE}.translation", "make_pre_translate")),
+        Hook(
+            TRANSLATE_NAME,
+            lazy_maker(f"{_PACKAGE}.translation", "make_translate"),
+            Order.FIRST,
+            after=_REWRITE,
+        ),
+        Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.translation", "make_map_to_storage"), Order.FIRST),
+        Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.canonical", "make_fixup"), Order.FIRST, before=_REWRITE),
+        Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_handler"), Order.FIRST),
+    ),
+)

@@ -1,0 +1,45 @@
+"""The host part of the URLs of back ends (ap_proxy_canon_netloc)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whimbrel.base.numbers import lower
+from whimbrel.config.addresses import BadAddress, parse_host_port
+
+_ESCAPES: Final = re.compile(r"(?:[^%]|%[0-9A-Fa-f]{2})*+").fullmatch
+UNSENDABLE: Final = re.compile(r"[\x00-\x20\x7f]").search  # characters that no URL sent to a back end has
+
+
+class BadAuthority(ValueError):
+    """The host part of a URL that httpd refuses; the text is its reason."""
+
+
+def split_authority(rest: str) -> tuple[str, int, str]:
+    """Split ``//user:password@host:port/path`` into host in lower case, port (0 without one) and path; the
+    user is dropped.
+    """
+    if rest[:2] != "//":
+        raise BadAuthority("Malformed URL")
+    authority, _, path = rest[2:].partition("/")
+    user, at, site = authority.rpartition("@")
+    if at:
+        name, _, password = user.partition(":")
+        if _ESCAPES(password) is None:
+            raise BadAuthority("Bad %-escape in URL (password)")
+        if _ESCAPES(name) is None:
+            raise BadAuthority("Bad %-escape in URL (username)")
+    try:
+        parts = parse_host_port(site)
+    except BadAddress:
+        raise BadAuthority("Invalid host/port") from None
+    if not parts.host or parts.scope:
+        raise BadAuthority("Invalid host/port")
+    return lower(parts.host), parts.port, path
+
+
+def site_of(host: str, port: int, default: int) -> str:
+    """Return host and port as in a URL, without *default*."""
+    site = f"[{host}]" if ":" in host else host
+    return f"{site}:{port}" if port and port != default else site

@@ -1,0 +1,104 @@
+"""Exchanges of relayed requests: what the schemes share.
+
+An answer is recognized if it arrives in one piece. With every other answer, with a failure, and where the
+client is gone, the general path takes over (`RelayedExchange.continue_as`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from whimbrel.http.client.answer import AnswerReader
+
+if TYPE_CHECKING:
+    from whimbrel.backends.connection import BackendConnection
+    from whimbrel.engine.cache.entry import CachedResponse
+    from whimbrel.engine.relay.relay import RelayClient
+    from whimbrel.engine.relay.relayed_request import RelayedRequest
+    from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
+
+
+class RelayedExchange(AnswerReader):
+    """One relayed request: reader of the answer, and what the connection to the back end resumes.
+
+    Attributes:
+        connection: to the back end, whose state is `state`. `sent`: the bytes of the request.
+        data: the answer, if it was not recognized. `cause`: see `AnswerReader.eof`; None before the end.
+        others: see `engine/relay/relay.py`.
+    """
+
+    __slots__ = (
+        "_client",
+        "body",
+        "cause",
+        "connection",
+        "data",
+        "date",
+        "reply",
+        "request",
+        "sent",
+        "state",
+        "time",
+    )
+    reply: CachedResponse
+
+    def __init__(
+        self,
+        request: RelayedRequest,
+        client: RelayClient,
+        connection: BackendConnection,
+        state: ProxyWorkerState,
+        sent: bytes,
+        now: float,
+    ) -> None:
+        self.request, self.connection, self.sent, self.time = request, connection, sent, now
+        self._client: RelayClient | None = client
+        self.state = state
+        self.done = self.reusable = False
+        self.head = None
+        self._buffered = 0
+        self.rest = self.data = self.body = self.date = b""
+        self.cause: str | None = None
+
+    def feed(self, data: bytes) -> None:
+        """See AnswerReader."""
+        if self.data or not self.recognize(data):
+            self.data += data
+
+    @abstractmethod
+    def recognize(self, data: bytes) -> bool:
+        """Return True if *data* is an answer that came before; set reply, body, date, done and reusable."""
+
+    def eof(self, cause: str = "") -> None:
+        """See AnswerReader."""
+        self.cause = cause
+
+    def set(self, _value: None) -> None:
+        """Pass the answer on, or leave it to the general path."""
+        client, self._client = self._client, None
+        if client is not None:
+            if self.done:
+                self.state.count(len(self.sent), len(self.body))
+                self.connection.finish()
+                client.relayed(self)
+            else:
+                client.unrelayed(self)
+
+    def cancel(self) -> None:
+        """See RelayExchange."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.unrelayed(self)
+
+    def close(self) -> None:
+        """See RelayExchange."""
+        self._client = None
+        self.connection.close()
+        self.connection.finish()
+
+    def continue_as(self, reader: AnswerReader) -> bool:
+        """Let *reader* read the answer; return True if there is something of it, or it has failed."""
+        connection = self.connection
+        connection.read_by(reader, self.data, self.cause)
+        return bool(self.data) or connection.failure is not None or self.cause is not None

@@ -1,0 +1,52 @@
+"""Canonical URLs of AJP back ends (proxy_ajp_canon)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.numbers import lower
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
+from whimbrel.modules.proxy.mod_proxy.netloc import UNSENDABLE, BadAuthority, site_of, split_authority
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE: Final = "proxy_ajp"
+
+
+def canonicalize(r: Request, url: str) -> HookStatus:
+    """Set `r.filename` to ``proxy:`` and the canonical form of *url*; DECLINED for other schemes."""
+    if lower(url[:4]) != "ajp:":
+        return DECLINED
+    rest, old = url[4:], r.plan.dialect.proxy_22
+    r.log("trace1", f"canonicalising URL {rest}", module=_MODULE)
+    try:
+        host, port, path = split_authority(rest)
+    except BadAuthority as problem:
+        r.log("error", f"error parsing URL {rest}: {problem}", code="AH00867", module=_MODULE)
+        return 400
+    query: str | None = None
+    if "proxy-nocanon" in r.notes:
+        sent: str | None = path
+    elif not old and "proxy-noencode" in r.notes:
+        sent, query = path, r.args
+    else:
+        core = r.dir_config(CoreDirConfig)
+        keeps = not old and core.encoded_slashes and not core.decode_slashes
+        sent, query = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps), r.args
+    if sent is None:
+        return 400
+    if not old:
+        words = "contains control characters or spaces"
+        if sent is path and UNSENDABLE(path):
+            r.log("error", f"To be forwarded path {words}", code="AH10418", module=_MODULE)
+            return 403
+        if query and UNSENDABLE(query):
+            r.log("error", f"To be forwarded query string {words}", code="AH10406", module=_MODULE)
+            return 403
+    site = site_of(host, port, PROXY_PORTS["ajp"])
+    r.filename = f"{PREFIX}ajp://{site}/{sent}{'' if query is None else f'?{query}'}"
+    return OK

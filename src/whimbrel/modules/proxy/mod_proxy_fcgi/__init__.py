@@ -1,0 +1,47 @@
+"""mod_proxy_fcgi: back ends that speak FastCGI. Manual: mod/mod_proxy_fcgi.html.
+
+Files: settings, canonical (URLs), environment, handler. Connections come from mod_proxy.
+Must not import: server, cli.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.proxy.mod_proxy.lazy_scheme import LazyScheme
+from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig, add_fixup, set_backend_type
+from whimbrel.registry.module import Module, Provider
+
+
+def functions() -> tuple[Any, Any]:
+    """Return the functions of the scheme fcgi."""
+    from whimbrel.modules.proxy.mod_proxy_fcgi import canonical, handler
+
+    return canonical.canonicalize, handler.handle
+
+
+_SCHEME: Final = LazyScheme(functions)
+MODULE: Final = Module(
+    name="proxy_fcgi_module",
+    source="mod_proxy_fcgi.c",
+    dir_config=FcgiDirConfig,
+    directives=(
+        Directive(
+            name="ProxyFCGIBackendType",
+            args=Args.TAKE1,
+            where=Context.OR_FILEINFO,
+            apply=set_backend_type,
+            versions=Versions.V24,
+            help="Specify the type of FastCGI server: 'Generic', 'FPM'",
+        ),
+        Directive(
+            name="ProxyFCGISetEnvIf",
+            args=Args.TAKE23,
+            where=Context.OR_FILEINFO,
+            apply=add_fixup,
+            versions=Versions.V24,
+            help="expr-condition env-name expr-value",
+        ),
+    ),
+    providers=(Provider("proxy_scheme", "fcgi", _SCHEME),),
+)

@@ -1,0 +1,95 @@
+"""Relayed requests to HTTP back ends: an answer is known by its head without the value of Date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.http.semantics.dates import format_http, parse_http
+from whimbrel.modules.proxy.mod_proxy.relayed import RelayedExchange
+
+if TYPE_CHECKING:
+    from whimbrel.backends.connection import BackendConnection
+    from whimbrel.engine.relay.relay import RelayClient
+    from whimbrel.engine.relay.relayed_request import RelayedRequest
+    from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
+
+DATE: Final = b"\r\nDate: "
+_DATE_START: Final = len(DATE)
+_DATE_END: Final = _DATE_START + 29  # of an IMF-fixdate
+_UNSAFE: Final = b"\r\nwarning:"  # a field whose meaning depends on Date, in lower case
+
+
+def split_date(head: bytes) -> tuple[bytes, bytes]:
+    """Return *head* without the value of the first Date, which is taken to be as long as a date; and that
+    value.
+    """
+    at = head.find(DATE)
+    if at < 0:
+        return head, b""
+    return head[: at + _DATE_START] + head[at + _DATE_END :], head[at + _DATE_START : at + _DATE_END]
+
+
+def answer_key(head: bytes) -> bytes | None:
+    """Return what a head has in common with those that differ in Date alone; None if a client may get more of
+    the date than this field, or the field in another form.
+    """
+    key, date = split_date(head)
+    if (date and (not is_canonical(date) or DATE + b"\r\n" not in key)) or _UNSAFE in key.lower():
+        return None
+    return key
+
+
+def is_canonical(date: bytes) -> bool:
+    """Return True if *date* is a date in the form that clients get (response_head.canonical_date)."""
+    text = date.decode("latin-1")
+    seconds = parse_http(text)
+    return seconds is not None and format_http(seconds) == text
+
+
+class LastDate:
+    """The last date that was canonical: back ends send the same for a second."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = b""
+
+    def accepts(self, date: bytes) -> bool:
+        """Return True if *date* is canonical."""
+        if date != self.value:
+            if not is_canonical(date):
+                return False
+            self.value = date
+        return True
+
+
+class HttpRelayed(RelayedExchange):
+    """The exchange of one relayed request."""
+
+    __slots__ = ("_dates",)
+
+    def __init__(
+        self,
+        request: RelayedRequest,
+        client: RelayClient,
+        connection: BackendConnection,
+        state: ProxyWorkerState,
+        sent: bytes,
+        now: float,
+        dates: LastDate,
+    ) -> None:
+        super().__init__(request, client, connection, state, sent, now)
+        self._dates = dates
+
+    def recognize(self, data: bytes) -> bool:
+        """See RelayedExchange."""
+        stop = data.find(b"\r\n\r\n") + 4
+        if stop < 4:
+            return False
+        key, date = split_date(data[:stop])
+        reply = self.request.replies.get(key)
+        if reply is None or len(data) != stop + reply.size or (date and not self._dates.accepts(date)):
+            return False
+        self.reply, self.date, self.body = reply, date, data[stop:]
+        self.done = self.reusable = True
+        return True

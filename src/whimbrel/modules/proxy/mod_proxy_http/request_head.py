@@ -1,0 +1,182 @@
+"""Heads of requests to HTTP back ends (ap_proxy_create_hdrbrgd, terminate_headers)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import split
+from whimbrel.engine import identity
+from whimbrel.http.client.request_writer import UnsafeRequest
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
+from whimbrel.modules.support.reverse_dns import client_address
+from whimbrel.registry.phases import REVERSE_PROXY
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+# Heads that are remembered by the bytes of the client's fields: at most MAX_KNOWN for each plan, of at most
+# MAX_KNOWN_HEAD bytes. A head is admitted on its second occurrence; a full cache is emptied.
+MAX_KNOWN: Final = 128
+MAX_KNOWN_HEAD: Final = 4096
+HOP_BY_HOP: Final = ("Keep-Alive", "Upgrade", "Trailer", "TE")
+CONDITIONS: Final = ("If-Match", "If-Modified-Since", "If-Range", "If-Unmodified-Since", "If-None-Match")
+CHAIN_AUTH: Final = "Proxy-Chain-Auth"
+_FRAMING: Final = ("Transfer-Encoding", "Content-Length")
+_MODULE: Final = "proxy_http"
+_LINE: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]++ [^\x00-\x20\x7f]++").fullmatch
+_FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*+").fullmatch
+
+KnownFields = BoundedDict[tuple[object, ...], bytes | None]
+
+
+def clear_connection(fields: Headers, *, version22: bool) -> None:
+    """Remove Connection, Proxy-Connection and the fields that Connection lists (ap_proxy_clear_connection).
+
+    2.4 separates names by semicolons too.
+    """
+    entries = fields.entries()
+    if "proxy-connection" in entries:
+        fields.unset("Proxy-Connection")
+    if "connection" not in entries:
+        return
+    names = " ".join(fields.get_all("Connection")).replace(",", " ")
+    fields.unset("Connection")
+    for name in split(names if version22 else names.replace(";", " ")):
+        fields.unset(name)
+
+
+def via_value(r: Request, mode: str) -> str:
+    """Return the value that this server adds to Via (ProxyVia)."""
+    name = identity.server_name(r)
+    if name == r.hostname:
+        name = r.server.name or r.engine.main.name
+    port = identity.server_port(r)
+    shown = "" if port == identity.DEFAULT_PORTS.get(identity.scheme(r), 80) else f":{port}"
+    comment = f" ({identity.FULL.partition(' ')[0]})" if mode == "full" else ""
+    return f"{r.proto[0]}.{r.proto[1]} {name}{shown}{comment}"
+
+
+def forwarded_fields(call: ProxyCall, host_field: str, *, expects: bool, version22: bool) -> Headers:
+    """Return the fields of the request to the back end, Host first; without framing and Connection."""
+    r, dir_conf = call.r, call.dir_conf
+    fields = Headers()
+    fields.extend(r.headers_in.entries().values())
+    own_host = fields.get("Host")
+    for name in _FRAMING:
+        fields.unset(name)
+    clear_connection(fields, version22=version22)
+    for name in HOP_BY_HOP:
+        fields.unset(name)
+    host = host_field
+    if dir_conf.preserve_host:
+        host = own_host if own_host is not None else _forced_host(r)
+    fields.unset("Host")
+    mode = call.conf.via
+    if mode == "block":
+        fields.unset("Via")
+    elif mode != "off":
+        fields.merge("Via", via_value(r, mode))
+    _expectation(fields, expects=expects, version22=version22)
+    if dir_conf.add_headers and r.proxy == REVERSE_PROXY:
+        fields.merge("X-Forwarded-For", r.connection.client_ip if version22 else client_address(r))
+        if own_host is not None:
+            fields.merge("X-Forwarded-Host", own_host)
+        fields.merge("X-Forwarded-Server", r.server.name or r.engine.main.name)
+    if r.user is not None and CHAIN_AUTH not in r.env:
+        fields.unset("Proxy-Authorization")
+    if r.main is not None:
+        for name in CONDITIONS:
+            fields.unset(name)
+    if call.proxy is not None and call.proxy.credentials:
+        fields.merge("Proxy-Authorization", basic(call.proxy.credentials))
+    complete = Headers([("Host", host)])
+    complete.extend(fields.entries().values())
+    return complete
+
+
+def basic(credentials: str) -> str:
+    """Return *credentials*, ``user:password``, as the value of Proxy-Authorization."""
+    from base64 import b64encode  # for proxies with credentials alone
+
+    return "Basic " + b64encode(to_bytes(credentials)).decode("ascii")
+
+
+def _forced_host(r: Request) -> str:
+    name = r.server.name or r.engine.main.name
+    text = (
+        "no HTTP 0.9 request (with no host line) on incoming request and preserve host set forcing hostname "
+        f"to be {name} for uri {r.uri}"
+    )
+    r.log("warn", text if r.plan.dialect.messages_24 else f"proxy: {text}", code="AH01092", module="proxy")
+    return name
+
+
+def _expectation(fields: Headers, *, expects: bool, version22: bool) -> None:
+    """Add Expect for a body that waits for the back end; 2.4 removes it from every other request."""
+    if expects:
+        words = split((fields.get("Expect") or "").lower().replace(",", " "))
+        if "100-continue" not in words:
+            fields.merge("Expect", "100-Continue")
+    elif not version22:
+        fields.unset("Expect")
+
+
+def field_lines(fields: Headers) -> bytes:
+    """Return the lines of *fields*; raise UnsafeRequest for a field that is none."""
+    pairs = fields.entries().values()
+    lines = "".join([f"{name}: {value}\r\n" for name, value in pairs])
+    if _FIELDS(lines) is None or lines.count("\n") != len(pairs):
+        raise UnsafeRequest("malformed field")
+    return to_bytes(lines)
+
+
+def request_line(method: str, target: str, version: str) -> bytes:
+    """Return the request line; raise UnsafeRequest if a part would not stay one."""
+    line = f"{method} {target}"
+    if _LINE(line) is None:
+        raise UnsafeRequest("malformed request line")
+    return to_bytes(f"{line} HTTP/{version}\r\n")
+
+
+def known_key(call: ProxyCall, host_field: str) -> tuple[object, ...] | None:
+    """Return the key under which the field lines of a request may be remembered; None if they depend on more
+    than the client's fields, its address, and Host for the back end, as with a target in absolute form.
+    """
+    r = call.r
+    headers, head, connection = r.headers_in, r.head, r.connection
+    if (
+        headers.__class__ is not TrackedHeaders
+        or headers.all_fields_used
+        or head is None
+        or head.url is not None
+        or r.main is not None
+        or r.engine.is_general_only
+        or r.user is not None
+        or r.hostname is None
+        or connection.is_http2
+        or call.proxy is not None
+        or call.conf.via == "on"
+        or call.conf.via == "full"
+        or connection.useragent_ip
+        or not head.raw
+        or len(head.raw) > MAX_KNOWN_HEAD
+    ):
+        return None
+    return (head.raw[head.raw.find(b"\n") :], connection.client_ip, host_field)
+
+
+def known_lines(call: ProxyCall, host_field: str, known: KnownFields, *, version22: bool) -> bytes:
+    """Return the field lines of a request without a body; raises as `field_lines`."""
+    key = known_key(call, host_field)
+    if key is None:
+        return field_lines(forwarded_fields(call, host_field, expects=False, version22=version22))
+    lines = known.get(key)
+    if lines is None:
+        lines = field_lines(forwarded_fields(call, host_field, expects=False, version22=version22))
+        known[key] = lines if key in known else None
+    return lines

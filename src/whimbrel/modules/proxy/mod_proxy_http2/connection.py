@@ -1,0 +1,421 @@
+"""A connection to an HTTP/2 back end and its streams, over the package h2 (RFC 9113).
+
+Bytes of a body that nobody has taken keep the window of their stream closed, so at most WINDOW of them are
+held; the window of the connection is opened at once, so that one slow client does not stop the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any, Final
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import (
+    DataReceived,
+    InformationalResponseReceived,
+    RemoteSettingsChanged,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+    WindowUpdated,
+)
+from h2.exceptions import H2Error
+from h2.settings import SettingCodes, Settings
+
+from whimbrel.backends.connection import BackendConnection, ConnectionOwner
+from whimbrel.base.numbers import strtol, upper
+from whimbrel.engine.coroutines import Completion
+from whimbrel.http.client.answer import ResponseHead
+from whimbrel.http.semantics.headers import Headers
+
+WINDOW: Final = 65535  # bytes of an answer that one stream holds
+CONNECTION_WINDOW: Final = 1 << 24
+MAX_UNSENT: Final = 1 << 20  # bytes of frames that a back end makes necessary and does not read
+_MAX_FRAME: Final = 16384
+_HEADER: Final = 9
+_GOAWAY: Final = 7
+CANCEL: Final = 8
+REFUSED: Final = 7
+
+
+class StreamError(Exception):
+    """The end of a stream before its answer is complete.
+
+    Attributes:
+        status: of the error page. `is_untouched`: the back end has not processed the request.
+        is_lost: the connection has ended without an answer.
+    """
+
+    def __init__(self, status: int, *, is_untouched: bool = False, is_lost: bool = False) -> None:
+        super().__init__(status)
+        self.status, self.is_untouched, self.is_lost = status, is_untouched, is_lost
+
+
+class BackendStream:
+    """One request and its answer.
+
+    Attributes:
+        head: of the answer; `interim`: heads with a status of 1xx, which the reader removes.
+        done: the answer is complete. `failure`: why it will never be.
+        buffered: bytes of the body that wait in `take`.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_deadline",
+        "_event",
+        "_owed",
+        "_pieces",
+        "_timer",
+        "_writable",
+        "buffered",
+        "done",
+        "failure",
+        "head",
+        "id",
+        "interim",
+        "timeout",
+    )
+
+    def __init__(self, connection: MultiplexedConnection, number: int, timeout: float) -> None:
+        self._connection, self.id, self.timeout = connection, number, timeout
+        self.head: ResponseHead | None = None
+        self.interim: list[ResponseHead] = []
+        self.done = False
+        self.failure: StreamError | None = None
+        self.buffered = self._owed = 0
+        self._pieces: list[bytes] = []
+        self._event: Completion[None] | None = None
+        self._writable: Completion[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0
+
+    # reading --------------------------------------------------------------------------------------
+    async def changed(self) -> None:
+        """Wait until something of the answer arrives or the stream ends; the time is limited."""
+        if self.done or self.failure is not None:
+            return
+        loop = asyncio.get_running_loop()
+        self._event = event = Completion[None]()
+        self._deadline = loop.time() + self.timeout
+        if self._timer is None:
+            self._timer = loop.call_at(self._deadline, self._expire)
+        await event
+
+    def take(self) -> bytes:
+        """Return the bytes that have arrived, and open the window for as many."""
+        data = b"".join(self._pieces)
+        self._pieces, self.buffered = [], 0
+        if self._owed and not self.done and self.failure is None:
+            self._connection.open_window(self.id, self._owed)
+        self._owed = 0
+        return data
+
+    def add(self, data: bytes, size: int) -> None:
+        """Keep *data*, for which *size* bytes of the window were used."""
+        if data:
+            self._pieces.append(data)
+            self.buffered += len(data)
+        self._owed += size
+
+    def cancel(self) -> None:
+        """Reset a stream whose answer is not wanted."""
+        self._pieces, self.buffered = [], 0
+        if not self.done and self.failure is None:
+            self.fail(StreamError(502))
+            self._connection.reset(self)
+
+    def fail(self, failure: StreamError) -> None:
+        """End the stream, unless it has ended."""
+        if not self.done and self.failure is None:
+            self.failure = failure
+
+    def wake(self) -> None:
+        """Resume reader and sender."""
+        if self._timer is not None and (self.done or self.failure is not None):
+            self._timer.cancel()
+            self._timer = None
+        event, self._event = self._event, None
+        if event is not None:
+            event.set(None)
+        self.wake_sender()
+
+    def _expire(self) -> None:
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        if self._event is None:
+            return
+        if self._deadline > loop.time():
+            self._timer = loop.call_at(self._deadline, self._expire)
+            return
+        self.fail(StreamError(503))
+        self._connection.reset(self)
+        self.wake()
+
+    # sending --------------------------------------------------------------------------------------
+    def wake_sender(self) -> None:
+        """Resume the sender of the body."""
+        writable, self._writable = self._writable, None
+        if writable is not None:
+            writable.set(None)
+
+    async def send(self, data: bytes, *, ends: bool) -> bool:
+        """Send *data* as the windows admit; return False if the stream has ended."""
+        at, connection = 0, self._connection
+        while self.failure is None and not self.done:
+            room = connection.room_of(self.id)
+            size = min(len(data) - at, room)
+            if size > 0 or at == len(data):
+                last = at + size == len(data)
+                connection.send_data(self.id, data[at : at + size], ends=ends and last)
+                self._deadline = asyncio.get_running_loop().time() + self.timeout
+                at += size
+                if last:
+                    return True
+            else:
+                self._writable = writable = Completion[None]()
+                await writable
+        return False
+
+
+class MultiplexedConnection(BackendConnection):
+    """A connection with many streams.
+
+    Attributes:
+        streams: those whose answers are not complete, by number.
+        is_draining: no further stream begins here.
+    """
+
+    __slots__ = ("_h2", "_limit", "_partial", "_seen", "_waiting", "is_draining", "streams")
+
+    def __init__(self, pool: ConnectionOwner) -> None:
+        super().__init__(pool)
+        self.streams: dict[int, BackendStream] = {}
+        self.is_draining = False
+        self._limit = 1  # until SETTINGS arrive
+        self._partial, self._seen = b"", 0
+        self._waiting: deque[Completion[None]] = deque()
+        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+        values = {SettingCodes.ENABLE_PUSH: 0, SettingCodes.MAX_HEADER_LIST_SIZE: 65536}
+        self._h2.local_settings = Settings(client=True, initial_values=values)
+
+    # protocol -------------------------------------------------------------------------------------
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._h2.initiate_connection()
+        self._h2.increment_flow_control_window(CONNECTION_WINDOW - WINDOW)
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        if self.is_closed:
+            return
+        changed: dict[int, BackendStream] = {}
+        try:
+            frames = self._frames(data, changed)
+            for event in self._h2.receive_data(frames) if frames else ():
+                self._apply(event, changed)
+        except H2Error:
+            self._flush()
+            self._end_all(StreamError(503))
+            self.close()
+            return
+        self._flush()
+        for stream in changed.values():
+            stream.wake()
+        self._continue()
+
+    def eof_received(self) -> bool:
+        self._lose()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lose()
+        super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._wake_senders()
+
+    def close(self) -> None:
+        self.is_draining = True
+        super().close()
+
+    def _lose(self) -> None:
+        self.is_closed = self.is_draining = True
+        self._end_all(StreamError(503, is_lost=True))
+
+    def _end_all(self, failure: StreamError) -> None:
+        self.is_draining = True
+        ended, self.streams = list(self.streams.values()), {}
+        for stream in ended:
+            stream.fail(failure)
+        for stream in ended:
+            stream.wake()
+        self._admit()
+
+    # frames ---------------------------------------------------------------------------------------
+    def _frames(self, data: bytes, changed: dict[int, BackendStream]) -> bytes:
+        """Return the complete frames but GOAWAY, after which h2 would read no further frame."""
+        data = self._partial + data
+        at, begin, out = 0, 0, []
+        while len(data) - at >= _HEADER:
+            length = int.from_bytes(data[at : at + 3], "big")
+            stop = at + _HEADER + length
+            if length > _MAX_FRAME:
+                break  # h2 refuses it
+            if stop > len(data):
+                self._partial = data[at:]
+                out.append(data[begin:at])
+                return b"".join(out)
+            if data[at + 3] == _GOAWAY and length >= 8:
+                out.append(data[begin:at])
+                begin = stop
+                last = int.from_bytes(data[at + _HEADER : at + _HEADER + 4], "big") & 0x7FFFFFFF
+                self._go_away(last, changed)
+            at = stop
+        if len(data) - at >= _HEADER:
+            at = len(data)
+        self._partial = data[at:]
+        out.append(data[begin:at])
+        return b"".join(out)
+
+    def _go_away(self, last: int, changed: dict[int, BackendStream]) -> None:
+        self.is_draining = True
+        for number in [number for number in self.streams if number > last]:
+            stream = self.streams.pop(number)
+            stream.fail(StreamError(503, is_untouched=True))
+            changed[number] = stream
+
+    def _apply(self, event: Any, changed: dict[int, BackendStream]) -> None:
+        if isinstance(event, RemoteSettingsChanged):
+            self._limit = self._h2.remote_settings.max_concurrent_streams
+            changed.update(self.streams)
+            return
+        if isinstance(event, WindowUpdated):
+            if event.stream_id == 0:
+                changed.update(self.streams)
+            elif event.stream_id in self.streams:
+                changed[event.stream_id] = self.streams[event.stream_id]
+            return
+        if isinstance(event, DataReceived):
+            self._consume(event.flow_controlled_length)
+        stream = self.streams.get(getattr(event, "stream_id", None) or 0)
+        if stream is None:
+            return
+        changed[stream.id] = stream
+        if isinstance(event, DataReceived):
+            stream.add(event.data, event.flow_controlled_length)
+        elif isinstance(event, ResponseReceived):
+            stream.head = _head(event.headers)
+        elif isinstance(event, InformationalResponseReceived):
+            stream.interim.append(_head(event.headers))
+        elif isinstance(event, StreamEnded):
+            del self.streams[stream.id]
+            stream.done = True
+        elif isinstance(event, StreamReset):
+            del self.streams[stream.id]
+            refused = event.error_code == REFUSED and stream.head is None
+            stream.fail(StreamError(502, is_untouched=refused))
+
+    def _consume(self, size: int) -> None:
+        """Open the window of the connection again, in large steps."""
+        self._seen += size
+        if self._seen >= CONNECTION_WINDOW // 2:
+            self._h2.increment_flow_control_window(self._seen)
+            self._seen = 0
+
+    def _flush(self) -> None:
+        data = self._h2.data_to_send()
+        if data and not self.transport.is_closing():
+            self.transport.write(data)
+            if self.transport.get_write_buffer_size() > MAX_UNSENT:
+                self.close()
+
+    def _wake_senders(self) -> None:
+        for stream in list(self.streams.values()):
+            stream.wake_sender()
+
+    def retire(self) -> None:
+        """Begin no further stream here; close the connection once the others have ended."""
+        self.is_draining = True
+        self._continue()
+
+    def _continue(self) -> None:
+        """Let requests begin that wait, or close a connection that has no further use."""
+        if self.is_draining and not self.streams and not self.is_closed:
+            self.close()
+        self._admit()
+
+    def _admit(self) -> None:
+        free = len(self._waiting) if self.is_draining else self._limit - len(self.streams)
+        while self._waiting and free > 0:
+            free -= 1
+            self._waiting.popleft().set(None)
+
+    # streams --------------------------------------------------------------------------------------
+    @property
+    def has_room(self) -> bool:
+        """Return True if a stream may begin now."""
+        return len(self.streams) < self._limit
+
+    async def room(self, timeout: float) -> None:
+        """Wait until a stream may begin, or the connection is of no further use; raises StreamError."""
+        waiter = Completion[None]()
+        self._waiting.append(waiter)
+        timer = asyncio.get_running_loop().call_later(timeout, waiter.fail, StreamError(503))
+        try:
+            await waiter
+        finally:
+            timer.cancel()
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+
+    def begin_stream(self, fields: list[tuple[bytes, bytes]], timeout: float, *, ends: bool) -> BackendStream:
+        """Send the head of a request; raises StreamError if no stream can begin."""
+        try:
+            number = self._h2.get_next_available_stream_id()
+            self._h2.send_headers(number, fields, end_stream=ends)
+        except H2Error:
+            self.is_draining = True
+            raise StreamError(503, is_untouched=True) from None
+        stream = self.streams[number] = BackendStream(self, number, timeout)
+        self._flush()
+        return stream
+
+    def room_of(self, number: int) -> int:
+        """Return the bytes that the next frame of the stream may have."""
+        if self.is_paused:
+            return 0
+        return min(self._h2.local_flow_control_window(number), self._h2.max_outbound_frame_size)
+
+    def send_data(self, number: int, data: bytes, *, ends: bool) -> None:
+        """Send one frame of a body."""
+        self._h2.send_data(number, data, end_stream=ends)
+        self._flush()
+
+    def open_window(self, number: int, size: int) -> None:
+        """Let the back end send *size* further bytes."""
+        if number in self.streams:
+            self._h2.increment_flow_control_window(size, number)
+            self._flush()
+
+    def reset(self, stream: BackendStream) -> None:
+        """Cancel a stream of which nothing more is wanted."""
+        if self.streams.pop(stream.id, None) is not None:
+            self._h2.reset_stream(stream.id, CANCEL)
+            self._flush()
+            self._continue()
+
+
+def _head(fields: Any) -> ResponseHead:
+    """Return the head of an answer; h2 has checked that it has a status."""
+    status, out = 500, Headers()
+    for name, value in fields:
+        if name == b":status":
+            status = strtol(value.decode("latin-1"))[0]
+        elif name[:1] != b":":
+            words = name.decode("latin-1").split("-")
+            out.add("-".join([upper(word[:1]) + word[1:] for word in words]), value.decode("latin-1"))
+    return ResponseHead((1, 1), status, None, out)

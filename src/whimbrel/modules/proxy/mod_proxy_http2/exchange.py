@@ -1,0 +1,188 @@
+"""One request on a stream of an HTTP/2 back end, and its answer (h2_proxy_session.c)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.numbers import lower
+from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.coroutines import Driver, Suspended, drive, run_until_suspended
+from whimbrel.http.client.response_reader import MAX_INTERIM
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.modules.proxy.mod_proxy.backend import WorkerBackend
+from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
+from whimbrel.modules.proxy.mod_proxy_http.response_head import response_fields, set_status
+from whimbrel.modules.proxy.mod_proxy_http2.connection import BackendStream, StreamError
+from whimbrel.registry.phases import OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE: Final = "proxy_http2"
+
+
+class Http2Exchange:
+    """A request whose head was sent on *stream*.
+
+    Attributes:
+        sent, received: bytes of the bodies.
+    """
+
+    __slots__ = ("_interim", "_problem", "_sender", "backend", "call", "received", "sent", "stream")
+
+    def __init__(self, call: ProxyCall, backend: WorkerBackend, stream: BackendStream) -> None:
+        self.call, self.backend, self.stream = call, backend, stream
+        self.sent = self.received = self._interim = 0
+        self._sender: Driver[None] | None = None
+        self._problem: BodyError | None = None
+
+    async def run(self, *, has_body: bool) -> HookStatus:
+        """Send the body and make the response of the answer; raises StreamError, BodyError."""
+        try:
+            if has_body:
+                self._begin_body()
+            await self._head()
+        except BaseException:
+            self.end()
+            if self._problem is not None:
+                raise self._problem from None
+            raise
+        return self._respond()
+
+    def end(self) -> None:
+        """Stop what is left of the request, and count its bytes."""
+        sender, self._sender = self._sender, None
+        self.stream.cancel()
+        if sender is not None:
+            sender.cancel()
+        self.backend.state.count(self.sent, self.received)
+        self.sent = self.received = 0
+
+    # the body of the request ----------------------------------------------------------------------
+    def _begin_body(self) -> None:
+        """Begin to send the body, beside waiting for the answer."""
+        work = run_until_suspended(self._send())
+        if isinstance(work, Suspended):
+            self._sender = drive(work, asyncio.get_running_loop(), self._sending_ended)
+
+    async def _send(self) -> None:
+        body, stream = self.call.r.body_in, self.stream
+        try:
+            while piece := await body.read():
+                self.sent += len(piece)
+                if not await stream.send(piece, ends=False):
+                    return
+            await stream.send(b"", ends=True)
+        except BodyError as problem:
+            self._problem = problem
+            stream.cancel()
+            stream.wake()
+
+    def _sending_ended(self, _result: None, problem: BaseException | None) -> None:
+        self._sender = None
+        if problem is not None and not isinstance(problem, asyncio.CancelledError):
+            raise problem
+
+    # the answer -----------------------------------------------------------------------------------
+    async def _head(self) -> None:
+        stream = self.stream
+        while stream.head is None:
+            self._pass_interim()
+            if stream.failure is not None:
+                raise stream.failure
+            if stream.done:
+                raise StreamError(502)
+            await stream.changed()
+        self._pass_interim()
+
+    def _pass_interim(self) -> None:
+        r, stream = self.call.r, self.stream
+        interim, stream.interim = stream.interim, []
+        self._interim += len(interim)
+        if self._interim >= MAX_INTERIM:
+            raise StreamError(502)
+        for head in interim:
+            policy = lower(r.env.get("proxy-interim-response") or "rfc")
+            if policy != "suppress" and (head.status != 100 or r.expecting_100):
+                r.interim(head.status, response_fields(self.call, head.fields).items())
+
+    def _respond(self) -> HookStatus:
+        """Make the response of the answer whose head has arrived."""
+        r, stream, head = self.call.r, self.stream, self.stream.head
+        assert head is not None
+        fields = r.headers_out = response_fields(self.call, head.fields)
+        kind = fields.get("Content-Type")
+        if kind is not None:
+            r.content_type = kind
+        set_status(r, head)
+        if self.call.dir_conf.error_override and self.call.dir_conf.overrides(head.status):
+            self.end()
+            return _override(r, head.status)
+        has_bytes = stream.buffered or not stream.done
+        r.chunked = bool(has_bytes) and "content-length" not in fields.entries()
+        if stream.done:
+            data = stream.take()
+            self.received += len(data)
+            if data:
+                r.body = [data]
+            self.end()
+        else:
+            r.body = [Http2Body(self)]
+        return OK
+
+
+def _override(r: Request, status: int) -> HookStatus:
+    """Return *status*, for which this server's own page is sent (ProxyErrorOverride)."""
+    if status == 401:
+        challenge = r.headers_out.get("WWW-Authenticate")
+        if challenge is not None:
+            r.err_headers_out.set("WWW-Authenticate", challenge)
+    r.status = 200
+    r.notes["proxy-error-override"] = "1"
+    return status
+
+
+class Http2Body(Source):
+    """The body of an answer that is not complete with its head."""
+
+    __slots__ = ("_exchange", "_finished")
+
+    def __init__(self, exchange: Http2Exchange) -> None:
+        self._exchange, self._finished = exchange, False
+        exchange.call.r.connection.open_sources.add(self)
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes; raises Aborted if the back end ends the stream early."""
+        while (data := self.read_now()) == b"":
+            await self._exchange.stream.changed()
+        return data
+
+    def read_now(self) -> bytes | None:
+        if self._finished:
+            return None
+        exchange, stream = self._exchange, self._exchange.stream
+        if stream.buffered:
+            data = stream.take()
+            exchange.received += len(data)
+            return data
+        if stream.done:
+            self._end()
+            return None
+        if stream.failure is not None:
+            self._end()
+            raise Aborted("the stream of the back end has ended early")
+        stream.take()  # the window of padding
+        return b""
+
+    def drop(self) -> None:
+        self._end()
+
+    async def aclose(self) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if not self._finished:
+            self._finished = True
+            self._exchange.call.r.connection.open_sources.discard(self)
+            self._exchange.end()

@@ -1,0 +1,44 @@
+"""Canonical URLs of uwsgi back ends (uwsgi_canon)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.numbers import lower
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.netloc import UNSENDABLE, BadAuthority, site_of, split_authority
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+SCHEME: Final = "uwsgi://"
+PORT: Final = 3031
+_MODULE: Final = "proxy_uwsgi"
+
+
+def canonicalize(r: Request, url: str) -> HookStatus:
+    """Set `r.filename` to ``proxy:`` and the canonical form of *url*; DECLINED for other schemes."""
+    if lower(url[: len(SCHEME)]) != SCHEME:
+        return DECLINED
+    rest = url[6:]
+    try:
+        host, port, path = split_authority(rest)
+    except BadAuthority as problem:
+        r.log("error", f"error parsing URL {rest}: {problem}", code="AH10097", module=_MODULE)
+        return 400
+    if "proxy-nocanon" in r.notes or "proxy-noencode" in r.notes:
+        sent: str | None = path
+        if UNSENDABLE(path):
+            text = "To be forwarded path contains control characters or spaces"
+            r.log("error", text, code="AH10417", module=_MODULE)
+            return 403
+    else:
+        core = r.dir_config(CoreDirConfig)
+        keeps = core.encoded_slashes and not core.decode_slashes
+        sent = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps)
+    if sent is None:
+        return 400
+    r.filename = f"{PREFIX}{SCHEME}{site_of(host, port, PORT)}/{sent}"
+    return OK

@@ -1,0 +1,147 @@
+"""The directive table of mod_ssl: setters by name; shapes, contexts and help texts are the catalogue's."""
+
+from __future__ import annotations
+
+from whimbrel.base.static_typing import Any, Final, cast
+from whimbrel.catalogue.load import DirectiveEntry, catalogue
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.ssl.mod_ssl import section_setters, server_setters
+from whimbrel.modules.ssl.mod_ssl.server_setters import set_entry
+from whimbrel.modules.ssl.mod_ssl.settings import SslProxyDirConfig, SslServerConfig
+from whimbrel.modules.ssl.mod_ssl.values import is_in_section, set_directory, set_file, set_protocols
+from whimbrel.modules.support.setters import Setter, global_only, set_flag, set_text
+from whimbrel.registry.settings import UNSET
+
+SOURCE: Final = "mod_ssl.c"
+_OCSP, _STAPLING = "ocsp_settings", "stapling_settings"
+
+_OF_SERVERS: Final[dict[str, Setter]] = {
+    "SSLPassPhraseDialog": server_setters.set_pass_phrase_dialog,
+    "SSLSessionCache": server_setters.set_session_cache,
+    "SSLCryptoDevice": server_setters.set_crypto_device,
+    "SSLRandomSeed": server_setters.check_random_seed,
+    "SSLVHostSNIPolicy": server_setters.set_sni_policy,
+    "SSLMutex": server_setters.check_mutex,
+    "SSLEngine": server_setters.set_engine,
+    "SSLFIPS": server_setters.set_fips,
+    "SSLCertificateFile": server_setters.add_certificate("certificates"),
+    "SSLCertificateKeyFile": server_setters.add_certificate("keys"),
+    "SSLCertificateChainFile": set_file("chain_file"),
+    "SSLSessionTicketKeyFile": set_file("ticket_key_file"),
+    "SSLCADNRequestPath": set_directory("ca_names_path"),
+    "SSLCADNRequestFile": set_file("ca_names_file"),
+    "SSLCARevocationPath": set_directory("crl_path"),
+    "SSLCARevocationFile": set_file("crl_file"),
+    "SSLCARevocationCheck": server_setters.set_revocation_check,
+    "SSLSessionCacheTimeout": server_setters.set_session_timeout,
+    "SSLProtocol": set_protocols,
+    "SSLHonorCipherOrder": set_flag("honor_order"),
+    "SSLCompression": server_setters.set_compression,
+    "SSLSessionTickets": set_flag("session_tickets"),
+    "SSLInsecureRenegotiation": set_flag("insecure_renegotiation"),
+    "SSLStrictSNIVHostCheck": set_flag("strict_sni"),
+    "SSLSRPVerifierFile": set_file("srp_file"),
+    "SSLSRPUnknownUserSeed": set_text("srp_seed"),
+    "SSLOCSPEnable": server_setters.set_ocsp,
+    "SSLOCSPDefaultResponder": set_entry(_OCSP, "responder", "text"),
+    "SSLOCSPOverrideResponder": set_entry(_OCSP, "override", "flag"),
+    "SSLOCSPResponseTimeSkew": set_entry(_OCSP, "skew", "seconds"),
+    "SSLOCSPResponseMaxAge": set_entry(_OCSP, "max_age", "seconds"),
+    "SSLOCSPResponderTimeout": set_entry(_OCSP, "timeout", "seconds"),
+    "SSLOCSPUseRequestNonce": set_entry(_OCSP, "nonce", "flag"),
+    "SSLOCSPProxyURL": server_setters.set_responder_proxy,
+    "SSLOCSPNoVerify": set_entry(_OCSP, "no_verify", "flag"),
+    "SSLOCSPResponderCertificateFile": set_entry(_OCSP, "certificates", "file"),
+    "SSLStaplingCache": server_setters.set_stapling_cache,
+    "SSLUseStapling": set_flag("stapling"),
+    "SSLStaplingResponseTimeSkew": set_entry(_STAPLING, "skew", "seconds"),
+    "SSLStaplingResponderTimeout": set_entry(_STAPLING, "timeout", "seconds"),
+    "SSLStaplingResponseMaxAge": set_entry(_STAPLING, "max_age", "seconds"),
+    "SSLStaplingStandardCacheTimeout": set_entry(_STAPLING, "cached", "seconds"),
+    "SSLStaplingErrorCacheTimeout": set_entry(_STAPLING, "cached_error", "seconds"),
+    "SSLStaplingReturnResponderErrors": set_entry(_STAPLING, "return_errors", "flag"),
+    "SSLStaplingFakeTryLater": set_entry(_STAPLING, "fake_try_later", "flag"),
+    "SSLStaplingForceURL": set_entry(_STAPLING, "url", "text"),
+    "SSLOpenSSLConfCmd": server_setters.add_command,
+    "SSLLog": server_setters.refuse,
+    "SSLLogLevel": server_setters.refuse,
+}
+_OF_SECTIONS: Final[dict[str, Setter]] = {
+    "SSLUserName": set_text("user_name"),
+    "SSLOptions": section_setters.set_options,
+    "SSLRequireSSL": section_setters.set_requires_tls,
+    "SSLRequire": section_setters.add_requirement,
+    "SSLRenegBufferSize": section_setters.set_request_buffer,
+}
+_OF_BOTH: Final[dict[str, Setter]] = {
+    "SSLCipherSuite": section_setters.set_ciphers,
+    "SSLCACertificatePath": section_setters.set_authorities(set_directory("ca_path")),
+    "SSLCACertificateFile": section_setters.set_authorities(set_file("ca_file")),
+    "SSLVerifyClient": section_setters.set_verify,
+    "SSLVerifyDepth": section_setters.set_depth,
+}
+_OF_BACKENDS: Final[dict[str, Setter]] = {
+    "SSLProxyEngine": set_flag("engine"),
+    "SSLProxyProtocol": set_protocols,
+    "SSLProxyCipherSuite": section_setters.set_proxy_ciphers,
+    "SSLProxyVerify": section_setters.set_proxy_verify,
+    "SSLProxyVerifyDepth": section_setters.set_proxy_depth,
+    "SSLProxyCACertificateFile": set_file("ca_file"),
+    "SSLProxyCACertificatePath": set_directory("ca_path"),
+    "SSLProxyCARevocationPath": set_directory("crl_path"),
+    "SSLProxyCARevocationFile": set_file("crl_file"),
+    "SSLProxyCARevocationCheck": server_setters.set_revocation_check,
+    "SSLProxyMachineCertificateFile": set_file("certificate_file"),
+    "SSLProxyMachineCertificatePath": set_directory("certificate_path"),
+    "SSLProxyMachineCertificateChainFile": set_file("chain_file"),
+    "SSLProxyCheckPeerExpire": set_flag("check_expire"),
+    "SSLProxyCheckPeerCN": set_flag("check_cn"),
+    "SSLProxyCheckPeerName": set_flag("check_name"),
+}
+
+
+def _for_backends(setter: Setter) -> Setter:
+    """Return *setter* with the record of connections to back ends."""
+
+    def apply(cmd: Command, _none: Any, words: list[str]) -> None:
+        record = cmd.dir_config(SslProxyDirConfig)
+        setter(cmd, record, words)
+        if is_in_section(cmd):
+            server = cmd.server_config(SslServerConfig)
+            known = [] if server.backend_sections is UNSET else server.backend_sections
+            if not any(each is record for each in known):
+                server.backend_sections = [*known, record]
+
+    return apply
+
+
+def _setter(name: str) -> tuple[Setter, ConfigScope]:
+    for table, scope in ((_OF_SERVERS, ConfigScope.SERVER), (_OF_SECTIONS, ConfigScope.DIRECTORY)):
+        if name in table:
+            return table[name], scope
+    if name in _OF_BACKENDS:
+        return _for_backends(_OF_BACKENDS[name]), ConfigScope.NONE
+    return _OF_BOTH[name], ConfigScope.NONE
+
+
+def _row(entry: DirectiveEntry, versions: Versions) -> AnyDirective:
+    setter, record = _setter(entry.name)
+    return Directive(
+        name=entry.name,
+        args=Args[entry.args],
+        where=cast(Context, entry.where),
+        apply=global_only(setter) if entry.forbidden_in else setter,
+        help=entry.help,
+        record=record,
+        versions=versions,
+    )
+
+
+def rows() -> tuple[AnyDirective, ...]:
+    """Return the rows of both versions, in the order of their tables."""
+    return tuple(
+        _row(entry, versions)
+        for version, versions in (("2.4", Versions.V24), ("2.2", Versions.V22))
+        for entry in catalogue(version).module_rows(SOURCE)
+    )

@@ -1,0 +1,172 @@
+"""TLS sessions of clients, as access checks and variables see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from whimbrel.config.model import Server
+
+
+class StandardSession:
+    """A session of the standard library, without a client certificate (TlsSession)."""
+
+    __slots__ = ("_certificates", "_tls", "is_listed_name", "server", "server_name")
+
+    def __init__(
+        self, tls: Any, server: Server, name: str, is_listed_name: bool, certificates: list[bytes]
+    ) -> None:
+        self._tls, self.server, self.server_name = tls, server, name
+        self.is_listed_name = is_listed_name
+        self._certificates = certificates
+
+    has_secure_renegotiation = True  # the library accepts no other clients
+    peer_certificate: bytes | None = None
+    peer_chain: tuple[bytes, ...] = ()
+    verify_error = ""
+    is_unverified = False
+
+    @property
+    def version(self) -> str:
+        """The protocol: "TLSv1.3"."""
+        return str(self._tls.version() or "")
+
+    @property
+    def cipher(self) -> str:
+        """OpenSSL's name of the cipher."""
+        cipher = self._tls.cipher()
+        return "" if cipher is None else str(cipher[0])
+
+    @property
+    def used_bits(self) -> int:
+        """Secret bits of the cipher's key."""
+        cipher = self._tls.cipher()
+        bits: int = 0 if cipher is None else cipher[2]
+        return bits
+
+    @property
+    def algorithm_bits(self) -> int:
+        """Bits of the cipher's key."""
+        return self.used_bits
+
+    @property
+    def session_id(self) -> str:
+        """The session's id in hexadecimal digits, "" without one."""
+        session = self._tls.session
+        return "" if session is None else session.id.hex()
+
+    @property
+    def is_resumed(self) -> bool:
+        """True if the session was resumed."""
+        return bool(self._tls.session_reused)
+
+    @property
+    def compression(self) -> str:
+        """The name of the compression method."""
+        return str(self._tls.compression() or "NULL")
+
+    @property
+    def certificate(self) -> bytes:
+        """The server's certificate: the one for the kind of key that the cipher names, else the first."""
+        found = self._certificates
+        if len(found) > 1:
+            from whimbrel.modules.ssl.mod_ssl import certificates  # needs an optional library
+
+            wanted = "RSA" if "-RSA-" in self.cipher else "ECC" if "-ECDSA-" in self.cipher else ""
+            for der in found:
+                if certificates.kind_of_key(certificates.parse(der)) == wanted:
+                    return der
+        return found[0] if found else b""
+
+
+class LibrarySession(StandardSession):
+    """A session of pyOpenSSL, which may have a client certificate."""
+
+    __slots__ = ("_flush",)
+
+    def __init__(
+        self,
+        tls: Any,
+        server: Server,
+        name: str,
+        is_listed_name: bool,
+        certificates: list[bytes],
+        flush: Callable[[], None],
+    ) -> None:
+        super().__init__(tls, server, name, is_listed_name, certificates)
+        self._flush = flush
+
+    @property
+    def version(self) -> str:
+        """The protocol: "TLSv1.3"."""
+        return str(self._tls.connection.get_protocol_version_name())
+
+    @property
+    def cipher(self) -> str:
+        """OpenSSL's name of the cipher."""
+        return self._tls.connection.get_cipher_name() or ""
+
+    @property
+    def used_bits(self) -> int:
+        """Secret bits of the cipher's key."""
+        return self._tls.connection.get_cipher_bits() or 0
+
+    @property
+    def session_id(self) -> str:
+        """The session's id in hexadecimal digits, "" without one."""
+        return str(self._tls.session_id())
+
+    @property
+    def is_resumed(self) -> bool:
+        """True if the session was resumed."""
+        return bool(self._tls.is_resumed())
+
+    @property
+    def compression(self) -> str:
+        """The name of the compression method: the library has none."""
+        return "NULL"
+
+    @property
+    def certificate(self) -> bytes:
+        """The server's certificate."""
+        return bytes(self._tls.own_certificate())
+
+    @property
+    def peer_certificate(self) -> bytes | None:  # type: ignore[override]
+        """The client's certificate, None without one."""
+        chain = self._tls.peer_certificates()
+        return chain[0] if chain else None
+
+    @property
+    def peer_chain(self) -> tuple[bytes, ...]:  # type: ignore[override]
+        """The certificates that the client sent behind its own."""
+        return tuple(self._tls.peer_certificates()[1:])
+
+    @property
+    def verify_error(self) -> str:  # type: ignore[override]
+        """Why the client's certificate was not accepted, "" if it was."""
+        return str(self._tls.verify_error)
+
+    @property
+    def is_unverified(self) -> bool:  # type: ignore[override]
+        """True if the certificate was accepted although its issuer is unknown."""
+        return bool(self._tls.is_unverified)
+
+    @property
+    def verification(self) -> Any:
+        """How certificates are checked at present (certificate_checks.Verification)."""
+        return self._tls.verification
+
+    @property
+    def lines(self) -> Any:
+        """Lines for the error log."""
+        return self._tls.lines
+
+    def demand_certificate(self, verification: Any, ciphers: str = "") -> asyncio.Future[None]:
+        """See `OpenSslObject.demand_certificate`."""
+        waiter: asyncio.Future[None] = self._tls.demand_certificate(verification, ciphers)
+        self._flush()
+        return waiter

@@ -1,0 +1,146 @@
+"""Programs that a keeper starts: dynamic classes on request, static ones from the beginning."""
+
+from __future__ import annotations
+
+import json
+import signal
+from abc import ABC, abstractmethod
+from enum import IntEnum
+from hashlib import blake2b
+from typing import NamedTuple
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
+
+NO_LIMIT: Final = 0
+
+
+class DeathReason(IntEnum):
+    """Why a process ends."""
+
+    KILLED_SELF = 0
+    IDLE_TIMEOUT = 1
+    LIFETIME_EXPIRED = 2
+    BUSY_TIMEOUT = 3
+    CONNECT_ERROR = 4
+    COMM_ERROR = 5
+    SHUTDOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramClass:
+    """Processes that may serve each other's requests.
+
+    Attributes:
+        identity: what makes two classes different.
+        name: the program as messages show it. `label`: the same where it starts.
+        command, environment, directory: how it is started.
+        most, least: number of processes; above *least* idle ones are stopped.
+        idle_timeout, lifetime, busy_timeout: seconds, 0 for no limit.
+        max_requests: requests that one process serves, 0 for no limit.
+    """
+
+    identity: str
+    name: str
+    command: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    directory: str
+    most: int = 100
+    least: int = 3
+    idle_timeout: int = 300
+    lifetime: int = 3600
+    busy_timeout: int = 300
+    max_requests: int = NO_LIMIT
+    label: str = ""
+
+    @property
+    def key(self) -> int:
+        """Return the number that stands for `identity` in the table."""
+        digest = blake2b(self.identity.encode("latin-1", "replace"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") >> 1 or 1
+
+    def packed(self) -> bytes:
+        """Return the class as a message to the keeper."""
+        return json.dumps([getattr(self, name) for name in _FIELDS]).encode()
+
+
+_FIELDS: Final = (
+    "identity",
+    "name",
+    "command",
+    "environment",
+    "directory",
+    "most",
+    "least",
+    "idle_timeout",
+    "lifetime",
+    "busy_timeout",
+    "max_requests",
+    "label",
+)
+
+
+def unpacked(message: bytes) -> ProgramClass:
+    """Return the class in a message of `ProgramClass.packed`."""
+    values = dict(zip(_FIELDS, json.loads(message), strict=True))
+    values["command"] = tuple(values["command"])
+    values["environment"] = tuple((name, value) for name, value in values["environment"])
+    return ProgramClass(**values)
+
+
+class Launch(NamedTuple):
+    """How a process is started.
+
+    Attributes:
+        command: an absolute path and its arguments. `environment`: all of it.
+        takes_stdin: the listening socket is descriptor 0; otherwise it keeps its number.
+        end: the signal that it gets when the keeper dies.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    directory: str
+    takes_stdin: bool = True
+    end: int = signal.SIGKILL
+
+
+class StaticProgram(ABC):
+    """A program that runs from the start of the server to its end, on one socket for all of its processes.
+
+    Attributes:
+        socket_name: the file of the socket in the keeper's directory.
+        name: the program as messages show it.
+        count: number of processes. `restart_delay`: seconds before a process that ended early is replaced.
+        backlog: connections that wait.
+    """
+
+    socket_name: str
+    name: str
+    count: int = 1
+    restart_delay: float = 1.0
+    backlog: int = 4096
+
+    @abstractmethod
+    def launch(self, path: str, handle: int) -> Launch:
+        """Return how a process is started that listens on *handle*, the socket at *path*."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperLimits:
+    """Limits for all classes together, and seconds between two scans (names of mod_fcgid).
+
+    Attributes:
+        most: number of dynamic processes.
+        spawn_score, termination_score, time_score, score_limit: see `Population`.
+        idle_scan, busy_scan, error_scan, zombie_scan: seconds between two scans.
+    """
+
+    most: int = 1000
+    spawn_score: int = 1
+    termination_score: int = 2
+    time_score: int = 1
+    score_limit: int = 10
+    idle_scan: float = 120.0
+    busy_scan: float = 120.0
+    error_scan: float = 3.0
+    zombie_scan: float = 3.0

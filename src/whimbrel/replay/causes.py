@@ -1,0 +1,132 @@
+"""What changes between two answers, and the lines of both configurations that explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from whimbrel.explain.changes import changed_steps
+from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.step import ExplanationStep
+from whimbrel.replay.answers import FastAnswer
+from whimbrel.replay.tally import NOT_RUN, CausingLine, ChangeKey
+from whimbrel.verify.difference import Difference, compare
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+
+VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
+"""Parts whose values say what changes; those of others differ from request to request."""
+MAX_VALUE: Final = 60  # characters of a value
+MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
+UNEXPLAINED: Final = " (not explained)"
+NO_CAUSE: Final = ("request", "response", "file")
+"""Kinds of steps that show a change and do not cause it."""
+SECTIONS: Final = ("sections", ".htaccess")
+ORDER: Final = (
+    (("virtual host",), ()),
+    (("mapping", "rule"), ()),
+    (("access",), SECTIONS),
+)
+"""Kinds of steps that decide, the earlier ones first; and kinds whose lines are shown with them."""
+
+
+class ChangeCauses:
+    """Finds the changes of one piece.
+
+    Key: what changes, the settings under which access was checked on both sides, and the rules of rewriting
+    that were applied. Value: `ChangeKey`. Validity: one piece, so that a report does not depend on which
+    process replayed which piece. Bound: MAX_EXPLAINED.
+    """
+
+    def __init__(self, old: Side, new: Side) -> None:
+        self._old, self._new = old, new
+        self._known: dict[Any, ChangeKey] = {}
+        self._explained = 0
+
+    def next_piece(self) -> None:
+        """Forget the causes."""
+        self._known.clear()
+        self._explained = 0
+
+    def change(self, probe: Probe, old: FastAnswer, new: FastAnswer) -> ChangeKey | None:
+        """Return the change between the answers to *probe*; None if they differ in nothing that counts."""
+        if NOT_RUN in (old.status, new.status):
+            if old.status == new.status:
+                what = "handler or its target"
+            else:
+                what = f"status {_status(old.status)} -> {_status(new.status)}"
+            return self._key(probe, what, (what, old.head[0], new.head[0]))
+        (before, old_checks), (after, new_checks) = self._old.checked(probe), self._new.checked(probe)
+        difference = compare(before, after)
+        if difference is None:
+            return None
+        what = words_of(difference)
+        plans = tuple(id(check.plan) for check in (*old_checks, *new_checks))
+        steps = (*self._old.runtime.rewriting, *self._new.runtime.rewriting)
+        rules = tuple(step.place for step in steps if step.applied)
+        paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
+        return self._key(probe, what, (what, plans, rules, str(paths), before.server, after.server))
+
+    def _key(self, probe: Probe, what: str, cause: Any) -> ChangeKey:
+        found = self._known.get(cause)
+        if found is None:
+            if self._explained >= MAX_EXPLAINED:
+                return ChangeKey(what + UNEXPLAINED)
+            self._explained += 1
+            found = self._known[cause] = ChangeKey(what, *self._lines(probe))
+        return found
+
+    def _lines(self, probe: Probe) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
+        """Return the lines of the steps in which the explanations of both sides differ."""
+        changes = list(changed_steps(explain_probe(self._old, probe), explain_probe(self._new, probe)))
+        return causing_lines([change.old for change in changes]), causing_lines(
+            [change.new for change in changes]
+        )
+
+
+def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
+    """Return the lines of the earliest of the steps that differ, which later ones follow from: of the host,
+    else of the mapping, else of sections and the access decision, else of any other.
+    """
+    causes = [step for step in _flat(steps) if step.lines and step.kind not in NO_CAUSE]
+    for kinds, all_kinds in ORDER:
+        firsts = [step for step in causes if step.kind in kinds]
+        if firsts:
+            others = [step for step in causes if step.kind in all_kinds]
+            has_order = firsts[0].what.startswith("Order ")  # what Order makes of Allow and Deny
+            return _lines_of([*others, *(firsts if has_order else firsts[:1])])
+    sections = [step for step in causes if step.kind in SECTIONS]
+    return _lines_of(sections or causes[:1])
+
+
+def _flat(steps: Iterable[ExplanationStep | None]) -> Iterator[ExplanationStep]:
+    """Iterate over *steps* and those inside them."""
+    for step in steps:
+        if step is not None:
+            yield step
+            yield from _flat(step.children)
+
+
+def _lines_of(steps: list[ExplanationStep]) -> tuple[CausingLine, ...]:
+    lines = [
+        CausingLine(line.place.path, line.place.line, line.text or step.what)
+        for step in steps
+        for line in step.lines
+    ]
+    return tuple(dict.fromkeys(lines))
+
+
+def _status(status: int) -> str:
+    return "by a program or back end" if status == NOT_RUN else str(status)
+
+
+def words_of(difference: Difference) -> str:
+    """Return what differs: statuses and some fields with their values, all else by name."""
+    return ", ".join(
+        f"{part.name} {_short(part.old)} -> {_short(part.new)}" if part.name in VALUES else part.name
+        for part in difference.parts
+    )
+
+
+def _short(value: str) -> str:
+    return value if value and len(value) <= MAX_VALUE else value[:MAX_VALUE] + "..." if value else "none"

@@ -1,0 +1,115 @@
+"""The report of a replay as data: what changes, how often, for whom, by which lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.replay.tally import NOT_RUN, CausingLine, Change, ChangeKey, Tally
+
+TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A tally with the names of both sides.
+
+    Attributes:
+        old, new: names of the configurations with their dialects.
+        logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
+    """
+
+    old: str
+    new: str
+    logs: tuple[str, ...]
+    tally: Tally
+    errors: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> list[tuple[ChangeKey, Change]]:
+        """The changes, the most frequent first."""
+        return sorted(self.tally.changes.items(), key=lambda item: (-item[1].requests, item[0]))
+
+    @property
+    def statuses(self) -> list[tuple[tuple[int, int], int]]:
+        """Numbers of requests by (logged status, new status) where these differ, the most frequent first."""
+        found: Counter[tuple[int, int]] = Counter()
+        for (logged, _old, new), number in self.tally.statuses.items():
+            if logged and new != NOT_RUN and logged != new:
+                found[logged, new] += number
+        return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    @property
+    def as_logged(self) -> int:
+        """The number of requests whose status is the logged one."""
+        return sum(number for (logged, _old, new), number in self.tally.statuses.items() if logged == new)
+
+    @property
+    def not_run(self) -> int:
+        """The number of requests that a program or back end answers under the new configuration."""
+        return sum(number for (_, _, new), number in self.tally.statuses.items() if new == NOT_RUN)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report for JSON."""
+        tally = self.tally
+        return {
+            "old": self.old,
+            "new": self.new,
+            "logs": list(self.logs),
+            "errors": list(self.errors),
+            "lines": tally.lines,
+            "requests": tally.requests,
+            "changed": tally.changed,
+            "not_run": self.not_run,
+            "missing_files": tally.missing,
+            "skipped": {
+                "malformed": tally.malformed,
+                "huge": tally.huge,
+                "without_request": tally.without_request,
+                "examples": tally.malformed_examples,
+            },
+            "changes": [_change(key, change) for key, change in self.changes],
+            "log": {
+                "as_logged": self.as_logged,
+                "differences": [
+                    {
+                        "logged": logged,
+                        "now": now,
+                        "requests": number,
+                        "example": tally.status_examples.get((logged, now), ""),
+                    }
+                    for (logged, now), number in self.statuses
+                ],
+            },
+        }
+
+
+def _change(key: ChangeKey, change: Change) -> dict[str, Any]:
+    return {
+        "what": key.what,
+        "requests": change.requests,
+        "old_lines": list(map(_line, key.old)),
+        "new_lines": list(map(_line, key.new)),
+        "clients": top(change.clients),
+        "users": top(change.users),
+        "hosts": top(change.hosts),
+        "paths": top(change.paths),
+        "numbers": {
+            "clients": len(change.clients),
+            "users": len(change.users),
+            "hosts": len(change.hosts),
+            "paths": len(change.paths),
+        },
+        "examples": change.examples,
+    }
+
+
+def _line(line: CausingLine) -> dict[str, Any]:
+    return {"file": line.file, "line": line.line, "text": line.text}
+
+
+def top(names: Counter[str]) -> list[dict[str, Any]]:
+    """Return the most frequent names, ties in alphabetical order."""
+    ordered = sorted(names.items(), key=lambda item: (-item[1], item[0]))
+    return [{"name": name, "requests": number} for name, number in ordered[:TOP]]

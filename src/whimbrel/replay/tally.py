@@ -1,0 +1,134 @@
+"""Results of a replay: counts of log lines, of statuses logged and now, and of changes with their lines.
+
+Tallies of pieces are merged in the order of the pieces, so the result does not depend on who worked on which.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+
+MAX_EXAMPLES: Final = 5
+MAX_GROUPS: Final = 1000  # changes that are listed apart; more are counted by status
+MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rarest are dropped beyond twice it
+MAX_SHOWN: Final = 200  # bytes of a line that is shown as an example
+NOT_RUN: Final = 0  # status of a request whose handler is a program or a back end
+
+
+class CausingLine(NamedTuple):
+    """A line of a configuration that took part in a change."""
+
+    file: str
+    line: int
+    text: str
+
+
+class ChangeKey(NamedTuple):
+    """What changes, and the lines of both sides that the explanations differ in."""
+
+    what: str
+    old: tuple[CausingLine, ...] = ()
+    new: tuple[CausingLine, ...] = ()
+
+
+@dataclass(slots=True)
+class Change:
+    """One change: how often and for whom.
+
+    Attributes:
+        requests: logged requests. `distinct`: those that were answered apart.
+        examples: requests in words, the first ones. `dropped`: requests of names that were dropped.
+    """
+
+    requests: int = 0
+    distinct: int = 0
+    clients: Counter[str] = field(default_factory=Counter)
+    users: Counter[str] = field(default_factory=Counter)
+    hosts: Counter[str] = field(default_factory=Counter)
+    paths: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+    dropped: int = 0
+
+    def add(self, other: Change) -> None:
+        """Add a later piece's."""
+        self.requests += other.requests
+        self.distinct += other.distinct
+        self.dropped += other.dropped
+        self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
+        for mine, theirs in (
+            (self.clients, other.clients),
+            (self.users, other.users),
+            (self.hosts, other.hosts),
+            (self.paths, other.paths),
+        ):
+            mine.update(theirs)
+            if len(mine) > 2 * MAX_NAMES:
+                self.dropped += _shorten(mine)
+
+
+def _shorten(names: Counter[str]) -> int:
+    """Keep the most frequent names; return the number of requests of the others."""
+    ordered = sorted(names.items(), key=lambda item: (-item[1], item[0]))
+    names.clear()
+    names.update(dict(ordered[:MAX_NAMES]))
+    return sum(count for _name, count in ordered[MAX_NAMES:])
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one piece of a log, or of all.
+
+    Attributes:
+        lines: all lines; `requests` were replayed, `distinct` different ones (of each piece).
+        malformed, huge, without_request: lines that were not, with examples.
+        statuses: requests by (logged, old, new) status; NOT_RUN where a handler was not run.
+        missing: requests whose file does not exist here, although the log has a success.
+        changes: by what changes and why.
+    """
+
+    lines: int = 0
+    requests: int = 0
+    distinct: int = 0
+    malformed: int = 0
+    huge: int = 0
+    without_request: int = 0
+    missing: int = 0
+    malformed_examples: list[str] = field(default_factory=list)
+    statuses: Counter[tuple[int, int, int]] = field(default_factory=Counter)
+    status_examples: dict[tuple[int, int], str] = field(default_factory=dict)
+    changes: dict[ChangeKey, Change] = field(default_factory=dict)
+
+    def change(self, key: ChangeKey) -> Change:
+        """Return the change of *key*; beyond MAX_GROUPS one for all of the same kind."""
+        found = self.changes.get(key)
+        if found is None:
+            if len(self.changes) >= MAX_GROUPS:
+                key = ChangeKey(key.what)
+                found = self.changes.get(key)
+            if found is None:
+                found = self.changes[key] = Change()
+        return found
+
+    def note_bad(self, line: bytes) -> None:
+        """Store a line as an example."""
+        if len(self.malformed_examples) < MAX_EXAMPLES:
+            shown = line[:MAX_SHOWN].decode("latin-1").encode("unicode_escape").decode("ascii")
+            self.malformed_examples.append(shown + ("..." if len(line) > MAX_SHOWN else ""))
+
+    def add(self, other: Tally) -> None:
+        """Add the tally of the next piece."""
+        for name in ("lines", "requests", "distinct", "malformed", "huge", "without_request", "missing"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.malformed_examples = [*self.malformed_examples, *other.malformed_examples][:MAX_EXAMPLES]
+        self.statuses.update(other.statuses)
+        for key, example in other.status_examples.items():
+            self.status_examples.setdefault(key, example)
+        for change_key, change in other.changes.items():
+            self.change(change_key).add(change)
+
+    @property
+    def changed(self) -> int:
+        """The number of requests whose answer changes."""
+        return sum(change.requests for change in self.changes.values())

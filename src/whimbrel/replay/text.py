@@ -1,0 +1,96 @@
+"""The report of a replay as plain text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from whimbrel.replay.summary import Summary, top
+from whimbrel.replay.tally import CausingLine, Change, ChangeKey
+
+
+def text_of(summary: Summary) -> str:
+    """Return the report, ending in a line break."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    tally = summary.tally
+    yield f"old: {summary.old}"
+    yield f"new: {summary.new}"
+    yield from summary.errors
+    if summary.errors:
+        return
+    yield f"{tally.lines} lines of {', '.join(summary.logs)}: {tally.requests} requests"
+    yield from _skipped(summary)
+    if summary.not_run:
+        yield f"{summary.not_run} requests are answered by programs or back ends, which were not run"
+    if tally.missing:
+        yield f"{tally.missing} requests had an answer, but their file does not exist on this machine"
+    yield ""
+    if not tally.changes:
+        yield "Nothing changes."
+    else:
+        yield f"{tally.changed} requests change ({_percent(tally.changed, tally.requests)}):"
+    for key, change in summary.changes:
+        yield ""
+        yield from _change(key, change)
+    yield ""
+    yield from _log(summary)
+
+
+def _skipped(summary: Summary) -> Iterator[str]:
+    tally = summary.tally
+    for number, what in (
+        (tally.malformed, "lines have another format"),
+        (tally.huge, "lines are too long"),
+        (tally.without_request, "lines contain no request"),
+    ):
+        if number:
+            yield f"{number} {what}"
+    for example in tally.malformed_examples:
+        yield f"    {example}"
+
+
+def _change(key: ChangeKey, change: Change) -> Iterator[str]:
+    yield f"{change.requests} requests: {key.what}"
+    for side, lines in (("old", key.old), ("new", key.new)):
+        for line in lines:
+            yield f"    {side}: {place(line)}"
+    if not key.old and not key.new:
+        yield "    no line differs: a default of the dialect"
+    for what, names in (
+        ("clients", change.clients),
+        ("users", change.users),
+        ("hosts", change.hosts),
+        ("paths", change.paths),
+    ):
+        if names:
+            yield f"    {what}: {names_of(names)}"
+    for example in change.examples:
+        yield f"    {example}"
+
+
+def place(line: CausingLine) -> str:
+    """Return file, line and text."""
+    where = f"{line.file}:{line.line}" if line.line else line.file
+    return f"{where}: {line.text}" if line.text else where
+
+
+def names_of(names: Counter[str]) -> str:
+    """Return the most frequent names with their numbers."""
+    shown = top(names)
+    listed = ", ".join(f"{each['name']} ({each['requests']})" for each in shown)
+    return listed if len(names) <= len(shown) else f"{listed} and {len(names) - len(shown)} more"
+
+
+def _log(summary: Summary) -> Iterator[str]:
+    share = _percent(summary.as_logged, summary.tally.requests)
+    yield f"{summary.as_logged} requests have the status that was logged ({share})"
+    for (logged, now), number in summary.statuses:
+        example = summary.tally.status_examples.get((logged, now), "")
+        yield f"    {number} requests: logged {logged}, now {now}" + (f": {example}" if example else "")
+
+
+def _percent(part: int, total: int) -> str:
+    return f"{100 * part / total:.2f} %" if total else "0 %"

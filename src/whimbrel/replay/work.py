@@ -1,0 +1,325 @@
+"""What a process needs to know to replay pieces of a log; and the replay of one piece."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.latin1 import to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.options import LoadOptions
+from whimbrel.explain.loading import load_side
+from whimbrel.explain.request_description import CLIENT, host_table, place_of
+from whimbrel.replay.answers import EVERY_CLIENT, FastAnswer, SideAnswers
+from whimbrel.replay.causes import ChangeCauses
+from whimbrel.replay.log_files import MAX_LINE, LogPiece
+from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
+from whimbrel.replay.tally import MAX_EXAMPLES, ChangeKey, Tally
+from whimbrel.verify.probe import Probe, ProbeUser
+from whimbrel.verify.side import Side
+
+MAX_KNOWN: Final = 200_000  # distinct requests whose answers are remembered, each some 500 bytes
+MAX_TAILS: Final = 4096  # combinations of host, user and fields
+PLAIN_LINE: Final = re.compile(rb"(?:GET|HEAD) [!-\[\]-~]+ HTTP/1\.[01]")
+CLIENT_BYTES: Final = CLIENT.encode("ascii")
+SAMPLE: Final = 200  # lines by which the format of a piece is found
+UNAUTHORIZED: Final = 401
+
+
+class LoadFailure(Exception):
+    """A configuration does not load; *errors* are the messages that httpd prints."""
+
+    def __init__(self, errors: tuple[str, ...]) -> None:
+        super().__init__("; ".join(errors))
+        self.errors = errors
+
+
+@dataclass(frozen=True, slots=True)
+class SideOptions:
+    """One configuration: options of reading, dialect, name in reports."""
+
+    options: LoadOptions
+    dialect: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayWork:
+    """The work on any piece; it can be pickled.
+
+    Attributes:
+        formats: texts of LogFormat, tried in this order.
+        now: the time of all answers, seconds since the epoch.
+        host: of lines whose format has none. `with_fields`: send User-Agent and Referer of the lines.
+    """
+
+    old: SideOptions
+    new: SideOptions
+    formats: tuple[str, ...]
+    now: float
+    host: str = ""
+    with_fields: bool = False
+
+
+class ReplayOutcome(NamedTuple):
+    """Both sides' answer to one distinct request.
+
+    *change* is None if they agree; *lists*: see `FastAnswer`, those of both sides.
+    """
+
+    old: int
+    new: int
+    change: ChangeKey | None
+    lists: tuple[Any, ...] | None
+    is_missing: bool
+
+
+class Tail(NamedTuple):
+    """What follows the request line in the heads of many requests, and where they are sent."""
+
+    data: bytes
+    address: str
+    port: int
+    user: ProbeUser | None
+
+
+class Replayer:
+    """One process's sides, and the answers that it remembers.
+
+    Key: the values of a line that a request is made of, and for answers that depend on the client its
+    membership in the lists concerned, or its address. Value: `ReplayOutcome`; changes are remembered for one
+    piece only, since their causes are found for each piece. Bound: MAX_KNOWN. Eviction: all at once.
+    """
+
+    def __init__(self, work: ReplayWork, loaded: tuple[Side, Side] | None = None) -> None:
+        """*loaded* is the result of `load`, if that was called before; raises LoadFailure."""
+        self.work = work
+        self.old, self.new = loaded if loaded is not None else self.load(work)
+        self.answers = SideAnswers(self.old), SideAnswers(self.new)
+        self._formats = [LineFormat.compile(text, with_fields=work.with_fields) for text in work.formats]
+        self._known: BoundedDict[Any, ReplayOutcome] = BoundedDict(MAX_KNOWN)
+        self._of_piece: dict[Any, ReplayOutcome] = {}
+        self._tails: BoundedDict[Any, Tail] = BoundedDict(MAX_TAILS)
+        self._others: tuple[int, ...] = ()
+        self._hosts = host_table(self.new.loaded)
+        self._causes = ChangeCauses(self.old, self.new)
+
+    @staticmethod
+    def load(work: ReplayWork) -> tuple[Side, Side]:
+        """Return both sides; raises LoadFailure if one does not load."""
+        sides = [
+            load_side(side.options, side.dialect, name=side.name, now=work.now)
+            for side in (work.old, work.new)
+        ]
+        errors = [f"{side.name}: {error.text}" for side in sides for error in side.errors]
+        if errors:
+            raise LoadFailure(tuple(dict.fromkeys(errors)))
+        return sides[0], sides[1]
+
+    def run(self, piece: LogPiece) -> Tally:
+        """Return the tally of one piece; raises OSError if it cannot be read."""
+        data = piece.read()
+        for answers in self.answers:
+            answers.next_piece()
+        self._causes.next_piece()
+        self._of_piece.clear()
+        tally = Tally(lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)))
+        sample = data[: SAMPLE * 256].split(b"\n", SAMPLE)[:SAMPLE]
+        form = best_format(self._formats, [line.rstrip(b"\r") for line in sample])
+        if form is None:
+            form = best_format(self._formats, data.split(b"\n")) or self._formats[0]
+        found: Any = form.pattern.findall(data)
+        if len(form.names) == 1:
+            found = [(value,) for value in found]
+        counts: Counter[tuple[bytes, ...]] = Counter(found)
+        if len(found) != tally.lines:
+            _count_bad(tally, form, data, tally.lines - len(found))
+        self._count(tally, form, counts)
+        return tally
+
+    def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
+        """Add the requests of distinct lines, with their numbers."""
+        client_at, status_at = form.position("client"), form.position("status")
+        self._others = form.others
+        own = [at for at in range(len(form.names)) if at not in (client_at, status_at)]
+        key_of, has_user = itemgetter(*own), form.position("user") is not None
+        find, statuses = self._of_piece.get, tally.statuses
+        for values, number in counts.items():
+            client = values[client_at] if client_at is not None else CLIENT_BYTES
+            logged = values[status_at] if status_at is not None else b""
+            key: Any = (key_of(values), has_user and logged == b"401")
+            outcome = find(key)
+            if outcome is not None and outcome.lists != EVERY_CLIENT:
+                key = (*key, _class(outcome.lists, to_text(client)))
+                outcome = find(key)
+            if outcome is None:
+                outcome = self._outcome(tally, form, values, key, to_text(client))
+                if outcome is None:
+                    tally.without_request += number
+                    tally.note_bad(b" ".join(values))
+                    continue
+            status = int(logged) if logged.isdigit() else 0
+            tally.requests += number
+            statuses[status, outcome.old, outcome.new] += number
+            if outcome.is_missing and 200 <= status < 400:
+                tally.missing += number
+            if outcome.change is not None or (
+                status != outcome.new and (status, outcome.new) not in tally.status_examples
+            ):
+                self._note(tally, outcome, form.request(values), number)
+
+    def _outcome(
+        self, tally: Tally, form: LineFormat, values: tuple[bytes, ...], key: Any, client: str
+    ) -> ReplayOutcome | None:
+        """Return the outcome of a request that is new in its piece; None for a line without a request."""
+        outcome = self._known.get(key[:2])
+        if outcome is not None and outcome.lists != EVERY_CLIENT:
+            outcome = self._known.get((*key[:2], _class(outcome.lists, client)))
+        if outcome is None:
+            outcome = self._answer(form, values, key)
+            if outcome is None:
+                return None
+        tally.distinct += 1
+        if outcome.change is not None:
+            tally.change(outcome.change).distinct += 1
+        stores: tuple[dict[Any, ReplayOutcome], ...] = (self._of_piece, self._known)
+        for store in stores[: 1 if outcome.change is not None else 2]:
+            if outcome.lists == EVERY_CLIENT:
+                store[key] = outcome
+                continue
+            # The first entry says on which lists answers to the request depend: those of all its answers, so
+            # that an address class of n elements is always about the first n of them.
+            first = store.get(key[:2], outcome)
+            lists = _union(first.lists, outcome.lists)
+            store[key[:2]] = outcome._replace(lists=lists)
+            store[(*key[:2], _class(lists, client))] = outcome
+        return outcome
+
+    def _note(self, tally: Tally, outcome: ReplayOutcome, request: LoggedRequest | None, number: int) -> None:
+        """Count for whom an answer changes, and store examples."""
+        assert request is not None
+        if request.status != outcome.new:
+            example = (request.status, outcome.new)
+            if example not in tally.status_examples:
+                tally.status_examples[example] = str(self._probe(request))
+        if outcome.change is None:
+            return
+        change = tally.change(outcome.change)
+        change.requests += number
+        change.clients[request.client] += number
+        change.hosts[request.host or "-"] += number
+        change.paths[request.target.partition("?")[0]] += number
+        if request.user:
+            change.users[request.user] += number
+        if len(change.examples) < MAX_EXAMPLES:
+            shown = str(self._probe(request))
+            if shown not in change.examples:
+                change.examples.append(shown)
+
+    def _answer(self, form: LineFormat, values: tuple[bytes, ...], key: Any) -> ReplayOutcome | None:
+        """Ask both sides; return None for a line without a request."""
+        at, client_at = form.position("request"), form.position("client")
+        line = values[at] if at is not None else b""
+        client = to_text(values[client_at]) if client_at is not None else CLIENT
+        tail, request = None, None
+        if at is not None and PLAIN_LINE.fullmatch(line) is not None and _is_address(client):
+            tail_key = (form.text, tuple([values[i] for i in self._others]), key[1])
+            tail = self._tails.get(tail_key)
+            if tail is None:
+                request = form.request(values)
+                if request is not None:
+                    tail = self._tails[tail_key] = _tail(self._probe(request))
+        if tail is None:
+            request = form.request(values)
+            if request is None:
+                return None
+            probe = self._probe(request)
+            tail, line, client = _tail(probe), _line(probe), probe.client
+        raw, where = line + tail.data, (client, tail.address, tail.port, tail.user)
+        old, new = (answers.reply(raw, *where) for answers in self.answers)
+        change = None
+        if old.status != new.status or old.head != new.head:
+            request = form.request(values)
+            if request is not None:
+                change = self._causes.change(self._probe(request), old, new)
+        return ReplayOutcome(
+            old.status, new.status, change, _both(old, new), old.is_missing and new.is_missing
+        )
+
+    def _probe(self, request: LoggedRequest) -> Probe:
+        host = request.host or self.work.host or self.new.loaded.main.name or "localhost"
+        address, port = place_of(self.new.loaded, host, request.port == 443, self._hosts)
+        place = address, request.port or port
+        port_text = f":{place[1]}" if place[1] not in (80, 443) else ""
+        user = None
+        if request.user:
+            is_valid = request.status != UNAUTHORIZED
+            user = ProbeUser(request.user, is_assumed=True, is_password_valid=is_valid)
+        return Probe(
+            request.target,
+            request.method,
+            host + port_text,
+            place[0],
+            place[1],
+            request.client if _is_address(request.client) else CLIENT,
+            client_host="" if _is_address(request.client) else request.client,
+            user=user,
+            fields=request.fields,
+            protocol=request.protocol if request.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1",
+        )
+
+
+def _tail(probe: Probe) -> Tail:
+    return Tail(probe.head()[len(_line(probe)) :], probe.address, probe.port, probe.user)
+
+
+def _line(probe: Probe) -> bytes:
+    return probe.head().partition(b"\r\n")[0]
+
+
+def _class(lists: tuple[Any, ...] | None, client: str) -> tuple[bool | str, ...]:
+    """Return the address class of *client*: a key's last element for answers that depend on the client."""
+    return (client,) if lists is None else tuple([client in addresses for addresses in lists])
+
+
+def _union(first: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    """Return the lists of both in a stable order; None if the client itself matters."""
+    if first is None or other is None:
+        return None
+    return (*first, *(each for each in other if all(each is not known for known in first)))
+
+
+def _both(old: FastAnswer, new: FastAnswer) -> tuple[Any, ...] | None:
+    if old.lists is None or new.lists is None:
+        return None
+    return (*old.lists, *new.lists)
+
+
+@lru_cache(maxsize=65536)
+def _is_address(text: str) -> bool:
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _count_bad(tally: Tally, form: LineFormat, data: bytes, left: int) -> None:
+    """Count the lines that have another form, *left* in number, and show the first."""
+    for line in data.split(b"\n"):
+        if left <= 0:
+            break
+        if form.pattern.fullmatch(line) is not None or (not line and not data):
+            continue
+        left -= 1
+        if len(line) > MAX_LINE:
+            tally.huge += 1
+        else:
+            tally.malformed += 1
+        tally.note_bad(line)

@@ -1,0 +1,87 @@
+"""A verification as a report with entries: for the formats that list findings by file and line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.report.model import Report, ReportEntry
+from whimbrel.upgrade.model import Risk
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, VerifyResult
+
+TITLES: Final = {
+    "V-ACCESS": "Access control decides differently",
+    "V-RESPONSE": "A response differs",
+    "V-UNDECIDED": "Not decided",
+    "V-LOAD": "The configuration does not load",
+}
+WORDS: Final = {
+    Verdict.SAME: "same",
+    Verdict.DIFFERENT: "different",
+    Verdict.DOES_NOT_LOAD: "does not load",
+    Verdict.NOT_DECIDED: "not decided",
+}
+
+
+def headline(group: DifferenceGroup) -> str:
+    """Return the difference of the first example in one line."""
+    if not group.examples:
+        return "answers differ"
+    example = group.examples[0]
+    return f"{example.probe}: {example.difference}"
+
+
+def risk_of(group: DifferenceGroup) -> Risk:
+    """Return what the difference does."""
+    return Risk.OPENS if group.opens else Risk.CLOSES if group.closes else Risk.CHANGES
+
+
+def report_of(verification: VerifyResult) -> Report:
+    """Return the verification as a report; an entry stands at the responsible line of the new side."""
+    report = Report(files=list(verification.files), titles=dict(TITLES))
+    report.inputs = summary(verification)
+    for name, errors in zip(verification.names, verification.errors, strict=True):
+        for error in errors:
+            path, line = (error.place.path, error.place.line) if error.place is not None else ("", 0)
+            report.entries.append(
+                ReportEntry("V-LOAD", path, line, f"{name}: {error.text}", risk=Risk.BREAKS)
+            )
+    report.entries += [_entry(group, verification.names) for group in verification.groups]
+    report.entries += [_undecided(one) for one in verification.not_decided]
+    return report
+
+
+def summary(verification: VerifyResult) -> list[str]:
+    """Return the verdict and the counts as sentences."""
+    old, new = verification.names
+    lines = [f"{old} and {new}: {WORDS[verification.verdict]}"]
+    if not any(verification.errors):
+        lines.append(
+            f"{verification.chains} chains of sections compared exactly, {verification.probes} requests: "
+            f"{len(verification.groups)} causes of {verification.differences} differences, "
+            f"{len(verification.not_decided)} not decided"
+        )
+    return [*lines, *verification.limits]
+
+
+def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
+    place = (*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])[:1]
+    path, line, text = (place[0].path, place[0].line, place[0].text) if place else ("", 0, "")
+    return ReportEntry(
+        "V-ACCESS" if group.kind == "access" else "V-RESPONSE",
+        path,
+        line,
+        headline(group),
+        risk=risk_of(group),
+        evidence="\n".join([*_lines(names[0], group.cause.old), *_lines(names[1], group.cause.new)]),
+        text=text,
+    )
+
+
+def _lines(name: str, lines: tuple[DecidingLine, ...]) -> list[str]:
+    return [f"{name}: {line}" for line in lines]
+
+
+def _undecided(one: NotDecided) -> ReportEntry:
+    where = f" ({one.probe})" if one.probe is not None else ""
+    return ReportEntry("V-UNDECIDED", "", 0, f"not decided: {one.reason}{where}", risk=Risk.CHANGES)

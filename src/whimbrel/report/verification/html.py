@@ -1,0 +1,63 @@
+"""HTML page of a verification, self-contained and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from whimbrel.report.formats.html import CLASSES, STYLE
+from whimbrel.report.model import count_noun
+from whimbrel.report.verification.entries import risk_of, summary
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.verification import DifferenceGroup, VerifyResult
+
+
+def render(verification: VerifyResult) -> str:
+    """Return the verdict, then a section for each cause."""
+    old, new = verification.names
+    first, *rest = summary(verification)
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f"<title>whimbrel verify: {escape(first)}</title>",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style></head><body><main>",
+        f"<h1>{escape(first)}</h1>",
+        "<ul>",
+        *(f"<li>{escape(line)}</li>" for line in rest),
+        "</ul>",
+    ]
+    for name, errors in zip(verification.names, verification.errors, strict=True):
+        parts += [f"<h2>{escape(name)} does not load</h2><pre>{escape(one.text)}</pre>" for one in errors]
+    for number, group in enumerate(verification.groups, 1):
+        parts += _group(number, group, old, new)
+    if verification.not_decided:
+        parts.append("<h2>Not decided</h2><ul>")
+        for one in verification.not_decided:
+            where = f" <code>{escape(str(one.probe))}</code>" if one.probe is not None else ""
+            parts.append(f"<li>{escape(one.reason)}{where}</li>")
+        parts.append("</ul>")
+    return "\n".join([*parts, "</main></body></html>"]) + "\n"
+
+
+def _group(number: int, group: DifferenceGroup, old: str, new: str) -> Iterator[str]:
+    risk = risk_of(group)
+    kind = "Access control" if group.kind == "access" else "Responses"
+    yield f'<h2>{number}. {kind}: <span class="risk {CLASSES[risk]}">{risk.value}</span></h2>'
+    yield f"<p>{count_noun(group.count, 'difference')}</p>"
+    names = "".join(f"<th>{escape(name)}</th>" for name in ("Request", "Part", old, new))
+    yield f"<table><thead><tr>{names}</tr></thead>"
+    yield "<tbody>"
+    for example in group.examples:
+        for part in example.difference.parts:
+            cells = (str(example.probe), part.name, part.old or "none", part.new or "none")
+            yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+    yield "</tbody></table>"
+    for name, lines in ((old, group.cause.old), (new, group.cause.new)):
+        yield from _lines(name, lines)
+
+
+def _lines(name: str, lines: Iterable[DecidingLine]) -> Iterator[str]:
+    text = "\n".join(str(line) for line in lines)
+    if text:
+        yield f"<p>{escape(name)}</p><pre>{escape(text)}</pre>"

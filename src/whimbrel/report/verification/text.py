@@ -1,0 +1,84 @@
+"""Text of a verification for people at a terminal, by rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.report.model import count_noun
+from whimbrel.report.verification.entries import risk_of, summary
+from whimbrel.upgrade.model import Risk
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: Final = {Risk.OPENS: "bold red", Risk.CLOSES: "red", Risk.CHANGES: "yellow"}
+_VERDICTS: Final = {
+    Verdict.SAME: "bold green",
+    Verdict.DIFFERENT: "bold red",
+    Verdict.DOES_NOT_LOAD: "bold red",
+    Verdict.NOT_DECIDED: "bold yellow",
+}
+
+
+def render(verification: VerifyResult, *, colored: bool = False) -> str:
+    """Return the groups of differences, what was not decided, and the verdict."""
+    from rich.console import Console
+
+    out = StringIO()
+    console = Console(
+        file=out,
+        force_terminal=colored,
+        no_color=not colored,
+        color_system="standard" if colored else None,
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    for name, errors in zip(verification.names, verification.errors, strict=True):
+        for error in errors:
+            console.print(f"{name} does not load:", style="bold red")
+            console.print(_indented(error.text.splitlines()))
+    for number, group in enumerate(verification.groups, 1):
+        _print_group(console, number, group, verification.names)
+    for one in verification.not_decided:
+        console.print(f"not decided: {one.reason}", style="yellow")
+        if one.probe is not None:
+            console.print(f"    at {one.probe}")
+    first, *rest = summary(verification)
+    console.print(first, style=_VERDICTS[verification.verdict])
+    for line in rest:
+        console.print(f"  {line}")
+    return out.getvalue()
+
+
+def _print_group(console: Console, number: int, group: DifferenceGroup, names: tuple[str, str]) -> None:
+    risk = risk_of(group)
+    kind = "access control" if group.kind == "access" else "responses"
+    console.print(
+        f"{number}. {kind}: {count_noun(group.count, 'difference')}, {risk.value}", style=_STYLES[risk]
+    )
+    for example in group.examples:
+        console.print(f"    {example.probe}")
+        for part in example.difference.parts:
+            console.print(
+                f"        {part.name}: {names[0]} {part.old or 'none'}, {names[1]} {part.new or 'none'}"
+            )
+    if group.is_assumed:
+        console.print("    no file of the configuration has this user at present")
+    for name, lines in zip(names, (group.cause.old, group.cause.new), strict=True):
+        _print_lines(console, f"{name}:", lines)
+    if not (group.cause.old or group.cause.new):
+        console.print("    no line of the configurations: the versions differ")
+
+
+def _print_lines(console: Console, title: str, lines: Iterable[DecidingLine]) -> None:
+    for line in lines:
+        console.print(f"    {title} {line}")
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)

@@ -1,0 +1,89 @@
+"""Relayed requests of a connection: to the back end and back without a `Request` (engine/relay/relay.py)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from whimbrel.engine.cache.entry import LARGE_THRESHOLD
+from whimbrel.http.http1.response import LAST_CHUNK, chunk
+from whimbrel.http.syntax.head import Head, HeadReader, read_complete
+from whimbrel.server.http1.writer import ConnectionState, ResponseWriter
+from whimbrel.server.worker.accounting import account_relayed
+from whimbrel.server.worker.state import FOREVER, WorkerState
+
+if TYPE_CHECKING:
+    from whimbrel.engine.relay.relay import RelayExchange
+    from whimbrel.engine.relay.relayed_request import RelayedRequest
+
+
+class RelayPath(ResponseWriter):
+    """Protocol base that relays requests; a `RelayClient`."""
+
+    __slots__ = ("_buffer", "_head", "_last_raw", "_reading", "_relays")
+
+    def __init__(self, service: WorkerState) -> None:
+        super().__init__(service)
+        self._relays: dict[bytes, RelayedRequest] = {}
+        self._head: Head | None = None
+        self._buffer, self._reading = b"", True
+        # the head, unparsed, of the request that is relayed, or that the last response answers from the cache
+        self._last_raw = b""
+
+    @abstractmethod
+    def _start_request(self, head: Head) -> None:
+        """Begin the request whose head is at the front of the buffer."""
+
+    def _relay(self, request: RelayedRequest) -> bool:
+        """Send *request* to its back end; return False if the general path has to."""
+        self.connection.is_draining = False
+        exchange = request.relay.send(request, self, self.service.now)
+        if exchange is None:
+            return False
+        self._state, self._has_final_head = ConnectionState.BUSY, False
+        self.deadline, self._last_raw, self._task = FOREVER, request.raw, exchange
+        return True
+
+    def relayed(self, exchange: RelayExchange) -> None:
+        """See RelayClient."""
+        service, reply, body = self.service, exchange.reply, exchange.body
+        if reply.chunked:
+            reply.set_size(len(body))
+            body = chunk(body) + LAST_CHUNK
+        head = reply.serialize_head(self.connection, exchange.date or service.date_field(), exchange.time)
+        if not self.transport.is_closing():
+            if len(body) < LARGE_THRESHOLD:
+                self.transport.write(head + body)
+            else:
+                self.transport.writelines((head, body))
+        account_relayed(service, self.connection, exchange)
+        self._last_raw = b""
+        if self._state is not ConnectionState.LINGER:
+            self._answered()
+            if self._buffer or self._eof or not self._reading:
+                self._process_buffer()
+
+    def unrelayed(self, exchange: RelayExchange) -> None:
+        """See RelayClient; a client that is gone has its request ended and logged by the general path."""
+        connection, is_gone = self.connection, self._state is ConnectionState.LINGER
+        self._last_raw, self._task = b"", None
+        head = self._parsed(exchange.request.raw)
+        assert head is not None
+        self._buffer = exchange.request.raw + self._buffer
+        connection.exchange = exchange
+        self._start_request(head)
+        if connection.exchange is not None:  # the settings have changed: the request is not this one any more
+            connection.exchange = None
+            exchange.close()
+        if is_gone:
+            self._state = ConnectionState.LINGER
+            if self._task is not None:
+                self._task.cancel()
+        else:
+            self._process_buffer()
+
+    def _parsed(self, raw: bytes) -> Head | None:
+        """Return a head that was answered unparsed, for the scoreboard."""
+        listener = self._listener
+        head = read_complete(raw, listener.limits, listener.rules, listener.fields)
+        return head or HeadReader(raw, listener.limits, listener.rules).read()

@@ -1,0 +1,208 @@
+"""Asking an engine: a probe as bytes of a request, its response as an `Answer`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import Any, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.config.model import Server
+from whimbrel.engine.body import FileSegment, JoinedSource, Part, release
+from whimbrel.engine.connection import Connection
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.output.headers import final_request
+from whimbrel.engine.programs import without_programs
+from whimbrel.engine.request import Request
+from whimbrel.engine.response import Response
+from whimbrel.http.syntax.head import InputState, read_head
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.assumptions import USER_KEY
+from whimbrel.verify.probe import Probe, TlsFacts
+from whimbrel.verify.probe_engine import AccessCheck, ProbeEngine
+
+_CLIENT_PORT: Final = 50000
+_MAX_BODY: Final = 1 << 20
+"""Bytes of a body that its digest is made of; of longer files its ends and its length."""
+_OWN_VARIABLES: Final = re.compile(r"^(UNIQUE_ID|REQUEST_TIME.*|.*_PORT)$")
+"""Variables that differ between requests, not between configurations."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTls:
+    """The session of a probe, as modules see it (engine.tls.TlsSession)."""
+
+    facts: TlsFacts
+    server: Server
+    is_listed_name: bool = True
+    session_id: str = ""
+    is_resumed: bool = False
+    has_secure_renegotiation: bool = True
+    compression: str = "NULL"
+    certificate: bytes = b""
+    peer_chain: tuple[bytes, ...] = ()
+    verify_error: str = ""
+    is_unverified: bool = False
+
+    @property
+    def server_name(self) -> str:
+        """The name that the client indicated."""
+        return self.facts.server_name
+
+    @property
+    def version(self) -> str:
+        """The version of TLS."""
+        return self.facts.version
+
+    @property
+    def cipher(self) -> str:
+        """OpenSSL's name of the cipher."""
+        return self.facts.cipher
+
+    @property
+    def used_bits(self) -> int:
+        """The secret bits of the key."""
+        return self.facts.bits
+
+    @property
+    def algorithm_bits(self) -> int:
+        """The bits of the key."""
+        return self.facts.bits
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """The client's certificate."""
+        return self.facts.peer_certificate or None
+
+
+def connection_of(engine: Engine, probe: Probe) -> Connection:
+    """Return the connection of *probe*."""
+    connection = Connection(probe.client, _CLIENT_PORT, probe.address, probe.port)
+    if probe.tls is not None:
+        hosts = engine.configuration.hosts
+        named = hosts.find(probe.address, probe.port).by_name(probe.tls.server_name) if hosts else None
+        default = hosts.find(probe.address, probe.port).server if hosts else engine.main
+        connection.tls = ProbeTls(probe.tls, named or default)
+    return connection
+
+
+def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+    """Return the answer to *probe*, and the access checks on the way."""
+    runtime = engine.probe_runtime
+    runtime.names = {probe.client: probe.client_host} if probe.client_host else {}
+    runtime.backends, runtime.rewriting = [], []
+    engine.checks.clear()
+    engine.limit_files()
+    engine.worker_state[USER_KEY] = probe.user
+    engine.initial_environment = probe.environment
+    head = read_head(probe.head(), engine.limits, engine.rules, ending=InputState.EOF)
+    if head is None:
+        return Answer(400, dialect=engine.configuration.dialect.name), ()
+    connection = connection_of(engine, probe)
+    with without_programs():
+        result: Any = (
+            engine.answer(connection, head, RequestBody(0))
+            if engine.needs_loop
+            else engine.respond(connection, head, RequestBody(0))
+        )
+        if isinstance(result, Response):
+            response, (digest, length) = result, _digest_now(engine, result)
+        else:
+            response, (digest, length) = engine.loop.run_until_complete(_finish(result))
+    return _answer(engine, response, digest, length), tuple(engine.checks)
+
+
+def _digest_now(engine: ProbeEngine, response: Response) -> tuple[str, int]:
+    if any(part.__class__ is not bytes and not isinstance(part, FileSegment) for part in response.parts):
+        return engine.loop.run_until_complete(_digest(response))
+    return _digest_of(response.parts)
+
+
+def release_body(response: Response) -> None:
+    """Release the body of a response that nobody reads."""
+    for part in response.parts:
+        release(part)
+
+
+async def _finish(waiting: Any) -> tuple[Response, tuple[str, int]]:
+    response: Response = await waiting
+    return response, await _digest(response)
+
+
+async def _digest(response: Response) -> tuple[str, int]:
+    """Return the digest and the length of a body with sources in it."""
+    source, hashed, length = JoinedSource(response.parts), hashlib.blake2b(digest_size=8), 0
+    try:
+        while (piece := await source.read()) is not None and length < _MAX_BODY:
+            hashed.update(piece)
+            length += len(piece)
+    except ConnectionError:
+        response.request.connection.aborted = True
+    finally:
+        await source.aclose()
+    return hashed.hexdigest() if length else "", length
+
+
+def _digest_of(parts: list[Part]) -> tuple[str, int]:
+    """Return the digest and the length of *parts*, bytes and files; the files are closed."""
+    hashed, length = hashlib.blake2b(digest_size=8), 0
+    for part in parts:
+        if isinstance(part, bytes):
+            hashed.update(part)
+            length += len(part)
+        elif isinstance(part, FileSegment):
+            try:
+                _hash_file(hashed, part)
+            finally:
+                os.close(part.handle)
+            length += part.length
+    return hashed.hexdigest() if length else "", length
+
+
+def _hash_file(hashed: Any, part: FileSegment) -> None:
+    if part.length <= _MAX_BODY:
+        hashed.update(part.read())
+        return
+    hashed.update(b"%d" % part.length)
+    for at in (part.offset, part.offset + part.length - 65536):
+        hashed.update(os.pread(part.handle, 65536, at))
+
+
+def _answer(engine: Engine, response: Response, digest: str, length: int) -> Answer:
+    last = final_request(response.request)
+    first = last
+    while first.prev is not None:
+        first = first.prev
+    head = response.head(b"Thu, 01 Jan 1970 00:00:00 GMT").decode("latin-1").partition("\r\n\r\n")[0]
+    line, *rest = head.split("\r\n")
+    words = line.split(" ", 2)
+    status = int(words[1]) if len(words) > 1 and words[1].isdigit() else last.status
+    fields = tuple((name, value.strip()) for name, _, value in (one.partition(":") for one in rest) if name)
+    place = last.server.place
+    return Answer(
+        status=status,
+        fields=fields,
+        body=digest,
+        length=length,
+        content_type=next((value for name, value in fields if name.lower() == "content-type"), ""),
+        is_built_in=_is_built_in(last, status),
+        handler=last.handler or "",
+        file=last.filename or "",
+        user=first.user or last.user or "",
+        environment=tuple(
+            sorted((name, value) for name, value in last.env.items() if not _OWN_VARIABLES.match(name))
+        ),
+        server=(place.path, place.line) if place is not None and last.server.is_virtual else ("", 0),
+        log=tuple(f"{one.code}: {one.text}" if one.code else one.text for one in first.log_lines),
+        dialect=engine.configuration.dialect.name,
+    )
+
+
+def _is_built_in(r: Request, status: int) -> bool:
+    """Return True if the body is a page that the server words."""
+    if status < 300:
+        return r.handler in ("httpd/unix-directory", "server-status", "server-info") and r.finfo is not None
+    return status not in r.dir_config(CoreDirConfig).error_documents and r.prev is None

@@ -1,0 +1,135 @@
+"""The directives of both sides that a difference comes from.
+
+A line is named if it stands in a scope that applies to the request and the other side does not have it there.
+Where both sides have the same lines (one text under two dialects), the lines that the differing part of the
+answer depends on are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines, key_of
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.probe_engine import ProbePlanCache
+
+MAX_LINES: Final = 6
+_ACCESS: Final = (
+    r"order|allow|deny|satisfy|require\w*|auth.*|limit(except)?|allowoverride\w*|anonymous.*|ssl(require|verify).*"
+    r"|allowmethods"
+)
+_MAPPING: Final = (
+    r"(script)?alias(match)?|redirect\w*|rewrite\w*|documentroot|userdir|proxypass\w*|virtual.*|options"
+)
+_TYPES: Final = (
+    r"(add|remove|force|set|default)\w*(type|handler|filter|charset|encoding|language|file).*|action|php_.*"
+)
+_FAMILIES: Final[tuple[tuple[str, str], ...]] = (
+    (
+        r"status|location",
+        rf"{_ACCESS}|{_MAPPING}|{_TYPES}|directoryindex|fallbackresource|errordocument|limit\w+",
+    ),
+    (r"user|www-authenticate", _ACCESS),
+    (r"file|handler", rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*"),
+    (
+        r"body",
+        rf"{_MAPPING}|{_TYPES}|errordocument|index\w*|add(icon|alt|description).*|.*filter.*|readmename|headername",
+    ),
+    (r"environment .*", r"(set|unset|pass)env.*|browsermatch\w*|rewriterule"),
+    (r"content-type|content-language|content-encoding", rf"{_TYPES}|mime\w*|languagepriority"),
+    (r"etag", r"fileetag|header"),
+    (r"allow", r"limit\w*|allowmethods|traceenable|require|dav.*"),
+    (r"expires|cache-control", r"expires.*|header|cache.*"),
+    (r"vary", r"rewrite\w*|header|deflate.*|multiviews.*|options|.*filter"),
+    (r".*", r"(request)?header|cookie.*|server.*|.*filter.*|expires.*"),
+)
+"""What differs, and the names of the directives that it depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The responsible lines of both sides."""
+
+    old: tuple[DecidingLine, ...]
+    new: tuple[DecidingLine, ...]
+
+
+class Causes:
+    """Finds the causes of differences between the sides whose lines are *old* and *new*."""
+
+    def __init__(self, old: SideLines, new: SideLines) -> None:
+        self.sides = (old, new)
+
+    def cause(self, difference: Difference, plans: tuple[Plan | None, Plan | None]) -> Cause:
+        """Return the cause of *difference* between answers that *plans* gave (None: no access check)."""
+        scopes = [self.scopes(lines, plan) for lines, plan in zip(self.sides, plans, strict=True)]
+        wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
+        old, new = (list(_flat(one)) for one in scopes)
+        seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
+        changed = (
+            [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
+            [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],
+        )
+        is_one_version = self.sides[0].side.dialect is self.sides[1].side.dialect
+        for keeps_all in (False, True)[: 1 + is_one_version]:
+            remaining = [[x for x in lines if keeps_all or wanted.fullmatch(x.name)] for lines in changed]
+            if any(remaining):
+                return Cause(_shown(remaining[0]), _shown(remaining[1]))
+        ordered = _order(old), _order(new)
+        if ordered[0] != ordered[1]:
+            keys = set(ordered[0]) & set(ordered[1])
+            remaining = [
+                [x for x in lines if _key(x) in keys and wanted.fullmatch(x.name)] for lines in (old, new)
+            ]
+            if any(remaining):
+                return Cause(_shown(remaining[0]), _shown(remaining[1]))
+        remaining = [[x for x in reversed(lines) if wanted.fullmatch(x.name)] for lines in (old, new)]
+        return Cause(_shown(remaining[0]), _shown(remaining[1]))
+
+    def scopes(self, lines: SideLines, plan: Plan | None) -> list[LineScope]:
+        """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging."""
+        found = [lines.main]
+        if plan is None:
+            return found
+        host = lines.hosts.get(key_of(plan.server_rec))
+        if host is not None and host is not lines.main:
+            found.append(host)
+        cache = plan.cache
+        layers = cache.layers_of(plan) if isinstance(cache, ProbePlanCache) else plan.layers
+        for layer in layers:
+            place = layer.place
+            scope = lines.at(place.path, place.line) if place is not None else None
+            if scope is not None:
+                found.append(scope)
+        return found
+
+
+def _family(name: str) -> str:
+    return next(directives for pattern, directives in _FAMILIES if re.fullmatch(pattern, name))
+
+
+def _flat(scopes: Iterable[LineScope]) -> Iterable[ConfigLine]:
+    for scope in scopes:
+        yield from scope.lines
+
+
+def _key(line: ConfigLine) -> tuple[str, str, str]:
+    kind = "" if line.scope.kind == "server" else f"{line.scope.kind} {line.scope.args}"
+    return (line.name, " ".join(line.args.split()).strip('"'), kind if line.scope.kind != "htaccess" else "")
+
+
+def _order(lines: list[ConfigLine]) -> list[tuple[str, str, str]]:
+    return [_key(line) for line in lines]
+
+
+def _shown(lines: list[ConfigLine]) -> tuple[DecidingLine, ...]:
+    return tuple(
+        DecidingLine(line.path, line.line, line.text, "directive")
+        for line in dict.fromkeys(lines[:MAX_LINES])
+    )

@@ -1,0 +1,245 @@
+"""The lines of one side with the scopes that they stand in: main files as executed, and .htaccess files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.model import Server
+from whimbrel.directives.node import Node
+from whimbrel.directives.tokens import getword
+from whimbrel.syntax import tree
+from whimbrel.verify.side import Side
+
+SECTIONS: Final = frozenset(
+    "directory directorymatch files filesmatch location locationmatch if elseif else proxy proxymatch".split()
+)
+MAX_DIRECTORIES: Final = 2000
+"""Directories that are searched for .htaccess files, and looked at as probes."""
+MAX_FILES: Final = 20000
+_MAX_HTACCESS: Final = 1 << 20
+
+
+@dataclass(eq=False, slots=True)
+class LineScope:
+    """A section, a .htaccess file or a server; compared by identity.
+
+    Attributes:
+        kind: server, htaccess, or the name of a section in lower case.
+        args: the argument of the section; the directory of a .htaccess file, with its slash.
+        host: location of the virtual host, ("", 0) for the main server.
+        outer: the scope around it.
+        lines: its own lines, without those of sections in it.
+    """
+
+    kind: str
+    args: str
+    path: str
+    line: int
+    host: tuple[str, int] = ("", 0)
+    outer: LineScope | None = None
+    lines: list[ConfigLine] = field(default_factory=list)
+
+    @property
+    def written(self) -> str:
+        """The opening line."""
+        return f"<{self.kind} {self.args}>" if self.kind in SECTIONS else self.kind
+
+
+@dataclass(eq=False, slots=True)
+class ConfigLine:
+    """One directive; *name* is in lower case, without ``<``."""
+
+    name: str
+    args: str
+    path: str
+    line: int
+    scope: LineScope
+
+    @property
+    def text(self) -> str:
+        """The line as a report shows it."""
+        return f"{self.name} {' '.join(self.args.split())}".strip()
+
+    def words(self) -> list[str]:
+        """Return the arguments without their quotes."""
+        found, rest = [], self.args
+        while rest.strip():
+            word, rest = getword(rest)
+            found.append(word)
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class ServedPaths:
+    """What one server maps: its document root and aliases, longest URL prefix first."""
+
+    root: str
+    aliases: list[tuple[str, str]]
+
+    def urls_of(self, path: str) -> list[str]:
+        """Return URL paths that are mapped to *path*."""
+        found = []
+        for prefix, target in (*self.aliases, ("/", self.root.rstrip("/") + "/")):
+            if path.startswith(target):
+                found.append(prefix + path[len(target) :])
+            elif path.rstrip("/") == target.rstrip("/"):
+                found.append(prefix)
+        return found
+
+    @property
+    def tops(self) -> list[str]:
+        """The directories that are served."""
+        return list(dict.fromkeys([self.root.rstrip("/") + "/", *(target for _, target in self.aliases)]))
+
+
+class SideLines:
+    """All lines of a side.
+
+    Attributes:
+        scopes: in the order of reading; those of .htaccess files last.
+        directories: existing directories below what servers map, with the names in them.
+        is_cut: not all directories were looked at.
+    """
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.scopes: list[LineScope] = []
+        self.main = self._scope("server", "", "", 0, ("", 0), None)
+        self.hosts: dict[tuple[str, int], LineScope] = {("", 0): self.main}
+        self._nodes(side.loaded.tree, self.main)
+        self._by_place = {(scope.path, scope.line): scope for scope in self.scopes}
+        self._own: dict[tuple[str, int], list[LineScope]] = {}
+        for scope in self.scopes:
+            self._own.setdefault(scope.host, []).append(scope)
+        self._served: dict[tuple[str, int], ServedPaths] = {}
+        self._main_aliases = self._aliases(("", 0))
+        self.directories: dict[str, list[str]] = {}
+        self.is_cut = False
+        self._walk()
+
+    def of_host(self, host: tuple[str, int]) -> list[LineScope]:
+        """Return the scopes that stand in the server *host* itself."""
+        return self._own.get(host, [])
+
+    def at(self, path: str, line: int) -> LineScope | None:
+        """Return the scope that begins there; line 0 for a .htaccess file."""
+        return self._by_place.get((path, line))
+
+    def served(self, server: Server) -> ServedPaths:
+        """Return what *server* maps."""
+        key = key_of(server)
+        known = self._served.get(key)
+        if known is None:
+            root = server.config(CoreServerConfig).document_root or self.side.loaded.default_document_root
+            own = self._aliases(key) if key != ("", 0) else []
+            aliases = sorted([*own, *self._main_aliases], key=lambda pair: -len(pair[0]))
+            known = self._served[key] = ServedPaths(root, aliases)
+        return known
+
+    # reading ----------------------------------------------------------------------------------------
+    def _scope(
+        self, kind: str, args: str, path: str, line: int, host: tuple[str, int], outer: LineScope | None
+    ) -> LineScope:
+        scope = LineScope(kind, args, path, line, host, outer)
+        self.scopes.append(scope)
+        return scope
+
+    def _nodes(self, nodes: Sequence[Node], scope: LineScope) -> None:
+        waiting = [(node, scope) for node in reversed(nodes)]
+        while waiting:
+            node, around = waiting.pop()
+            low, place = node.name.lower().removeprefix("<"), node.place
+            inside = around
+            if low == "virtualhost":
+                host = (place.path, place.line)
+                inside = self._scope("server", node.args, place.path, place.line, host, self.main)
+                self.hosts[host] = inside
+            elif node.name.startswith("<") and low in SECTIONS:
+                args = node.args.rpartition(">")[0].strip()
+                inside = self._scope(low, args, place.path, place.line, around.host, around)
+            else:
+                around.lines.append(ConfigLine(low, node.args, place.path, place.line, around))
+            waiting.extend((child, inside) for child in reversed(node.children))
+
+    def _pieces(self, nodes: Iterable[tree.Node], path: str, scope: LineScope) -> None:
+        for node in nodes:
+            if isinstance(node, tree.Directive):
+                scope.lines.append(ConfigLine(node.name.lower(), node.args, path, node.number, scope))
+            elif isinstance(node, tree.Section):
+                low, inside = node.name.lower(), scope
+                if low in SECTIONS:
+                    args = node.args.rpartition(">")[0].strip()
+                    inside = self._scope(low, args, path, node.number, scope.host, scope)
+                else:
+                    scope.lines.append(ConfigLine(low, node.args, path, node.number, scope))
+                self._pieces(node.children, path, inside)
+
+    def _aliases(self, host: tuple[str, int]) -> list[tuple[str, str]]:
+        found = []
+        for scope in self._own.get(host, []):
+            for line in scope.lines if scope.kind == "server" else ():
+                if line.name in ("alias", "scriptalias") and len(words := line.words()) == 2:
+                    target = os.path.join(self.side.loaded.root, words[1])
+                    slash = words[0].endswith("/")
+                    found.append((words[0] if slash else words[0] + "/", target.rstrip("/") + "/"))
+        return found
+
+    def _walk(self) -> None:
+        """Find the directories, files and .htaccess files below what servers map."""
+        names = {
+            name
+            for server in self.side.loaded.servers()
+            for name in server.config(CoreServerConfig).access_names
+        }
+        files = 0
+        tops = dict.fromkeys(top for server in self.side.loaded.servers() for top in self.served(server).tops)
+        for top in tops:
+            for raw, below, found in os.walk(to_bytes(top)):
+                directory = to_text(raw).rstrip("/") + "/"
+                if directory in self.directories:
+                    below.clear()
+                    continue
+                below.sort()
+                texts = sorted(map(to_text, (*found, *below)))
+                files += len(texts)
+                self.directories[directory] = texts
+                for name in names & set(texts):
+                    self._htaccess(directory, name)
+                if len(self.directories) >= MAX_DIRECTORIES or files >= MAX_FILES:
+                    self.is_cut = True
+                    return
+
+    def _htaccess(self, directory: str, name: str) -> None:
+        path = directory + name
+        data = self.side.options.overlay.get(path)
+        if data is None:
+            try:
+                with open(to_bytes(path), "rb") as file:
+                    data = file.read(_MAX_HTACCESS)
+            except OSError:
+                return
+        scope = self._scope("htaccess", directory, path, 0, ("", 0), self.main)
+        self._by_place[path, 0] = scope
+        self._own.setdefault(("", 0), []).append(scope)
+        before = len(self.scopes)
+        self._pieces(tree.parse(data).children, path, scope)
+        for inner in self.scopes[before:]:
+            self._by_place[inner.path, inner.line] = inner
+            self._own[("", 0)].append(inner)
+
+
+def key_of(server: Server) -> tuple[str, int]:
+    """Return the location of a virtual host; ("", 0) for the main server."""
+    place = server.place
+    return (place.path, place.line) if server.is_virtual and place is not None else ("", 0)
+
+
+def lines_of(scopes: Iterable[LineScope]) -> Iterator[ConfigLine]:
+    """Yield the lines of *scopes*."""
+    for scope in scopes:
+        yield from scope.lines

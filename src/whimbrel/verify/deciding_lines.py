@@ -1,0 +1,79 @@
+"""The lines that decided an answer: access rules that were asked, sections that apply, rules of rewriting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.connection import Connection
+from whimbrel.engine.explain.decisions import NOT_EVALUATED, Decision
+from whimbrel.engine.explain.explainer import Explained, Explainer
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.parser_limits import head_limits, head_rules
+from whimbrel.engine.programs import without_programs
+from whimbrel.http.syntax.head import Head, InputState, read_head
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.answering import connection_of, release_body
+from whimbrel.verify.assumptions import USER_KEY
+from whimbrel.verify.probe import Probe
+
+if TYPE_CHECKING:
+    from whimbrel.verify.side import Side
+
+
+def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
+    """Return the lines, access first, each once."""
+    explained = explain(side, probe)
+    lines: dict[DecidingLine, None] = {}
+    for trace in explained.requests if explained is not None else ():
+        if trace.decision is not None:
+            lines.update(dict.fromkeys(_decisions(trace.decision)))
+        for section in trace.sections:
+            if section.place is not None:
+                lines[DecidingLine(section.place.path, section.place.line, section.written, "section")] = None
+    for step in side.runtime.rewriting:
+        if step.applied and step.place is not None:
+            text = f"RewriteRule {step.pattern}"
+            lines[DecidingLine(step.place.path, step.place.line, text, "mapping")] = None
+    return tuple(lines)
+
+
+def explain(side: Side, probe: Probe, *, is_dry: bool = False) -> Explained | None:
+    """Return the explained answer to *probe*, its body released; None for bytes that are no request.
+
+    *is_dry*: see `Explainer`.
+    """
+    configuration, runtime = side.loaded, side.runtime
+    runtime.names = {probe.client: probe.client_host} if probe.client_host else {}
+    runtime.rewriting = []
+    server = configuration.main.config(CoreServerConfig)
+    rules = head_rules(server, configuration)
+    head = read_head(probe.head(), head_limits(server), rules, ending=InputState.EOF)
+    if head is None:
+        return None
+    explainer = Explainer(configuration, runtime, is_dry=is_dry)
+    explainer.state = {USER_KEY: probe.user}
+    explainer.stat_cache = side.probing.stat_cache
+    with without_programs():
+        explaining = _explained(explainer, connection_of(side.probing, probe), head)
+        return side.probing.loop.run_until_complete(explaining)
+
+
+async def _explained(explainer: Explainer, connection: Connection, head: Head) -> Explained:
+    result: Any = explainer.explain(connection, head, RequestBody(0))
+    explained: Explained = result if isinstance(result, Explained) else await result
+    if explained.answer is not None:
+        release_body(explained.answer)
+    return explained
+
+
+def _decisions(decision: Decision) -> Iterator[DecidingLine]:
+    if decision.verdict == NOT_EVALUATED:
+        return
+    place: SourceLocation | None = decision.place
+    if place is not None:
+        yield DecidingLine(place.path, place.line, decision.what, "access", decision.verdict)
+    for child in decision.children:
+        yield from _decisions(child)

@@ -1,0 +1,213 @@
+"""The probes of two sides: what is derived from either one is asked of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice, zip_longest
+from typing import Final, TypeVar
+
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.model import Server
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.verify.config_lines import LineScope, SideLines, key_of
+from whimbrel.verify.derive.equal_hosts import EqualHosts
+from whimbrel.verify.derive.facts import Facts
+from whimbrel.verify.derive.hosts import Entrance, entrances
+from whimbrel.verify.derive.shared_scopes import SharedScopes
+from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
+from whimbrel.verify.probe import Probe
+
+T = TypeVar("T")
+Sources = list[tuple[Targets, list[LineScope], list[LineScope]]]
+"""For each side: the targets, the scopes of the server itself, the scopes of all servers."""
+MAX_PROBES: Final = 40_000
+"""The number of probes that all servers share; each server gets some."""
+MIN_OF_HOST: Final = 10
+_MAX_OF_TREE: Final = 1500
+_MAX_WITH_FACTS: Final = 10
+"""Targets that each fact is tried with."""
+_MAX_OWN: Final = 1000
+"""Candidates of the sections of one server, beyond its share."""
+_METHODS: Final = ("HEAD", "POST", "OPTIONS", "TRACE", "PUT", "FROB")
+_VISIBLE: Final = frozenset(map(chr, range(0x21, 0x7F)))
+
+
+class ProbeSource:
+    """Derives the probes of the sides whose lines are *sides*; the order is the same if they are exchanged.
+
+    Attributes:
+        is_cut: not every probe that can be derived is made.
+    """
+
+    def __init__(self, sides: tuple[SideLines, SideLines], limit: int = MAX_PROBES) -> None:
+        self.sides, self.limit = sides, limit
+        self.is_cut = any(lines.is_cut for lines in sides)
+        self._known_groups: list[list[Entrance]] = []
+        self._routes = [entrances(lines.side) for lines in sides]
+        self._shared = SharedScopes(sides[0]), SharedScopes(sides[1])
+        self._classes: dict[object, list[Entrance]] = {}
+        self._followers: set[Entrance] = set()
+
+    def groups(self) -> list[list[Entrance]]:
+        """Return the ways in, those to the same pair of servers together."""
+        if not self._known_groups:
+            self._known_groups = self._groups()
+        return self._known_groups
+
+    def group_equal_hosts(self) -> int:
+        """Let one host answer for hosts that are equal to it, and return the number of the others.
+
+        These are asked for "/" alone.
+        """
+        equal = EqualHosts(self.sides, self._shared)
+        for routes in self.groups():
+            servers = [self._server(lines, routes[0]) for lines in self.sides]
+            if all(server.is_virtual for server in servers):
+                first = self._classes.setdefault(equal.signature(servers, routes), routes)
+                if first is not routes:
+                    self._followers.add(routes[0])
+        return len(self._followers)
+
+    def probes(self) -> Iterator[Probe]:
+        """Yield all probes, each once."""
+        for routes in self.groups():
+            yield from self.of_group(routes)
+
+    def of_group(self, routes: list[Entrance]) -> Iterator[Probe]:
+        """Yield the probes of one pair of servers, each once."""
+        if routes[0] in self._followers:
+            yield routes[0].probe("/")
+            return
+        share = max(MIN_OF_HOST, self.limit // max(1, len(self.groups()) - len(self._followers)))
+        seen: set[Probe] = set()
+        for probe in self._of_group(routes, share):
+            if probe in seen:
+                continue
+            if len(seen) >= share:
+                self.is_cut = True
+                break
+            seen.add(probe)
+            yield probe
+
+    def _groups(self) -> list[list[Entrance]]:
+        found: dict[tuple[tuple[str, int], ...], list[Entrance]] = {}
+        plain = dict.fromkeys(
+            replace(route, server=("", 0))
+            for routes in self._routes
+            for each in routes.values()
+            for route in each
+        )
+        for route in sorted(plain, key=lambda route: (route.port, route.address, route.host, route.is_tls)):
+            pair = tuple(key_of(self._server(lines, route)) for lines in self.sides)
+            found.setdefault(pair, []).append(route)
+        return list(found.values())
+
+    def _server(self, lines: SideLines, route: Entrance) -> Server:
+        hosts = lines.side.loaded.hosts
+        if hosts is None:
+            return lines.side.loaded.main
+        chain_of_names = hosts.find(route.address, route.port)
+        return chain_of_names.by_name(route.host) or chain_of_names.server
+
+    # one pair of servers ----------------------------------------------------------------------------
+    def _of_group(self, routes: list[Entrance], share: int) -> Iterator[Probe]:
+        first, others = routes[0], routes[1:]
+        yield first.probe("/")
+        sources = self._sources(first)
+        own = list(islice(self._candidates(sources, only_own=True), max(_MAX_OWN, share)))
+        shared = islice(self._candidates(sources, only_own=False), share)
+        targets: dict[str, None] = {}
+        exact: list[TargetCandidate] = []
+        for candidate in chain(own, shared):
+            if candidate.is_exact and not candidate.facts.is_empty:
+                exact.append(candidate)
+            targets.setdefault(_clean(candidate.target))
+        for target in targets:
+            yield first.probe(target)
+        for route in others:
+            yield route.probe("/")
+        for candidate in exact:
+            yield candidate.facts.applied(first.probe(_clean(candidate.target)))
+        yield from self._with_facts(first, sources, list(targets), share)
+        for target in islice(self._tree(sources), share):
+            yield first.probe(target)
+        yield from self._variants(first, list(targets))
+        for route in others:
+            yield from (route.probe(target) for target in islice(targets, 4))
+
+    def _sources(self, route: Entrance) -> Sources:
+        """Return for each side the targets, the scopes of the server itself, and those of all servers."""
+        found = []
+        for lines, shared in zip(self.sides, self._shared, strict=True):
+            server = self._server(lines, route)
+            key, served = key_of(server), lines.served(server)
+            own = lines.of_host(key) if key != ("", 0) else []
+            own = sorted(own, key=lambda scope: scope.kind == "server")  # a limit cuts lines before sections
+            if key != ("", 0):
+                own += shared.inside(served.tops)
+            others = [*shared.around(served.tops), *shared.general]
+            found.append((Targets(lines, served), own, others if own else lines.of_host(("", 0))))
+        return found
+
+    @staticmethod
+    def _candidates(sources: Sources, *, only_own: bool) -> Iterator[TargetCandidate]:
+        found = [targets.of_scopes(own if only_own else shared) for targets, own, shared in sources]
+        yield from _alternating(found)
+
+    @staticmethod
+    def _with_facts(
+        route: Entrance,
+        sources: Sources,
+        targets: list[str],
+        share: int,
+    ) -> Iterator[Probe]:
+        seen: dict[tuple[Facts, tuple[str, ...]], None] = {}
+        for source, own, shared in sources:
+            for entry in islice(source.facts_of(chain(own, shared)), share):
+                seen.setdefault(entry)
+        for facts, bases in seen:
+            if facts.target:
+                yield facts.applied(route.probe(facts.target))
+                continue
+            fitting = [t for t in targets if any(t.startswith(base) for base in bases)] or list(bases)
+            for target in _spread(fitting):
+                yield facts.applied(route.probe(target))
+
+    @staticmethod
+    def _tree(sources: Sources) -> Iterator[str]:
+        yield from _alternating([source.of_tree(_MAX_OF_TREE) for source, _, _ in sources])
+
+    @staticmethod
+    def _variants(route: Entrance, targets: list[str]) -> Iterator[Probe]:
+        """Yield other methods and protocols with some targets."""
+        some = _spread(["/", f"/{NEUTRAL}", *targets])
+        for method in _METHODS:
+            yield from (replace(route.probe(target), method=method) for target in some)
+        yield replace(route.probe("/"), host="", protocol="HTTP/1.0", tls=None)
+        yield replace(route.probe("/"), fields=(("Accept-Encoding", "gzip"),))
+        yield replace(route.probe("//"), method="GET")
+        yield route.probe("/%2e%2e/")
+        yield route.probe(f"/{NEUTRAL}%2fx")
+
+
+def _alternating(sources: list[Iterator[T]]) -> Iterator[T]:
+    """Yield from all sources in turn, so that a limit cuts both sides alike."""
+    missing = object()
+    for row in zip_longest(*sources, fillvalue=missing):
+        for value in row:
+            if value is not missing:
+                yield value  # type: ignore[misc]
+
+
+def _clean(target: str) -> str:
+    """Return *target* with what a request line cannot have escaped."""
+    if all(char in _VISIBLE for char in target) and "#" not in target:
+        return target
+    path, mark, query = target.partition("?")
+    return escape_uri(path) + mark + escape_uri(query)
+
+
+def _spread(targets: list[str]) -> list[str]:
+    """Return up to `_MAX_WITH_FACTS` of *targets*, from everywhere in the list."""
+    step = max(1, len(targets) // _MAX_WITH_FACTS)
+    return targets[::step][:_MAX_WITH_FACTS]

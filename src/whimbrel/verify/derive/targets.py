@@ -1,0 +1,274 @@
+"""Request targets that reach the lines of a configuration, and what exists in the document tree."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines
+from whimbrel.verify.derive.conditions import condition_facts, facts_of_line
+from whimbrel.verify.derive.facts import Facts, distinct
+
+NEUTRAL: Final = "whimbrel-probe"
+"""A name that no section matches and no directory has."""
+_MAX_SAMPLES: Final = 4
+_PREFIXED: Final = frozenset(("alias", "scriptalias", "proxypass", "redirecttemp", "redirectpermanent"))
+_PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
+_FILES: Final = frozenset(("files", "filesmatch"))
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCandidate:
+    """A target, with what else a request needs to reach a line; *is_exact*: the facts belong to this target
+    alone."""
+
+    target: str
+    facts: Facts = Facts()
+    is_exact: bool = False
+
+
+class Targets:
+    """The candidates of one server on one side."""
+
+    def __init__(self, lines: SideLines, served: ServedPaths) -> None:
+        self.lines, self.served = lines, served
+
+    def of_scopes(self, scopes: Iterable[LineScope]) -> Iterator[TargetCandidate]:
+        """Yield candidates of *scopes*: of the sections themselves, then of their lines."""
+        for scope in scopes:
+            bases = list(dict.fromkeys(self.bases(scope)))[:_MAX_SAMPLES]
+            if scope.kind != "server":
+                for base in bases:
+                    yield from map(TargetCandidate, self._around(scope, base))
+            yield from self._of_lines(scope, bases)
+
+    def facts_of(self, scopes: Iterable[LineScope]) -> Iterator[tuple[Facts, tuple[str, ...]]]:
+        """Yield facts of conditions in *scopes*, each with the URL prefixes that they matter for."""
+        for scope in scopes:
+            bases = tuple(dict.fromkeys(self.bases(scope)))[:_MAX_SAMPLES]
+            found: list[Facts] = []
+            if scope.kind in ("if", "elseif"):
+                found += facts_of_line(ConfigLine("if", scope.args, scope.path, scope.line, scope))
+            for line in scope.lines:
+                if line.name not in ("rewritecond", "rewriterule"):
+                    found += facts_of_line(line)
+            for facts in distinct(found):
+                yield facts, bases
+
+    # sections ---------------------------------------------------------------------------------------
+    def bases(self, scope: LineScope | None) -> Iterator[str]:
+        """Yield URL paths to which *scope* applies."""
+        if scope is None or scope.kind == "server":
+            yield "/"
+            return
+        words = [word for word in ConfigLine("", scope.args, "", 0, scope).words() if word]
+        is_regex = scope.kind.endswith("match") or words[:1] == ["~"]
+        argument = words[-1] if words else ""
+        if scope.kind in ("location", "locationmatch"):
+            for text in _texts(argument, is_regex, by_segment=True):
+                yield "/" + text.lstrip("/")
+        elif scope.kind in ("directory", "directorymatch", "htaccess"):
+            argument = scope.args if scope.kind == "htaccess" else argument
+            for path in self._paths(argument, is_regex):
+                yield from map(escape_uri, self.served.urls_of(path))
+        elif scope.kind in _FILES:
+            for base in self.bases(scope.outer):
+                for name in _texts(argument, is_regex, by_segment=False):
+                    yield base.rstrip("/") + "/" + escape_uri(name.rpartition("/")[2])
+        else:
+            yield from self.bases(scope.outer)
+
+    def _paths(self, argument: str, is_regex: bool) -> Iterator[str]:
+        """Yield directories, existing ones first, that an argument of <Directory> matches."""
+        if not is_regex and not any(char in argument for char in "*?["):
+            path = argument.rstrip("/") + "/"
+            yield path
+            if path == "/" or any(top.startswith(path) for top in self.served.tops):
+                yield from (top for top in self.served.tops if top.startswith(path))
+            return
+        texts = _texts(argument, is_regex, by_segment=True)
+        if is_regex:
+            try:
+                search = re.compile(argument).search
+            except re.error:
+                return
+            yield from [d for d in self.lines.directories if search(d.rstrip("/")) or search(d)][
+                :_MAX_SAMPLES
+            ]
+            for text in texts:
+                inside = any(text.startswith(top) for top in self.served.tops)
+                yield text if inside else self.served.root.rstrip("/") + "/" + text.strip("/") + "/"
+            return
+        yield from (text.rstrip("/") + "/" for text in texts)
+
+    def _around(self, scope: LineScope, base: str) -> Iterator[str]:
+        yield base
+        if scope.kind in _FILES or scope.kind.endswith("match"):
+            return
+        yield base.rstrip("/") + "/"
+        yield base.rstrip("/") + "/" + NEUTRAL
+        if scope.kind == "location" and base != "/":
+            yield base.rstrip("/") + NEUTRAL
+
+    # lines ------------------------------------------------------------------------------------------
+    def _of_lines(self, scope: LineScope, bases: list[str]) -> Iterator[TargetCandidate]:
+        conditions: list[list[Facts]] = []
+        for line in scope.lines:
+            if line.name == "rewritecond":
+                words = line.words()
+                conditions.append(condition_facts(words[0], words[1]) if len(words) > 1 else [Facts()])
+            elif line.name == "rewriterule":
+                yield from self._rule(line, bases, conditions)
+                conditions = []
+            else:
+                yield from map(TargetCandidate, self._of_line(line, bases))
+
+    def _rule(
+        self, line: ConfigLine, bases: list[str], conditions: list[list[Facts]]
+    ) -> Iterator[TargetCandidate]:
+        """Yield requests that the rule matches: with all conditions, then with one that does not hold."""
+        words = line.words()
+        if not words:
+            return
+        pattern = words[0].lstrip("!")
+        texts = regex_samples(pattern)[:_MAX_SAMPLES] or [""]
+        for base in bases:
+            for text in texts:
+                target = _joined(base, text)
+                for number in range(max([1, *map(len, conditions)])):
+                    facts = Facts()
+                    for choices in conditions:
+                        facts = facts.joined(choices[number % len(choices)])
+                    yield TargetCandidate(target, facts, True)
+                if conditions:
+                    yield TargetCandidate(target)
+
+    def _of_line(self, line: ConfigLine, bases: list[str]) -> Iterator[str]:
+        words = line.words()
+        name = line.name
+        if name in _PREFIXED or name in ("redirect", "redirectmatch"):
+            paths = [word for word in words[:2] if word.startswith(("/", "^"))] if words else []
+            if line.scope.kind != "server" and name == "proxypass":
+                paths = bases
+            for path in paths[:1]:
+                if name == "redirectmatch":
+                    yield from ("/" + text.lstrip("/") for text in regex_samples(path)[:_MAX_SAMPLES])
+                else:
+                    yield from (
+                        path,
+                        path.rstrip("/") + "/",
+                        path.rstrip("/") + "/" + NEUTRAL,
+                        path + NEUTRAL,
+                    )
+                    yield from self._existing(path)
+            if name == "redirectmatch" and not paths and len(words) > 1:
+                yield from ("/" + text.lstrip("/") for text in regex_samples(words[-2])[:_MAX_SAMPLES])
+        elif name in _PATTERNED and words:
+            yield from ("/" + text.lstrip("/") for text in regex_samples(words[0])[:_MAX_SAMPLES])
+        elif name == "directoryindex":
+            yield from (base.rstrip("/") + "/" + word.lstrip("/") for base in bases for word in words[:4])
+        elif name == "userdir":
+            for user in _users_of(words):
+                yield f"/~{user}/"
+                yield f"/~{user}/{NEUTRAL}"
+                yield from self._in_home(words, user)
+        elif name in ("setenvif", "setenvifnocase") and words and words[0].lower() == "request_uri":
+            yield from ("/" + text.lstrip("/") for text in regex_samples(words[1])[:_MAX_SAMPLES])
+        elif name in ("addtype", "addhandler", "addencoding", "addlanguage", "addcharset", "addoutputfilter"):
+            yield from self._with_extension(words[1:], bases)
+        elif name in ("fallbackresource", "errordocument") and words and words[-1].startswith("/"):
+            yield words[-1]
+
+    @staticmethod
+    def _in_home(words: list[str], user: str) -> Iterator[str]:
+        """Yield targets of files in the directories that UserDir gives *user*."""
+        for word in words:
+            if word.startswith("/"):
+                directory = word.replace("*", user) if "*" in word else f"{word}/{user}"
+                for path in sorted(glob.glob(to_bytes(glob.escape(directory) + "/*")))[:_MAX_SAMPLES]:
+                    yield f"/~{user}/{escape_uri(to_text(os.path.basename(path)))}"
+
+    def _existing(self, url: str) -> Iterator[str]:
+        for prefix, target in self.served.aliases:
+            if prefix.rstrip("/") == url.rstrip("/"):
+                for name in self.lines.directories.get(target, ())[:_MAX_SAMPLES]:
+                    yield prefix + escape_uri(name)
+
+    def _with_extension(self, extensions: list[str], bases: list[str]) -> Iterator[str]:
+        for extension in extensions[:_MAX_SAMPLES]:
+            suffix = "." + extension.lstrip(".")
+            found = self._file_with(suffix)
+            if found:
+                yield found
+            yield from (base.rstrip("/") + f"/{NEUTRAL}{suffix}" for base in bases[:1])
+
+    def _file_with(self, suffix: str) -> str:
+        for directory, names in self.lines.directories.items():
+            for name in names:
+                if name.endswith(suffix):
+                    urls = self.served.urls_of(directory + name)
+                    if urls:
+                        return escape_uri(urls[0])
+        return ""
+
+    # the document tree ------------------------------------------------------------------------------
+    def of_tree(self, limit: int) -> Iterator[str]:
+        """Yield up to *limit* targets of what exists: directories, and a file of each extension in them."""
+        count = 0
+        for top in self.served.tops:
+            for directory, names in self.lines.directories.items():
+                if not directory.startswith(top):
+                    continue
+                urls = self.served.urls_of(directory)
+                for url in urls[:1]:
+                    for name in ("", *_sample(names), NEUTRAL):
+                        yield escape_uri(url.rstrip("/") + "/" + name)
+                        if name.endswith(".map"):  # a point of an image map
+                            yield escape_uri(url.rstrip("/") + "/" + name) + "?99,99"
+                        count += 1
+                if count >= limit:
+                    return
+
+
+def _users_of(words: list[str]) -> list[str]:
+    """Return users that a UserDir line names, and such with a directory that it names."""
+    names = [] if words[:1] and words[0].startswith("/") else words[1:]
+    for word in words:
+        if word.startswith("/"):
+            before, star, _ = word.partition("*")
+            directory = before.rpartition("/")[0] if star else word
+            with contextlib.suppress(OSError):
+                names += sorted(map(to_text, os.listdir(to_bytes(directory))))
+    return [name for name in dict.fromkeys([*names, "root", NEUTRAL]) if "/" not in name][:8]
+
+
+def _sample(names: list[str]) -> Iterator[str]:
+    """Yield one name of each extension, and all of the first twelve."""
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        extension = name.partition(".")[2] if "." in name else ""
+        if number < 12 or extension not in seen:
+            seen.add(extension)
+            yield name
+
+
+def _texts(argument: str, is_regex: bool, *, by_segment: bool) -> list[str]:
+    if is_regex:
+        return regex_samples(argument)[:_MAX_SAMPLES]
+    if any(char in argument for char in "*?["):
+        return wildcard_samples(argument, by_segment=by_segment)[:_MAX_SAMPLES]
+    return [argument]
+
+
+def _joined(base: str, text: str) -> str:
+    """Return the URL of a text that a rule matches below *base*; blanks and the like are escaped."""
+    safe = escape_uri("/" + text.lstrip("/")) if to_bytes(text).isascii() else "/"
+    return safe if base == "/" else base.rstrip("/") + safe

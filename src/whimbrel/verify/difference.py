@@ -1,0 +1,119 @@
+"""Comparison of two answers, field by field; `VARIABLE` names what may differ by nature, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.verify.answer import Answer
+
+VARIABLE: Final[dict[str, str]] = {
+    "date": "the time of the response",
+    "server": "names the version",
+    "etag": "2.2 puts the inode into it and 2.4 does not: compared by presence between versions",
+    "last-modified": "of generated pages: the time of the response",
+    "expires": "the time of the response: compared by presence",
+    "content-length": "follows from the body",
+    "transfer-encoding": "framing follows from the body",
+    "connection": "of the connection, not of the resource",
+    "keep-alive": "counts the requests of the connection",
+    "allow": "compared as a set: 2.2 lists methods in another order",
+    "set-cookie": "values of random bytes: compared by name",
+    "boundary": "of multipart bodies: random",
+}
+"""Header fields (lower case) and other parts of answers that differ between equal configurations, and why."""
+_PRESENCE: Final = frozenset(("expires",))
+_IGNORED: Final = frozenset(
+    ("date", "server", "content-length", "transfer-encoding", "connection", "keep-alive")
+)
+_BOUNDARY: Final = re.compile(r"(?i)boundary=\"?[0-9a-z]+\"?")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """One part of two answers that differs: ``status``, ``body``, ``user`` ..., or a header field."""
+
+    name: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.old or 'none'} -> {self.new or 'none'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The parts in which two answers differ, the most important one first."""
+
+    parts: tuple[FieldDifference, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parts."""
+        return tuple(part.name for part in self.parts)
+
+    def mirrored(self) -> Difference:
+        """Return the difference with both sides exchanged."""
+        return Difference(tuple(FieldDifference(part.name, part.new, part.old) for part in self.parts))
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.parts))
+
+
+def compare(old: Answer, new: Answer) -> Difference | None:
+    """Return the parts in which the answers differ, None if they agree.
+
+    With different statuses only the status and the target of a redirect are compared.
+    """
+    parts: list[FieldDifference] = []
+    if old.status != new.status:
+        parts.append(FieldDifference("status", str(old.status), str(new.status)))
+        _compare(parts, "location", _location(old), _location(new))
+        return Difference(tuple(parts))
+    if old.status < 400 or old.status == 404:
+        _compare(parts, "file", old.file, new.file)
+    _compare(parts, "user", old.user, new.user)
+    is_worded = old.is_built_in and new.is_built_in and old.dialect != new.dialect
+    names = dict.fromkeys(name.lower() for name, _ in (*old.fields, *new.fields))
+    for name in names:
+        if name not in _IGNORED and not (name == "content-type" and is_worded):
+            form = _form(name, old, new)
+            _compare(parts, name, form(old), form(new))
+    if old.body != new.body and not is_worded:
+        parts.append(
+            FieldDifference("body", f"{old.length} bytes {old.body}", f"{new.length} bytes {new.body}")
+        )
+    if old.status < 400:
+        _compare(parts, "handler", old.handler, new.handler)
+        _compare_environments(parts, old, new)
+    return Difference(tuple(parts)) if parts else None
+
+
+def _compare(parts: list[FieldDifference], name: str, old: str, new: str) -> None:
+    if old != new:
+        parts.append(FieldDifference(name, old, new))
+
+
+def _location(answer: Answer) -> str:
+    return ", ".join(answer.field("location"))
+
+
+def _form(name: str, old: Answer, new: Answer) -> Callable[[Answer], str]:
+    """Return the function that gives the comparable form of the field *name*."""
+    if name in _PRESENCE or (name == "etag" and old.dialect != new.dialect):
+        return lambda answer: "present" if answer.field(name) else ""
+    if name == "last-modified" and old.is_built_in:
+        return lambda answer: "present" if answer.field(name) else ""
+    if name == "allow":
+        return lambda answer: ",".join(sorted({w.strip() for v in answer.field(name) for w in v.split(",")}))
+    if name == "set-cookie":
+        return lambda answer: ", ".join(value.partition("=")[0] for value in answer.field(name))
+    return lambda answer: _BOUNDARY.sub("boundary=", ", ".join(answer.field(name)))
+
+
+def _compare_environments(parts: list[FieldDifference], old: Answer, new: Answer) -> None:
+    before, after = dict(old.environment), dict(new.environment)
+    for name in dict.fromkeys((*before, *after)):
+        _compare(parts, f"environment {name}", before.get(name, ""), after.get(name, ""))

@@ -1,0 +1,103 @@
+"""Probe: one request as data, with the facts about its client that a configuration can depend on."""
+
+from __future__ import annotations
+
+import base64
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+
+RIGHT_PASSWORD: Final = "the password of this user"
+"""The password that an engine of probes accepts for every user that its files know."""
+WRONG_PASSWORD: Final = "another password"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeUser:
+    """The credentials of a probe.
+
+    Attributes:
+        scheme: "basic", or one of digest_user: these answer a challenge, which takes a request before.
+        is_password_valid: the password is that of the user, whatever the files store.
+        is_assumed: users named so exist, also where no file has them; the user is then a member of *groups*
+            and of no others.
+    """
+
+    name: str
+    scheme: str = "basic"
+    is_password_valid: bool = True
+    is_assumed: bool = False
+    groups: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        groups = f" in {', '.join(self.groups)}" if self.groups else ""
+        return f"{self.name}{groups}" + ("" if self.is_password_valid else " with a wrong password")
+
+    def authorization(self) -> str:
+        """Return the value of the Authorization field."""
+        secret = RIGHT_PASSWORD if self.is_password_valid else WRONG_PASSWORD
+        return "Basic " + base64.b64encode(to_bytes(f"{self.name}:{secret}")).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFacts:
+    """The TLS session of a probe.
+
+    Attributes:
+        server_name: the name that the client indicates (SNI), "" without one.
+        peer_certificate: the client's certificate (DER), b"" without one; it counts as verified.
+    """
+
+    server_name: str = ""
+    version: str = "TLSv1.3"
+    cipher: str = "TLS_AES_256_GCM_SHA384"
+    bits: int = 256
+    peer_certificate: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One request; texts have one character per byte.
+
+    Attributes:
+        target: the request target as sent, with its query.
+        host: the Host field, "" for none.
+        address, port: the address of the server that the client connects to.
+        client: the client's address.
+        client_host: the name that a reverse lookup of *client* gives, confirmed; "" for none.
+        fields: header fields besides Host and Authorization.
+        environment: variables that are set before all modules run, as pairs of name and value.
+    """
+
+    target: str = "/"
+    method: str = "GET"
+    host: str = ""
+    address: str = "127.0.0.1"
+    port: int = 80
+    client: str = "192.0.2.1"
+    client_host: str = ""
+    user: ProbeUser | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+    tls: TlsFacts | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    protocol: str = "HTTP/1.1"
+
+    def __str__(self) -> str:
+        scheme = "https" if self.tls is not None else "http"
+        where = self.host or f"{self.address}:{self.port}"
+        text = f"{self.method} {scheme}://{where}{self.target} from {self.client}"
+        text += f" ({self.client_host})" if self.client_host else ""
+        text += f" as {self.user}" if self.user is not None else ""
+        text += "".join(f", {name}: {value}" for name, value in self.fields)
+        return text + "".join(f", with {name} set" for name, _ in self.environment)
+
+    def head(self) -> bytes:
+        """Return the request head."""
+        fields = [("Host", self.host)] if self.host else []
+        if self.user is not None and self.user.scheme == "basic":
+            fields.append(("Authorization", self.user.authorization()))
+        if self.method not in ("GET", "HEAD", "OPTIONS", "TRACE"):
+            fields.append(("Content-Length", "0"))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*fields, *self.fields))
+        return to_bytes(f"{self.method} {self.target} {self.protocol}\r\n{lines}\r\n")

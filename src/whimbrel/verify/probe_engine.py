@@ -1,0 +1,171 @@
+"""An engine that answers probes: without caches and side effects; it keeps the plan of each access check."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import weakref
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.model import Layer, Server
+from whimbrel.engine.deps.files import StatResult
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.log.error_log import ErrorLog
+from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.parser_limits import head_limits, head_rules
+from whimbrel.engine.pipeline.access import check_access
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.request import Request
+from whimbrel.engine.walk.htaccess import HtaccessResolver
+from whimbrel.registry.phases import HookStatus
+from whimbrel.verify.probe_runtime import ProbeRuntime
+
+_STATE: Final = "access checks"
+_WAITING: Final = frozenset(
+    "mod_cgi.c mod_cgid.c mod_ext_filter.c mod_include.c mod_proxy.c mod_fcgid.c mod_fastcgi.c"
+    " mod_authnz_fcgi.c mod_php5.c mod_php7.c mod_php.c".split()
+)
+"""Modules whose hooks run in an event loop, even where they end at once."""
+MAX_FILES: Final = 100_000
+"""Looks at files that are remembered."""
+_DIRECTORY: Final = os.stat_result(
+    (stat.S_IFDIR | 0o755, 1, 1, 2, 0, 0, 4096, 0, 0, 0),
+    {"st_atime_ns": 0, "st_mtime_ns": 0, "st_ctime_ns": 0},
+)
+_ASSUMED: Final[StatResult] = (_DIRECTORY, (-1, 1, 1, _DIRECTORY.st_mode, 0, 0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCheck:
+    """One access check of a probe: *plan* decided about *uri* with the result *status* (0: granted)."""
+
+    plan: Plan
+    status: HookStatus
+    method: str
+    uri: str
+    filename: str
+    is_first: bool
+
+
+class ProbePlan(Plan):
+    """A plan that records its access checks."""
+
+    __slots__ = ()
+
+    @staticmethod
+    async def access(r: Request) -> HookStatus:
+        """Run the access phases and record the result."""
+        plan = r.plan
+        status = await check_access(r)
+        checks: list[AccessCheck] = r.engine.worker_state[_STATE]
+        checks.append(AccessCheck(plan, status, r.method, r.uri, r.filename or "", r.initial))
+        return status
+
+
+class ProbePlanCache(PlanCache):
+    """The plans of a `ProbeEngine`, and the parts of each merged layer."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, configuration: Configuration) -> None:
+        super().__init__(configuration)
+        self.parts: dict[Layer, tuple[Layer, ...]] = {}
+
+    def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
+        """Return a recording plan."""
+        return ProbePlan(self, server, layers, records)
+
+    def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
+        """As in PlanCache, remembering the parts."""
+        layer = super().merge_layers(base, over)
+        if base is not None:
+            self.parts[layer] = (*self.parts.get(base, (base,)), over)
+        return layer
+
+    def layers_of(self, plan: Plan) -> tuple[Layer, ...]:
+        """Return the layers of sections and files that *plan* was merged from, in order."""
+        return tuple(part for layer in plan.layers for part in self.parts.get(layer, (layer,)))
+
+
+class _NoLog(ErrorLog):
+    """An error log whose lines about requests are not written; requests remember them."""
+
+    def about_request(self, r: Any, line: LogLine) -> None: ...
+
+
+class ProbeEngine(Engine):
+    """An engine without caches of responses.
+
+    Files are looked at once: what is on disk counts as unchanged while the engine lives.
+
+    Attributes:
+        checks: the access checks of the present probe, in their order.
+        initial_environment: the variables that each request begins with.
+    """
+
+    initial_environment: tuple[tuple[str, str], ...] = ()
+
+    def __init__(self, configuration: Configuration, runtime: ProbeRuntime) -> None:
+        super().__init__(configuration, runtime)
+        self.is_general_only = True
+        self.probe_plans = ProbePlanCache(configuration)
+        self.plans = self.probe_plans
+        self.htaccess = HtaccessResolver(configuration, self.plans)
+        self.probe_runtime = runtime
+        self.error_log = _NoLog(configuration, runtime)
+        self.stat_cache.in_tick = True
+        server = self.main.config(CoreServerConfig)
+        self.limits, self.rules = head_limits(server), head_rules(server, configuration)
+        self.needs_loop = any(module.source in _WAITING for module in configuration.modules.modules)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._assumed: dict[tuple[bytes, bool], StatResult] = {}
+        self.worker_state[_STATE] = []
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of all probes, made when it is first needed; it ends with the engine."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            weakref.finalize(self, self._loop.close)
+        return self._loop
+
+    @property
+    def checks(self) -> list[AccessCheck]:
+        """The access checks of the present probe."""
+        checks: list[AccessCheck] = self.worker_state[_STATE]
+        return checks
+
+    def assume_directory(self, path: str) -> None:
+        """Answer as if *path* and the directories above it existed; those that exist are as they are."""
+        while path not in ("", "/"):
+            name = to_bytes(path.rstrip("/"))
+            if (name, True) in self._assumed or os.path.lexists(name):
+                break
+            for key in ((name, True), (name, False), (name + b"/", True), (name + b"/", False)):
+                self._assumed[key] = self.stat_cache.known[key] = _ASSUMED
+            path = path.rstrip("/").rpartition("/")[0]
+
+    def forget(self) -> None:
+        """Drop what earlier probes have left: plans, walks and looks at files."""
+        self.probe_plans.invalidate()
+        self.probe_plans.parts.clear()
+        self.limit_files()
+
+    def limit_files(self) -> None:
+        """Drop the looks at files if there are many."""
+        if len(self.stat_cache.known) > MAX_FILES + len(self._assumed):
+            self.stat_cache.known = dict(self._assumed)
+        if len(self.stat_cache.dependencies) > MAX_FILES:
+            self.stat_cache.dependencies.clear()
+
+    async def _process(self, r: Request) -> HookStatus:
+        """Run the phases up to the handler with the variables of the probe."""
+        if self.initial_environment:
+            r.env.update(self.initial_environment)
+        return await super()._process(r)

@@ -1,0 +1,239 @@
+"""A real httpd beside the engine: started on loopback with the configuration of a side, asked, and ended.
+
+The configuration is written out as it was executed, without Include and conditional blocks. Addresses, logs
+and files of the process are replaced by such below a temporary directory; everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.load import catalogue_of
+from whimbrel.directives.node import Node
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.derive.probes import ProbeSource
+from whimbrel.verify.difference import compare
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
+
+MAX_REQUESTS: Final = 2000
+START_SECONDS: Final = 15.0
+_TIMEOUT: Final = 10.0
+_LOOPBACK: Final = "127.0.0.1"
+_MAX_BODY: Final = 1 << 20
+_DROPPED: Final = frozenset(
+    "pidfile errorlog customlog transferlog globallog scriptlog forensiclog cookielog mutex lockfile"
+    " scoreboardfile listen defaultruntimedir scriptsock coredumpdirectory loadmodule serverroot loadfile"
+    " gracefulshutdowntimeout chrootdir listenbacklog rewritelog rewriteloglevel sslmutex".split()
+)
+_DIRECTORIES: Final = (
+    "modules",
+    "/usr/lib/apache2/modules",
+    "/usr/lib64/httpd/modules",
+    "/usr/lib/httpd/modules",
+)
+_NEVER_SENT: Final = frozenset("TRACE PUT DELETE PATCH MKCOL MOVE COPY PROPPATCH LOCK".split())
+
+
+class NoServer(Exception):
+    """The server does not start; the message has its own words."""
+
+
+def compare_with_httpd(program: str, side: Side, result: VerifyResult) -> None:
+    """Add to *result* how *program*, an httpd 2.4, answers otherwise than the engine of *side*."""
+    try:
+        with running(program, side) as ports:
+            _compare_all(side, result, ports)
+    except (NoServer, OSError) as problem:
+        result.not_decided.append(NotDecided(f"{program}: {problem}"))
+
+
+def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> None:
+    lines = SideLines(side)
+    sent_count = 0
+    groups: dict[str, DifferenceGroup] = {}
+    for probe in _sendable(side, lines, result):
+        if sent_count >= MAX_REQUESTS:
+            result.limits.append(f"the real server got {MAX_REQUESTS} requests only")
+            break
+        sent_count += 1
+        ours = side.answer(probe)
+        theirs = send(probe, ports, ours)
+        difference = None if theirs is None else compare(ours, theirs)
+        if theirs is None or difference is None:
+            continue
+        key = str(difference.names) + (str(difference) if difference.names[0] == "status" else "")
+        group = groups.setdefault(key, DifferenceGroup("httpd", Cause((), ())))
+        group.count += 1
+        if len(group.examples) < 3:
+            group.examples.append(
+                Example(probe, difference, ours, theirs, "the real server answers otherwise")
+            )
+    result.limits.append(
+        f"the real server got {sent_count} requests: {sum(g.count for g in groups.values())} differ"
+    )
+    result.groups += groups.values()
+
+
+def _sendable(side: Side, lines: SideLines, result: VerifyResult) -> Iterator[Probe]:
+    """Yield what can be sent to a server on loopback: without passwords, TLS and assumptions."""
+    examples = (example.probe for group in result.groups for example in group.examples)
+    seen: set[Probe] = set()
+    for probe in (*examples, *ProbeSource((lines, lines), MAX_REQUESTS).probes()):
+        if probe.tls is None and probe.user is None and probe.method not in _NEVER_SENT:
+            client = probe.client if probe.client.startswith("127.") else _LOOPBACK
+            sent = replace(probe, client=client, client_host="", address=_LOOPBACK, environment=())
+            if sent not in seen:
+                seen.add(sent)
+                yield sent
+
+
+def send(probe: Probe, ports: dict[int, int], ours: Answer) -> Answer | None:
+    """Return the answer of the real server, None if it gives none; what it does not show is as in *ours*."""
+    port = ports.get(probe.port)
+    if port is None:
+        return None
+    with socket.socket() as connection:
+        connection.settimeout(_TIMEOUT)
+        try:
+            connection.bind((probe.client, 0))
+            connection.connect((_LOOPBACK, port))
+            connection.sendall(probe.head().replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
+            response = HTTPResponse(connection, method=probe.method)
+            response.begin()
+            body = response.read()
+        except (OSError, HTTPException, ValueError):
+            return None
+    fields = tuple((name, value) for name, value in response.getheaders())
+    digest = hashlib.blake2b(body, digest_size=8).hexdigest() if 0 < len(body) <= _MAX_BODY else ours.body
+    return replace(
+        ours,
+        status=response.status,
+        fields=tuple((name, _with_port(value, port, probe.port)) for name, value in fields),
+        body=digest if body else "",
+        length=len(body),
+    )
+
+
+def _with_port(value: str, port: int, written: int) -> str:
+    return value.replace(f":{port}/", "/" if written == 80 else f":{written}/")
+
+
+# the process --------------------------------------------------------------------------------------
+@contextmanager
+def running(program: str, side: Side) -> Iterator[dict[int, int]]:
+    """Run *program* with the configuration of *side*; yield the port for each of its ports.
+
+    Raises NoServer. The process is ended by its pid.
+    """
+    with tempfile.TemporaryDirectory(prefix="whimbrel-verify-") as directory:
+        os.chmod(directory, 0o755)
+        os.mkdir(os.path.join(directory, "run"))
+        ports = {listener.port: _free_port() for listener in side.loaded.spec.listeners} or {80: _free_port()}
+        path = os.path.join(directory, "httpd.conf")
+        with open(path, "wb") as file:
+            file.write(to_bytes("\n".join(adapted(program, side, ports, directory)) + "\n"))
+        with open(os.path.join(directory, "stderr"), "w+b") as errors:
+            command = [program, "-DFOREGROUND", "-f", path, "-E", os.path.join(directory, "startup")]
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+            try:
+                _wait(process, next(iter(ports.values())), directory)
+                yield ports
+            finally:
+                process.terminate()
+                try:
+                    process.wait(_TIMEOUT)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, directory: str) -> None:
+    ends = time.monotonic() + START_SECONDS
+    while time.monotonic() < ends:
+        if process.poll() is not None:
+            raise NoServer(_reason(directory) or f"ended with status {process.returncode}")
+        with socket.socket() as probe:
+            if probe.connect_ex((_LOOPBACK, port)) == 0:
+                return
+        time.sleep(0.05)
+    raise NoServer(f"no answer within {START_SECONDS:.0f} seconds")
+
+
+def _reason(directory: str) -> str:
+    texts = []
+    for name in ("startup", "stderr", "error_log"):
+        try:
+            with open(os.path.join(directory, name), encoding="latin-1") as file:
+                texts.append(file.read(2000).strip())
+        except OSError:
+            continue
+    return "; ".join(line for text in texts for line in text.splitlines()[:3])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+# the configuration --------------------------------------------------------------------------------
+def adapted(program: str, side: Side, ports: dict[int, int], directory: str) -> Iterator[str]:
+    """Yield the lines of the configuration for *program*."""
+    yield f'ServerRoot "{side.loaded.root}"'
+    yield from _load_lines(program, side)
+    yield f'PidFile "{directory}/pid"'
+    yield f'ErrorLog "{directory}/error_log"'
+    yield f'DefaultRuntimeDir "{directory}/run"'
+    yield from (f"Listen {_LOOPBACK}:{port}" for port in ports.values())
+    if not any(node.name.lower() == "user" for node in side.loaded.tree) and os.getuid() == 0:
+        yield from ("User daemon", "Group daemon")
+    yield from _text(side.loaded.tree, ports, "")
+
+
+def _text(nodes: Sequence[Node], ports: dict[int, int], indent: str) -> Iterator[str]:
+    for node in nodes:
+        low = node.name.lower()
+        if low in _DROPPED:
+            continue
+        if low == "<virtualhost":
+            args = re.sub(r":(\d+)", lambda found: f":{ports.get(int(found[1]), int(found[1]))}", node.args)
+            args = re.sub(r"(^| )[0-9.]+:", r"\g<1>*:", args)
+            yield f"{indent}{node.name} {args}"
+        else:
+            yield f"{indent}{node.name} {node.args}"
+        if low.startswith("<"):
+            yield from _text(node.children, ports, indent + "    ")
+            yield f"{indent}</{node.name[1:]}>"
+
+
+def _load_lines(program: str, side: Side) -> Iterator[str]:
+    """Yield the LoadModule lines of the modules that *program* has not compiled in; raises NoServer."""
+    listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
+    built_in = set(re.findall(r"\b\w+\.c\b", listed.stdout.decode("latin-1")))
+    for name, module in side.loaded.loaded_by_directive:
+        if module.source in built_in:
+            continue
+        row = catalogue_of(side.dialect).module(name)
+        file = f"{row.file}.so" if row is not None else module.source
+        places = [os.path.join(side.loaded.root, place, file) for place in _DIRECTORIES]
+        found = next((place for place in places if os.path.isfile(place)), None)
+        if found is None:
+            raise NoServer(f"there is no {file} for it")
+        yield f"LoadModule {name} {found}"

@@ -1,0 +1,146 @@
+"""Side: a configuration loaded under a dialect, with engines that answer for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from whimbrel.base.dialect import DIALECTS, Dialect
+from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.load import load as load_configuration
+from whimbrel.config.messages import format_error
+from whimbrel.config.options import LoadOptions
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.programs import without_programs
+from whimbrel.registry.module import Module
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.answering import answer_probe
+from whimbrel.verify.assumptions import ProbeModules
+from whimbrel.verify.digest_user import authorization
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import AccessCheck, ProbeEngine
+from whimbrel.verify.probe_runtime import ProbeRuntime
+
+MODULES: Final[Mapping[str, Module]] = ProbeModules()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadError:
+    """Why a configuration does not load: the text that httpd prints, and the line."""
+
+    text: str
+    place: SourceLocation | None = None
+
+
+@dataclass(eq=False)
+class Side:
+    """One configuration under one dialect.
+
+    Attributes:
+        name: of the side in reports (old, new).
+        options: httpd's -d -f -C -c -D.
+        configuration: None if it does not load; *errors* then has the reasons.
+        unimplemented: directives and handlers without behaviour, as text: requests that need them are not
+            decided.
+    """
+
+    name: str
+    options: LoadOptions
+    dialect: Dialect
+    configuration: Configuration | None = None
+    errors: tuple[LoadError, ...] = ()
+    unimplemented: tuple[str, ...] = ()
+    runtime: ProbeRuntime = field(default_factory=ProbeRuntime)
+    _engine: Engine | None = None
+    _probing: ProbeEngine | None = None
+
+    @classmethod
+    def load(
+        cls,
+        options: LoadOptions,
+        dialect: Dialect | str,
+        *,
+        name: str = "",
+        now: float | None = None,
+        modules: Mapping[str, Module] = MODULES,
+        check_only: bool = False,
+    ) -> Side:
+        """Return the side; a configuration that does not load gives one with `errors`.
+
+        *now* is the time of all answers. Programs that reading would start are not started.
+        *check_only* omits the steps of modules that follow reading (see `Module.post_config`).
+        """
+        dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
+        side = cls(name or dialect.name, replace(options, check_only=check_only), dialect)
+        side.runtime = ProbeRuntime(now)
+        try:
+            with without_programs():
+                side.configuration = load_configuration(side.options, modules, dialect)
+            side.runtime.open_segments(side.configuration)
+        except ConfigError as problem:
+            side.configuration = None
+            side.errors = (LoadError(format_error(problem, dialect), problem.place),)
+        except StartError as problem:
+            side.configuration = None
+            side.errors = (LoadError(format_error(problem, dialect)),)
+        else:
+            found = [(node, module) for node, module in side.configuration.unimplemented]
+            side.unimplemented = tuple(f"{node.place}: {node.name} ({module})" for node, module in found)
+        return side
+
+    @property
+    def is_loaded(self) -> bool:
+        """Return True if the configuration was loaded."""
+        return self.configuration is not None
+
+    @property
+    def loaded(self) -> Configuration:
+        """The configuration; for sides that are loaded."""
+        assert self.configuration is not None
+        return self.configuration
+
+    @property
+    def engine(self) -> Engine:
+        """An ordinary engine of the configuration, with all its caches: for many requests."""
+        if self._engine is None:
+            self._engine = Engine(self.loaded, self.runtime)
+        return self._engine
+
+    @property
+    def probing(self) -> ProbeEngine:
+        """The engine of `answer`: without caches; it records access checks."""
+        if self._probing is None:
+            self._probing = ProbeEngine(self.loaded, self.runtime)
+        return self._probing
+
+    def answer(self, probe: Probe, *, with_lines: bool = False) -> Answer:
+        """Return the answer to *probe*; *with_lines* adds the lines that decided, which takes longer.
+
+        No probe makes it raise: what cannot be answered has status 500.
+        """
+        answer, _ = self.checked(probe)
+        if not with_lines:
+            return answer
+        from whimbrel.verify.deciding_lines import deciding_lines
+
+        return replace(answer, lines=deciding_lines(self, probe))
+
+    def checked(self, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+        """Return the answer and the access checks that led to it, the probe's own first."""
+        user = probe.user
+        if user is not None and user.scheme != "basic":
+            challenged, _ = answer_probe(self.probing, probe)
+            value = authorization(probe, challenged)
+            if value:
+                probe = replace(probe, fields=(*probe.fields, ("Authorization", value)))
+        return answer_probe(self.probing, probe)
+
+    def each_node(self, visit: Callable[[Any], None]) -> None:
+        """Call *visit* with every directive of the main files, containers before their contents."""
+        waiting = list(reversed(self.loaded.tree)) if self.is_loaded else []
+        while waiting:
+            node = waiting.pop()
+            visit(node)
+            waiting.extend(reversed(node.children))

@@ -1,0 +1,117 @@
+"""The result of a verification: same, different, or not decided; with the differences grouped by cause."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import LoadError
+
+
+class Verdict(Enum):
+    """The result; the value is the exit code of `whimbrel verify`."""
+
+    SAME = 0
+    DIFFERENT = 1
+    DOES_NOT_LOAD = 2
+    NOT_DECIDED = 3
+
+
+@dataclass(slots=True)
+class Example:
+    """A request that both sides answer differently; *client* describes it.
+
+    *access*: the results of access control as statuses, 200 for granted.
+    """
+
+    probe: Probe
+    difference: Difference
+    old: Answer
+    new: Answer
+    client: str = ""
+    access: tuple[int, int] | None = None
+
+    @property
+    def statuses(self) -> tuple[int, int]:
+        """The results of access control if it decided, else the statuses."""
+        return self.access or (self.old.status, self.new.status)
+
+
+@dataclass(slots=True)
+class DifferenceGroup:
+    """Differences with one cause.
+
+    Attributes:
+        kind: access, or response.
+        examples: the first ones; *count* of them were found.
+        lines: for access: the lines that decided the first example on each side.
+        is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
+    """
+
+    kind: str
+    cause: Cause
+    examples: list[Example] = field(default_factory=list)
+    count: int = 0
+    lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]] = ((), ())
+    is_assumed: bool = False
+
+    @property
+    def opens(self) -> bool:
+        """Return True if the new side admits a client that the old one refuses."""
+        return any(old in (401, 403) and new < 400 for old, new in self._statuses())
+
+    @property
+    def closes(self) -> bool:
+        """Return True if the new side refuses a client that the old one admits."""
+        return any(new in (401, 403, 500) and old < 400 for old, new in self._statuses())
+
+    def _statuses(self) -> list[tuple[int, int]]:
+        return [one.statuses for one in self.examples]
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    """What could not be compared, and why; *probe* is a request that it concerns."""
+
+    reason: str
+    probe: Probe | None = None
+
+
+@dataclass(slots=True)
+class VerifyResult:
+    """The comparison of two sides.
+
+    Attributes:
+        names: of the sides.
+        errors: of each side that does not load.
+        chains: pairs of section chains whose access decisions were compared exactly.
+        probes: requests that were asked of both sides.
+        limits: what was left out, as sentences.
+    """
+
+    names: tuple[str, str] = ("old", "new")
+    errors: tuple[tuple[LoadError, ...], tuple[LoadError, ...]] = ((), ())
+    groups: list[DifferenceGroup] = field(default_factory=list)
+    not_decided: list[NotDecided] = field(default_factory=list)
+    chains: int = 0
+    probes: int = 0
+    limits: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The result; a side that does not load makes the other one incomparable."""
+        if any(self.errors):
+            return Verdict.DOES_NOT_LOAD
+        if self.groups:
+            return Verdict.DIFFERENT
+        return Verdict.NOT_DECIDED if self.not_decided else Verdict.SAME
+
+    @property
+    def differences(self) -> int:
+        """The number of differences of all groups."""
+        return sum(group.count for group in self.groups)

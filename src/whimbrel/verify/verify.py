@@ -1,0 +1,333 @@
+"""Verify two sides: exact access decisions of every chain that a probe meets, and answers to all probes."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from whimbrel.access.clients import find_client
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
+from whimbrel.access.space import Space
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Causes
+from whimbrel.verify.clients import Confirmation, Confirmed
+from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
+from whimbrel.verify.counterexamples import counterexamples
+from whimbrel.verify.deciding_lines import deciding_lines
+from whimbrel.verify.derive.facts import Facts, distinct
+from whimbrel.verify.derive.probes import ProbeSource
+from whimbrel.verify.derive.targets import Targets
+from whimbrel.verify.difference import Difference, FieldDifference, compare
+from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.plan_decisions import PlanDecisions
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import AccessCheck
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
+
+MAX_EXAMPLES: Final = 3
+_FLUSHED: Final = 250
+"""Hosts after which plans are dropped."""
+MAX_GROUPS: Final = 500
+_MAX_FACTS: Final = 60
+ReportProgress = Callable[[str, int, int], None]
+PlanPair = tuple[Plan, Plan]
+
+
+def verify(
+    old: Side,
+    new: Side,
+    *,
+    report_progress: ReportProgress = lambda _what, _done, _all: None,
+    limit: int | None = None,
+    more: Iterable[Probe] = (),
+) -> VerifyResult:
+    """Return the comparison of two sides.
+
+    *limit* bounds the probes of all servers together; *more* are asked beside the derived ones.
+    """
+    result = VerifyResult((old.name, new.name), (old.errors, new.errors))
+    if not (old.is_loaded and new.is_loaded):
+        return result
+    Comparison(old, new, result, limit).run(more, report_progress)
+    return result
+
+
+class Comparison:
+    """One verification while it runs."""
+
+    def __init__(self, old: Side, new: Side, result: VerifyResult, limit: int | None = None) -> None:
+        self.old, self.new, self.result = old, new, result
+        self.lines = SideLines(old), SideLines(new)
+        self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
+        self.causes = Causes(*self.lines)
+        self._assume_directories()
+        space = Space()
+        self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
+        self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
+        self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
+        self._clients: dict[tuple[int, int], Probe | None] = {}
+        self._groups: dict[object, DifferenceGroup] = {}
+        self._reasons: dict[str, None] = {}
+        for side in (old, new):
+            for text in side.unimplemented:
+                self._undecided(f"{side.name}: {text} has no behaviour here", None)
+
+    def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
+        """Ask all probes."""
+        for probe in more:
+            self.compare_probe(probe)
+        groups = self.source.groups()
+        has_many = len(groups) > 2 * _FLUSHED
+        if has_many:
+            gc.freeze()  # the configurations
+            equal = self.source.group_equal_hosts()
+            if equal:
+                self.result.limits.append(f"hosts asked for / alone, as others have equal lines: {equal}")
+        for number, routes in enumerate(groups):
+            for count, probe in enumerate(self.source.of_group(routes)):
+                if has_many:
+                    report_progress("hosts", number, len(groups))
+                else:
+                    report_progress("requests", count, self.source.limit)
+                self.compare_probe(probe)
+            if has_many and number % _FLUSHED == _FLUSHED - 1:
+                self._forget()
+        if has_many:
+            gc.unfreeze()
+        self.result.groups = self.found()
+        if self.source.is_cut:
+            self.result.limits.append("not every request that can be derived was asked")
+        self.result.files = sorted(
+            {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
+        )
+
+    def found(self) -> list[DifferenceGroup]:
+        """Return the differences found so far, those about access first."""
+        groups = self._groups.values()
+        return sorted(groups, key=lambda group: (group.kind != "access", not group.opens, not group.closes))
+
+    def _forget(self) -> None:
+        """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
+        self._pairs.clear()
+        self._clients.clear()
+        for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
+            side.probing.forget()
+            decisions.forget()
+        gc.collect()
+
+    def _assume_directories(self) -> None:
+        """Let directories exist that servers and sections name: what is here may be a copy."""
+        paths: dict[str, None] = {}
+        for lines in self.lines:
+            for server in lines.side.loaded.servers():
+                paths.update(dict.fromkeys(lines.served(server).tops))
+            for scope in lines.scopes:
+                words = ConfigLine("", scope.args, "", 0, scope).words()
+                if scope.kind == "directory" and len(words) == 1 and not set(words[0]) & set("*?["):
+                    paths[words[0].rstrip("/") + "/"] = None
+        missing = [path for path in paths if path.startswith("/") and not os.path.lexists(to_bytes(path))]
+        for path in missing:
+            self.old.probing.assume_directory(path)
+            self.new.probing.assume_directory(path)
+        if missing:
+            shown = ", ".join(missing[:3]) + (" ..." if len(missing) > 3 else "")
+            text = f"directories that do not exist here were taken as empty ones: {len(missing)} ({shown})"
+            self.result.limits.append(text)
+
+    def compare_probe(self, probe: Probe) -> None:
+        """Ask one probe of both sides."""
+        self.result.probes += 1
+        old, old_checks = self.old.checked(probe)
+        new, new_checks = self.new.checked(probe)
+        group = None
+        if old_checks and new_checks:
+            group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
+        plans = (old_checks[0].plan if old_checks else None, new_checks[0].plan if new_checks else None)
+        self._compare_answers(probe, old, new, plans, group)
+        if old.status in (401, 403) and new.status == old.status and old_checks and new_checks:
+            self._compare_admitted(probe, (old_checks[0].plan, new_checks[0].plan))
+
+    # access -----------------------------------------------------------------------------------------
+    def _compare_chains(
+        self, probe: Probe, checks: tuple[AccessCheck, AccessCheck]
+    ) -> DifferenceGroup | None:
+        """Compare the decisions of two plans, once for each pair; return the group of their difference."""
+        plans = checks[0].plan, checks[1].plan
+        key = id(plans[0]), id(plans[1])
+        known = self._pairs.get(key)
+        if known is None:
+            known = self._pairs[key] = (plans, None)
+            self._pairs[key] = (plans, self._compare_plans(probe, plans))
+            known = self._pairs[key]
+        return known[1]
+
+    def _compare_plans(self, probe: Probe, plans: PlanPair) -> DifferenceGroup | None:
+        self.result.chains += 1
+        found = self.decisions[0].decision(plans[0]), self.decisions[1].decision(plans[1])
+        for side, decision in zip((self.old, self.new), found, strict=True):
+            if isinstance(decision, str):
+                self._undecided(f"access under {side.name}: {decision}", probe)
+                return None
+        old, new = found
+        assert isinstance(old, AccessDecision) and isinstance(new, AccessDecision)
+        group, unconfirmed = None, None
+        for _, examples in counterexamples(old, new, (self.old, self.new)):
+            for example in examples:
+                confirmed = self.confirmation.confirm(example, probe, plans)
+                if confirmed is not None:
+                    group = self._add_access(example, confirmed, plans, group)
+                    break
+                unconfirmed = unconfirmed or example
+        if group is None and unconfirmed is not None:
+            self._undecided(f"no request was found for {unconfirmed}", probe)
+        return group
+
+    def _add_access(
+        self, example: Counterexample, confirmed: Confirmed, plans: PlanPair, group: DifferenceGroup | None
+    ) -> DifferenceGroup:
+        access = example.before.value, example.after.value
+        difference = compare(confirmed.old, confirmed.new) or Difference(())
+        if "status" not in difference.names:
+            part = FieldDifference("access", str(access[0]), str(access[1]))
+            difference = Difference((part, *difference.parts))
+        if group is None:
+            cause = self.causes.cause(_ACCESS, plans)
+            key = ("access", example.before, example.after, cause)
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = DifferenceGroup("access", cause, is_assumed=confirmed.is_assumed)
+                group.lines = (
+                    deciding_lines(self.old, confirmed.probe),
+                    deciding_lines(self.new, confirmed.probe),
+                )
+        group.count += 1
+        if len(group.examples) < MAX_EXAMPLES:
+            example_found = Example(
+                confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access
+            )
+            group.examples.append(example_found)
+        return group
+
+    # responses --------------------------------------------------------------------------------------
+    def _compare_answers(
+        self,
+        probe: Probe,
+        old: Answer,
+        new: Answer,
+        plans: tuple[Plan | None, Plan | None],
+        access: DifferenceGroup | None,
+    ) -> None:
+        difference = compare(self._relocated(old, self.old), self._relocated(new, self.new))
+        if difference is None:
+            return
+        if (
+            access is not None
+            and difference.names[0] == "status"
+            and {old.status, new.status} & {401, 403, 500}
+        ):
+            access.count += 1
+            return
+        cause = self.causes.cause(difference, plans)
+        key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
+        group = self._groups.get(key)
+        if group is None:
+            if len(self._groups) >= MAX_GROUPS:
+                return
+            group = self._groups[key] = DifferenceGroup("response", cause)
+        group.count += 1
+        if len(group.examples) < MAX_EXAMPLES:
+            group.examples.append(Example(probe, difference, old, new))
+
+    def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
+        """Ask the probe again as a client that both sides admit, so that the response behind is compared."""
+        key = id(plans[0]), id(plans[1])
+        if key not in self._clients:
+            self._clients[key] = self._admitted(probe, plans)
+        client = self._clients[key]
+        if client is None:
+            return
+        admitted = replace(
+            probe,
+            client=client.client,
+            client_host=client.client_host,
+            user=client.user,
+            fields=(*probe.fields, *client.fields),
+            environment=client.environment,
+        )
+        self._compare_as(admitted, plans)
+        if admitted.user is not None and admitted.user.scheme == DIGEST:
+            self._compare_as(replace(admitted, user=replace(admitted.user, scheme=OLD_DIGEST)), plans)
+
+    def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
+        """Ask a probe of a client that is admitted."""
+        self.result.probes += 1
+        old, old_checks = self.old.checked(probe)
+        new, new_checks = self.new.checked(probe)
+        if old_checks and new_checks:
+            group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
+            self._compare_answers(probe, old, new, plans, group)
+
+    def _admitted(self, probe: Probe, plans: PlanPair) -> Probe | None:
+        found = self.decisions[0].decision(plans[0]), self.decisions[1].decision(plans[1])
+        if isinstance(found[0], str) or isinstance(found[1], str):
+            return None
+        granted = AccessVerdict.GRANTED
+        client = find_client(self.decisions[0].space, found[0].when[granted], found[1].when[granted])
+        return self.confirmation.granted(client, probe, plans) if client is not None else None
+
+    # helpers ----------------------------------------------------------------------------------------
+    def _undecided(self, reason: str, probe: Probe | None) -> None:
+        if reason not in self._reasons:
+            self._reasons[reason] = None
+            self.result.not_decided.append(NotDecided(reason, probe))
+
+    def _facts(self) -> list[Facts]:
+        """Return what the conditions of both sides name."""
+        found: list[Facts] = []
+        for lines in self.lines:
+            targets = Targets(lines, lines.served(lines.side.loaded.main))
+            found += [facts for facts, _ in targets.facts_of(lines.scopes)]
+        return distinct(found)[:_MAX_FACTS]
+
+    @staticmethod
+    def _relocated(answer: Answer, side: Side) -> Answer:
+        """Return *answer* with paths below the server root relative to it."""
+        root = side.loaded.root.rstrip("/") + "/"
+        if len(root) < 2 or root not in answer.file:
+            return answer
+        return replace(answer, file=answer.file.replace(root, ""))
+
+
+def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:
+    """Return the variables of the environment that lines set, in lower case."""
+    found: set[str] = set()
+    for lines in sides:
+        for line in lines_of(lines.scopes):
+            words = line.words() if line.name in _SETTERS or line.name == "rewriterule" else []
+            if line.name == "rewriterule":
+                words = [flag[2:] for flag in words[-1].strip("[]").split(",") if flag[:2].lower() == "e="]
+                found.update(word.partition(":")[0].lstrip("!").lower() for word in words)
+            else:
+                found.update(
+                    word.partition("=")[0].lstrip("!").lower() for word in words[_SETTERS.get(line.name, 0) :]
+                )
+    return frozenset(found)
+
+
+_SETTERS: Final = {
+    "setenvif": 2,
+    "setenvifnocase": 2,
+    "setenvifexpr": 1,
+    "browsermatch": 1,
+    "browsermatchnocase": 1,
+    "setenv": 0,
+    "passenv": 0,
+}
+"""Directives that set variables, and the position of the first one."""
+_ACCESS: Final = Difference((FieldDifference("user", "", ""),))

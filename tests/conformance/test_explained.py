@@ -1,0 +1,37 @@
+"""Explanations of recorded requests: their status is the served one; without a line that a step names, the
+step is another.
+
+A sample: `make explained` sends all recorded requests.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.conformance.cases import families, load_cases, spread
+from tests.conformance.explained import Tally, explain_case
+from tests.conformance.explained_lines import deletions
+from tests.conformance.in_process import is_possible
+
+STATEFUL = ("modules-dav",)  # locks and files of earlier requests decide
+CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
+DELETED = int(os.environ.get("WHIMBREL_DELETED", "25"))
+"""Lines to delete; `make explained` deletes 200."""
+
+
+@pytest.mark.parametrize("family", [name for name in families() if name not in STATEFUL])
+def test_the_status_is_the_served_one(family: str) -> None:
+    tally = Tally()
+    for version in ("2.2", "2.4"):
+        cases = [case for case in load_cases(family, version) if is_possible(case)]
+        for case in spread(cases, CASES) if cases else ():
+            explain_case(case, tally)
+    assert tally.different == []
+
+
+def test_deleting_a_named_line_changes_its_step() -> None:
+    done = deletions(DELETED, seed=1)
+    assert len(done) == DELETED
+    assert [each for each in done if not each.has_changed] == []

@@ -1,0 +1,116 @@
+"""pebble, an authority for tests (Debian's package), with its DNS server: all names are 127.0.0.1."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from whimbrel.testing.ports import free_port
+
+MISSING = "" if shutil.which("pebble") and shutil.which("pebble-challtestsrv") else "pebble is not installed"
+
+
+@dataclass
+class Pebble:
+    """A running authority: *ca_file* has the certificate of its own server."""
+
+    directory: str
+    management: int
+    ca_file: Path
+
+    def root(self) -> str:
+        """Return the root of the certificates that it issues, in PEM."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        wire = http.client.HTTPSConnection("127.0.0.1", self.management, context=context, timeout=10)
+        wire.request("GET", "/roots/0")
+        return wire.getresponse().read().decode()
+
+
+def _certificate(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "pebble")])
+    now = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "ca.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+    form = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / "ca.key").write_bytes(key.private_bytes(*form))
+
+
+@contextmanager
+def pebble(folder: Path, http_port: int, tls_port: int, **settings: object) -> Iterator[Pebble]:
+    """Run an authority that validates on these ports."""
+    _certificate(folder)
+    acme, management, dns, answers = (free_port() for _ in range(4))
+    conf = {
+        "listenAddress": f"127.0.0.1:{acme}",
+        "managementListenAddress": f"127.0.0.1:{management}",
+        "certificate": str(folder / "ca.pem"),
+        "privateKey": str(folder / "ca.key"),
+        "httpPort": http_port,
+        "tlsPort": tls_port,
+        "externalAccountBindingRequired": False,
+        **settings,
+    }
+    (folder / "pebble.json").write_text(json.dumps({"pebble": conf}))
+    none = ("-http01", "", "-https01", "", "-tlsalpn01", "", "-defaultIPv6", "")
+    names = [
+        "pebble-challtestsrv",
+        "-dns01",
+        f"127.0.0.1:{dns}",
+        "-management",
+        f"127.0.0.1:{answers}",
+        *none,
+    ]
+    ca = ["pebble", "-config", str(folder / "pebble.json"), "-dnsserver", f"127.0.0.1:{dns}"]
+    environment = dict(os.environ, PEBBLE_VA_NOSLEEP="1", PEBBLE_AUTHZREUSE="0")
+    log = (folder / "pebble.log").open("wb")
+    running = [subprocess.Popen(command, env=environment, stdout=log, stderr=log) for command in (names, ca)]
+    made = Pebble(f"https://127.0.0.1:{acme}/dir", management, folder / "ca.pem")
+    try:
+        _wait(made)
+        yield made
+    finally:
+        for process in running:
+            process.terminate()
+            process.wait(10)
+        log.close()
+
+
+def _wait(made: Pebble) -> None:
+    end = time.monotonic() + 10
+    while True:
+        try:
+            made.root()
+            return
+        except OSError:
+            assert time.monotonic() < end, "pebble does not answer"
+            time.sleep(0.02)

@@ -1,0 +1,67 @@
+"""whimbrel explain URL as a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.unit.explain.explained_site import CONF, write_site
+from typer.testing import CliRunner, Result
+
+from whimbrel.cli import explain
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(explain.app, [*words])
+
+
+def test_a_url_is_a_tree(tmp_path: Path) -> None:
+    file = write_site(tmp_path)
+    found = run("/old/x", "--host", "q.example", "-d", str(tmp_path), "-f", str(file))
+    assert found.exit_code == 0
+    assert found.stdout.startswith("GET http://q.example/old/x from 192.0.2.1: 302 to http://q.example/new/x")
+
+
+def test_json_has_the_lines(tmp_path: Path) -> None:
+    file = write_site(tmp_path)
+    found = run("http://q.example/old/x", "--json", "-d", str(tmp_path), "-f", str(file))
+    told = json.loads(found.stdout)
+    (mapping,) = [step for step in told["steps"] if step["what"] == "mod_alias"]
+    assert told["status"] == 302 and mapping["lines"][0]["text"] == "Redirect /old /new"
+
+
+def test_two_configurations(tmp_path: Path) -> None:
+    write_site(tmp_path)
+    write_site(tmp_path, CONF.replace("Redirect /old", "Redirect permanent /old"), "other.conf")
+    here = ("-d", str(tmp_path), "-f", str(tmp_path / "httpd.conf"))
+    found = run("/old/x", "--host", "q", *here, "--diff", str(tmp_path / "other.conf"), "--json")
+    told = json.loads(found.stdout)
+    assert found.exit_code == 1
+    assert (told["old"]["status"], told["new"]["status"]) == (301, 302)
+    assert run("/old/x", "--host", "q", *here, "--diff", "guide").exit_code == 0
+
+
+def test_log_lines(tmp_path: Path) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    line = '10.1.1.1 - bob [07/Mar/2004:16:05:49 -0800] "GET /private/x.html HTTP/1.1" 401 12846'
+    found = run("--access-log-line", line, "--host", "a.example", *here)
+    assert "from 10.1.1.1 as bob: 200" in found.stdout
+    denied = "AH01630: client denied by server configuration"
+    error = f"[client 10.0.0.8:4711] {denied}: {tmp_path}/htdocs/private/x.html"
+    assert "/private/x.html from 10.0.0.8: 200" in run("--error-log-line", error, *here).stdout
+
+
+def test_wrong_usage(tmp_path: Path) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    for words in (
+        ("/x", "-d", "/nonexistent"),
+        ("/x", *here, "--dialect", "1.3"),
+        ("/x", *here, "--header", "no field"),
+        ("--access-log-line", "no log line", *here),
+        ("--error-log-line", "no log line", *here),
+    ):
+        assert run(*words).exit_code == 2, words
+    broken = tmp_path / "broken.conf"
+    broken.write_text("Nonsense on\n")
+    found = run("/x", "-d", str(tmp_path), "-f", str(broken))
+    assert found.exit_code == 1 and "No MPM loaded" in found.stdout

@@ -1,0 +1,66 @@
+"""whimbrel replay as a command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from tests.unit.explain.explained_site import CONF, write_site
+from tests.unit.replay.replayed_site import NEW, line
+from typer.testing import CliRunner, Result
+
+from whimbrel.cli import replay
+
+
+def run(*words: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(replay.app, [*words], input=stdin)
+
+
+def sides(root: Path, new: str = NEW) -> tuple[str, ...]:
+    old_file, new_file = write_site(root, CONF, "old.conf"), write_site(root, new, "new.conf")
+    return ("--old", str(old_file), "--old-dialect", "2.4", "--new", str(new_file), "-j", "1")
+
+
+def test_a_log_of_changes(tmp_path: Path) -> None:
+    log = tmp_path / "access_log.gz"
+    log.write_bytes(gzip.compress((line("/closed/x") + line("/index.html")).encode()))
+    found = run(str(log), *sides(tmp_path))
+    assert found.exit_code == 1 and "1 requests: status 404 -> 403" in found.stdout
+    told = json.loads(run(str(log), *sides(tmp_path), "--format", "json").stdout)
+    assert told["changes"][0]["new_lines"][-1]["text"] == "Require all denied"
+    assert run(str(log), *sides(tmp_path), "--format", "html").stdout.startswith("<!DOCTYPE html>")
+
+
+def test_one_configuration_is_compared_with_the_log(tmp_path: Path) -> None:
+    new = ("--new", str(write_site(tmp_path)), "-j", "1")
+    found = run("-", *new, stdin=(line("/index.html") + line("/none", status=200)).encode())
+    assert found.exit_code == 0
+    assert "Nothing changes." in found.stdout and "logged 200, now 404" in found.stdout
+
+
+def test_the_format_comes_from_the_configuration(tmp_path: Path) -> None:
+    new = NEW + 'LoadModule log_config_module modules/mod_log_config.so\nLogFormat "%a|%>s|%r" odd\n'
+    log = tmp_path / "odd.log"
+    log.write_text("10.0.0.1|404|GET /closed/x HTTP/1.1\n")
+    assert "status 404 -> 403" in run(str(log), *sides(tmp_path, new)).stdout
+    assert "status 404 -> 403" in run(str(log), *sides(tmp_path), "--log-format", "%a|%>s|%r").stdout
+
+
+def test_errors_of_loading_are_the_result(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(line("/"))
+    found = run(str(log), *sides(tmp_path, "Nonsense\n"))
+    assert found.exit_code == 1 and "Invalid command 'Nonsense'" in found.stdout
+
+
+def test_wrong_usage(tmp_path: Path) -> None:
+    here = sides(tmp_path)
+    log = tmp_path / "log"
+    log.write_text(line("/"))
+    for words in (
+        (str(tmp_path / "none"), *here),
+        (str(log), *here, "--new-dialect", "1.3"),
+        (str(log), *here, "--log-format", "%h %t"),
+    ):
+        assert run(*words).exit_code == 2, words

@@ -1,0 +1,72 @@
+"""whimbrel verify: exit codes and formats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from whimbrel.cli.verify import app
+
+HEAD = """LoadModule mpm_event_module modules/mod_mpm_event.so
+LoadModule authz_core_module modules/mod_authz_core.so
+LoadModule alias_module modules/mod_alias.so
+ServerRoot "{root}"
+ServerName localhost
+Listen 127.0.0.1:8080
+DocumentRoot "{root}/htdocs"
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("conf", "logs", "htdocs"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def write(root: Path, name: str, text: str) -> str:
+    path = root / "conf" / name
+    path.write_text(HEAD.format(root=root) + text)
+    return str(path)
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["--old-dialect", "2.4", *arguments])
+    return result.exit_code, result.output
+
+
+def test_same(root: Path) -> None:
+    code, output = run(write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /a /b\n"))
+    assert code == 0 and output.startswith("old (2.4) and new (2.4): same\n")
+
+
+def test_different(root: Path) -> None:
+    code, output = run(write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /a /c\n"))
+    assert code == 1
+    assert f"new (2.4): {root}/conf/b.conf:8: redirect /a /c" in output and "\x1b" not in output
+
+
+@pytest.mark.parametrize("shape", ["json", "sarif", "html", "text"])
+def test_formats(root: Path, shape: str) -> None:
+    old, new = write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /<a> /c\n")
+    code, output = run(old, new, "--format", shape)
+    assert code == 1
+    if shape == "json":
+        assert json.loads(output)["verdict"] == "different"
+    elif shape == "sarif":
+        assert {one["ruleId"] for one in json.loads(output)["runs"][0]["results"]} == {"V-RESPONSE"}
+    elif shape == "html":
+        assert output.startswith("<!DOCTYPE html>") and "<script" not in output and "/<a>" not in output
+
+
+def test_what_does_not_load(root: Path) -> None:
+    code, output = run(write(root, "a.conf", "Nonsense\n"), write(root, "b.conf", ""))
+    assert code == 2 and "Invalid command 'Nonsense'" in output
+
+
+def test_wrong_usage(root: Path) -> None:
+    assert run(str(root / "none.conf"))[0] == 2
+    assert run("--format", "xml", write(root, "a.conf", ""))[0] == 2

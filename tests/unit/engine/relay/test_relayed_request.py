@@ -1,0 +1,245 @@
+"""Relayed requests: what is relayed, for whom, how long; clients that go away, and silent back ends."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.proxy_server import Answer, ProxyServer, answering, run
+
+from whimbrel.engine.engine import GENERAL_PATH
+from whimbrel.engine.relay.relayed_request import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayedRequest
+from whimbrel.server.http1.relay_path import RelayPath
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+LOG = 'LogFormat "%h %r %>s %b" short\nCustomLog short short\n'
+PASS = "ProxyPass / http://127.0.0.1:@PORT@/\n"
+
+
+@pytest.fixture
+def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """The heads of relayed requests."""
+    heads: list[bytes] = []
+    send = RelayPath.relayed
+
+    def counted(self: RelayPath, exchange: Any) -> None:
+        heads.append(exchange.request.raw)
+        send(self, exchange)
+
+    monkeypatch.setattr(RelayPath, "relayed", counted)
+    yield heads
+
+
+class Client:
+    """A connection that stays open."""
+
+    def __init__(self, server: ProxyServer) -> None:
+        self.server = server
+
+    async def __aenter__(self) -> Client:
+        self.reader, self.writer = await self.server.connect()
+        return self
+
+    async def __aexit__(self, *_problem: object) -> None:
+        self.writer.close()
+
+    async def get(self, path: str = "/x", *fields: str, method: str = "GET") -> bytes:
+        """Return the status of one response of two bytes."""
+        lines = [f"{method} {path} HTTP/1.1", "Host: front", *fields, "", ""]
+        self.writer.write("\r\n".join(lines).encode())
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        await self.reader.readexactly(2)
+        return head[9:12]
+
+
+async def warm(server: ProxyServer, count: int = 6, *fields: str, method: str = "GET") -> None:
+    async with Client(server) as client:
+        for _ in range(count):
+            assert await client.get("/x", *fields, method=method) == b"200"
+
+
+def logged(server: ProxyServer) -> list[bytes]:
+    """Return the lines of the access log."""
+    [lines] = [lines for path, lines in server.engine.runtime.logs.items() if path.endswith("/short")]
+    return list(lines)
+
+
+def entries(server: ProxyServer) -> list[RelayedRequest]:
+    return [entry for table in server.engine.relays._tables.values() for entry in table.values()]
+
+
+def test_a_request_that_came_before_is_relayed_and_logged_alike(tmp_path: Path, relayed: list[bytes]) -> None:
+    async def use(server: ProxyServer) -> Any:
+        await warm(server, 8)
+        return logged(server), server.heads, server.accepted
+
+    lines, heads, accepted = run(tmp_path, answering(ANSWER), use, LOG + PASS)
+    assert len(relayed) == 4
+    assert lines == [b"127.0.0.1 GET /x HTTP/1.1 200 2\n"] * 8
+    assert (len(heads), len(set(heads)), accepted) == (8, 1, 1)
+
+
+def test_the_first_request_of_a_connection_is_not_relayed(tmp_path: Path, relayed: list[bytes]) -> None:
+    async def use(server: ProxyServer) -> None:
+        await warm(server)
+        relayed.clear()
+        for _ in range(3):
+            await warm(server, 1)
+
+    run(tmp_path, answering(ANSWER), use, LOG + PASS)
+    assert relayed == []
+
+
+@pytest.mark.parametrize(
+    ("conf", "method", "fields"),
+    [
+        (LOG + PASS, "POST", ()),
+        (LOG + PASS, "DELETE", ()),
+        ('LogFormat "%D" all\nCustomLog log all\n' + PASS, "GET", ()),
+        ('LogFormat "%X" all\nCustomLog log all\n' + PASS, "GET", ()),
+        ('LogFormat "%{remote}p" all\nCustomLog log all\n' + PASS, "GET", ()),
+        ('CustomLog log "%{Date}o"\n' + PASS, "GET", ()),
+        ("LogLevel debug\n" + PASS, "GET", ()),
+        ("Header set X-Time %t\n" + PASS, "GET", ()),
+        ("Header set X-A b\n" + PASS, "GET", ()),
+        ("SetEnvIf X-Other . proxy-nokeepalive\n" + PASS, "GET", ("X-Other: 1",)),
+        ("ProxyVia Full\n" + PASS, "GET", ()),
+        ("SetEnv proxy-nokeepalive 1\n" + PASS, "GET", ()),
+    ],
+)
+def test_what_depends_on_more_is_not_relayed(
+    tmp_path: Path, relayed: list[bytes], conf: str, method: str, fields: tuple[str, ...]
+) -> None:
+    async def use(server: ProxyServer) -> list[RelayedRequest]:
+        for _ in range(2):
+            async with Client(server) as client:
+                for _ in range(5):
+                    client.writer.write(
+                        "\r\n".join([f"{method} /x HTTP/1.1", "Host: front", *fields, "", ""]).encode()
+                    )
+                    await client.reader.readuntil(b"\r\n\r\nok")
+        return entries(server)
+
+    assert run(tmp_path, answering(ANSWER), use, conf) == []
+    assert relayed == []
+
+
+def test_changed_settings_and_other_clients_take_the_general_path(tmp_path: Path) -> None:
+    async def use(server: ProxyServer) -> list[bool]:
+        await warm(server)
+        [entry] = entries(server)
+        connection = next(iter(server.state.connections)).connection  # type: ignore[attr-defined]
+        connection.served = 1
+        plans = server.engine.plans
+        found = [entry.is_valid(connection, plans, -1)]
+        for name, value in (("served", 0), ("useragent_ip", "192.0.2.1"), ("client_ip", "192.0.2.1")):
+            before = getattr(connection, name)
+            setattr(connection, name, value)
+            found.append(entry.is_valid(connection, plans, -1))
+            setattr(connection, name, before)
+        connection.notes["x"] = "y"
+        found.append(entry.is_valid(connection, plans, -1))
+        connection.notes.clear()
+        found.append(entry.is_valid(connection, plans, -1))
+        plans.invalidate()
+        return [*found, entry.is_valid(connection, plans, -1)]
+
+    expected = [True, False, False, False, False, True, False]
+    assert run(tmp_path, answering(ANSWER), use, LOG + PASS) == expected
+
+
+def test_a_request_with_a_body_behind_it_is_answered_after_the_first(tmp_path: Path) -> None:
+    async def use(server: ProxyServer) -> int:
+        await warm(server)
+        async with Client(server) as client:
+            await client.get()
+            client.writer.write(b"GET /x HTTP/1.1\r\nHost: front\r\n\r\n")
+            await asyncio.sleep(0.001)
+            client.writer.write(b"GET /x HTTP/1.1\r\nHost: front\r\n\r\n" * 2)
+            data = b""
+            while data.count(b"\r\n\r\nok") < 3:
+                data += await client.reader.read(1000)
+            return data.count(b"HTTP/1.1 200 OK")
+
+    assert run(tmp_path, answering(ANSWER), use, LOG + PASS) == 3
+
+
+def delayed(seconds: float, seen: list[int]) -> Answer:
+    """Return a back end whose seventh answer is late; *seen* counts the connections that its peer closed."""
+
+    async def answer(_head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(1)
+        if len(seen) == 7:
+            try:
+                async with asyncio.timeout(seconds):
+                    if await reader.read(1) == b"":
+                        seen.append(-1)
+                        raise ConnectionError
+            except TimeoutError:
+                pass
+        writer.write(ANSWER)
+
+    return answer
+
+
+def test_a_client_that_goes_away_ends_the_request_and_is_logged_once(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    async def use(server: ProxyServer) -> list[bytes]:
+        async with Client(server) as client:
+            for _ in range(6):
+                await client.get()
+            client.writer.write(b"GET /x HTTP/1.1\r\nHost: front\r\n\r\n")
+            await asyncio.sleep(0.02)
+            wire = client.writer.get_extra_info("socket")
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.writer.transport.abort()
+        for _ in range(100):
+            if seen[-1] < 0:
+                break
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)
+        return logged(server)
+
+    lines = run(tmp_path, delayed(5.0, seen), use, LOG + PASS)
+    assert seen == [1] * 7 + [-1]
+    assert lines == [b"127.0.0.1 GET /x HTTP/1.1 200 2\n"] * 6 + [b"127.0.0.1 GET /x HTTP/1.1 200 -\n"]
+
+
+def test_a_silent_back_end_is_answered_as_on_the_general_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def use(server: ProxyServer) -> tuple[bytes, bytes]:
+        async with Client(server) as client:
+            for _ in range(6):
+                await client.get()
+            client.writer.write(b"GET /x HTTP/1.1\r\nHost: front\r\n\r\n")
+            data = await client.reader.readuntil(b"\r\n\r\n")
+        return data[9:12], logged(server)[-1][:34]
+
+    conf = "ProxyTimeout 1\n" + LOG + PASS
+    status, line = run(tmp_path, delayed(5.0, []), use, conf)
+    assert line.startswith(b"127.0.0.1 GET /x HTTP/1.1 %b " % status)
+    monkeypatch.setenv(GENERAL_PATH, "1")
+    assert run(tmp_path, delayed(5.0, []), use, conf) == (status, line)
+
+
+def test_the_tables_have_the_bounds_of_the_documentation(tmp_path: Path) -> None:
+    assert (MAX_REQUESTS, MAX_HEAD, MAX_REPLIES) == (256, 4096, 4)
+
+    async def use(server: ProxyServer) -> tuple[int, int]:
+        for path in (*map(str, range(MAX_REQUESTS + 10)), "x" * MAX_HEAD):
+            async with Client(server) as client:
+                for _ in range(5):
+                    await client.get(f"/{path}")
+        longest = max(len(entry.raw) for entry in entries(server))
+        return len(entries(server)), longest
+
+    count, longest = run(tmp_path, answering(ANSWER), use, LOG + PASS)
+    assert 0 < count <= MAX_REQUESTS
+    assert longest < MAX_HEAD

@@ -1,0 +1,24 @@
+"""The steps in which two explanations differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.explain.explained_site import CONF, explained, side_of
+
+from whimbrel.explain.changes import changed_steps
+
+
+def test_moved_lines_are_no_difference(tmp_path: Path) -> None:
+    before = explained(side_of(tmp_path), "/")
+    after = explained(side_of(tmp_path, f"# moved\n\n{CONF}"), "/")
+    assert list(changed_steps(before, after)) == []
+
+
+def test_the_innermost_steps_are_found(tmp_path: Path) -> None:
+    changed = CONF.replace("Require ip 10.0.0.0/8", "Require ip 192.0.2.0/24")
+    before = explained(side_of(tmp_path), "/private/x.html", host="a.example")
+    after = explained(side_of(tmp_path, changed), "/private/x.html", host="a.example")
+    pairs = [(one.old and one.old.what, one.new and one.new.what) for one in changed_steps(before, after)]
+    assert ("Require ip 10.0.0.0/8", None) in pairs and (None, "Require ip 192.0.2.0/24") in pairs
+    assert not any("mod_rewrite" in (what or "") for pair in pairs for what in pair)

@@ -1,0 +1,67 @@
+"""Steps of explanations and the lines that they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.explain.explained_site import explained, side_of, step, texts
+
+
+def test_a_virtual_host_is_named_by_its_line(tmp_path: Path) -> None:
+    side = side_of(tmp_path)
+    found = step(explained(side, "/", host="www.a.example"), "virtual host")
+    assert found.result == "a.example" and texts(found)[0] == "ServerAlias *.a.example"
+    assert step(explained(side, "/"), "virtual host").detail == "the first host for 127.0.0.1:80"
+
+
+def test_each_rule_is_shown_with_its_result(tmp_path: Path) -> None:
+    explanation = explained(side_of(tmp_path), "/x.html", host="www.a.example", user="alice")
+    mapping = step(explanation, "mapping", "mod_rewrite")
+    assert [(rule.what, rule.result) for rule in mapping.children] == [
+        ("RewriteRule ^/nope - [F]", "no match"),
+        ("RewriteRule ^/(.*)$ /private/$1", "-> /private/x.html"),
+    ]
+    assert mapping.children[1].children[0].result == "holds"
+    assert texts(mapping) == ["RewriteRule ^/(.*)$ /private/$1"]
+
+
+def test_aliases_redirects_and_files(tmp_path: Path) -> None:
+    side = side_of(tmp_path)
+    redirect = explained(side, "/old/x")
+    assert (redirect.status, redirect.location) == (302, "http://q.example/new/x")
+    assert texts(step(redirect, "mapping", "mod_alias")) == ["Redirect /old /new"]
+    missing = explained(side, "/files/y")
+    assert missing.status == 404 and step(missing, "file").result == "does not exist"
+    assert texts(step(missing, "mapping", "mod_alias")) == [f"Alias /files {tmp_path}/nothing"]
+    root = explained(side, "/")
+    assert texts(step(root, "mapping", "core")) == [f'DocumentRoot "{tmp_path}/htdocs"']
+    assert texts(step(root, "fix-ups", "mod_dir")) == ["DirectoryIndex index.html"]
+
+
+def test_access_names_authentication_and_the_user(tmp_path: Path) -> None:
+    side = side_of(tmp_path)
+    refused = explained(side, "/private/x.html", host="a.example")
+    assert refused.status == 401
+    assert texts(step(refused, "access")) == ["AuthType Basic", "AuthName staff"]
+    admitted = explained(side, "/private/x.html", host="a.example", user="alice")
+    assert admitted.status == 200 and step(admitted, "access").detail == "user alice"
+    assert texts(step(admitted, "access", "provider")) == [f'AuthUserFile "{tmp_path}/users"']
+    assert texts(step(admitted, "type", "mod_mime")) == ["AddType text/x-foo .html"]
+    assert texts(step(admitted, "header")) == ["Header set X-Site main"]
+    places = [found.lines[0].place for found in admitted.all() if found.kind == ".htaccess"]
+    assert [Path(place.path).name for place in places] == [".htaccess"]
+
+
+def test_programs_and_back_ends_are_not_run(tmp_path: Path) -> None:
+    side = side_of(tmp_path)
+    for target, module in (("/cgi-bin/z", "mod_cgid"), ("/app/z", "mod_proxy")):
+        explanation = explained(side, target)
+        assert explanation.status is None
+        assert step(explanation, "response").detail.startswith(module)
+        assert step(explanation, "handler", module).result == "not run"
+
+
+def test_a_configuration_that_does_not_load_gives_its_errors(tmp_path: Path) -> None:
+    explanation = explained(side_of(tmp_path, "Listen 80\nOrder allow,deny\n"), "/")
+    assert explanation.steps == () and "Invalid command 'Order'" in explanation.errors[0]
+    assert explained(side_of(tmp_path), "/a b").status == 400

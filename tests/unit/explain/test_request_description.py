@@ -1,0 +1,59 @@
+"""URLs and log lines as probes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.explain.explained_site import CONF, side_of
+
+from whimbrel.explain.request_description import (
+    BadRequest,
+    RequestDescription,
+    probe_of,
+    read_error_line,
+    url_of_file,
+)
+
+
+def test_urls() -> None:
+    probe = probe_of(RequestDescription("https://a.example:8443/x?y=1#z"), None)
+    assert (probe.target, probe.host, probe.port) == ("/x?y=1", "a.example:8443", 8443)
+    assert probe.tls is not None and probe.tls.server_name == "a.example"
+    assert probe_of(RequestDescription("http://a.example"), None).target == "/"
+    assert probe_of(RequestDescription("/x", host="b.example"), None).host == "b.example"
+    for bad in ("ftp://a/", "http://a:port/", "/a b"):
+        with pytest.raises(BadRequest):
+            probe_of(RequestDescription(bad), None)
+
+
+def test_users() -> None:
+    named = probe_of(RequestDescription("/", user="alice"), None)
+    assert named.user is not None and named.user.is_assumed
+    # Basic of alice:wonder (RFC 7617)
+    assert probe_of(RequestDescription("/", user="alice:wonder"), None).fields == (
+        ("Authorization", "Basic YWxpY2U6d29uZGVy"),
+    )
+
+
+def test_the_address_and_the_port_come_from_the_configuration(tmp_path: Path) -> None:
+    conf = CONF.replace("Listen 80", "Listen 8080") + (
+        "<VirtualHost 10.0.0.5:8080>\nServerName b.example\n</VirtualHost>\n"
+    )
+    configuration = side_of(tmp_path, conf).configuration
+    probe = probe_of(RequestDescription("/", host="b.example"), configuration)
+    assert (probe.address, probe.port) == ("10.0.0.5", 8080)
+    assert probe_of(RequestDescription("/"), configuration).port == 8080
+
+
+def test_lines_of_the_error_log(tmp_path: Path) -> None:
+    line = (
+        "[Thu Feb 05 21:10:12.000000 2015] [authz_core:error] [pid 1:tid 2] [client 10.0.0.8:4711] "
+        f"AH01630: client denied by server configuration: {tmp_path}/htdocs/private/x.html, referer: http://r/"
+    )
+    logged = read_error_line(line)
+    assert logged.client == "10.0.0.8"
+    configuration = side_of(tmp_path).configuration
+    assert url_of_file(configuration, logged.path, "") == ("localhost", "/private/x.html")
+    with pytest.raises(BadRequest):
+        read_error_line("no line of a log")

@@ -1,0 +1,82 @@
+"""Heads split by their shape, and what is no head."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.http.syntax.head_shape import MAX_NAMES, MAX_SHAPES, TEXT, HeadShapes
+
+HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
+
+
+def test_heads_with_the_same_names_have_one_shape() -> None:
+    shapes = HeadShapes()
+    first, second = shapes.split(HEAD), shapes.split(HEAD.replace(b"a=1", b"b=2"))
+    assert first is not None and second is not None and first.shape is second.shape
+    assert first.lines == [b"GET /a HTTP/1.1", b"Host: x", b"Cookie: a=1", b"User-Agent:  me ", b"", b""]
+    third = shapes.split(HEAD.replace(b"Cookie", b"Referer"), first.shape.number)
+    assert third is not None and third.shape is not first.shape
+
+
+@pytest.mark.parametrize("likely", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b"a=1", b"a=1\r"),
+        (b"a=1", b"a=1\n"),
+        (b"a=1", b"\r\n b"),
+        (b"a=1", b"\0"),
+        (b"a=1", b"\x7f"),
+        (b"a=1\r\n", b"a=1\n"),
+        (b"a=1\r\n", b"a=1\r\r\n"),
+        (b"a=1\r\nUser-Agent", b"a=1\n\rUser-Agent"),
+        (b"a=1", b"x\r\n\r\nGET /b HTTP/1.1\r\nHost: x"),
+        (b"Cookie:", b"Cookie :"),
+        (b"Cookie:", b" Cookie:"),
+        (b"Cookie: a=1", b"Cookie"),
+        (b"Cookie: a=1", b": a"),
+        (b"Cookie", b"Coo\xe9kie"),
+        (b"\r\n\r\n", b"\r\n"),
+        (b"\r\n\r\n", b"\r\n\r\n\r\n"),
+        (b"\r\n\r\n", b"\n\n"),
+        (b"\r\n\r\n", b"\r\n\r\nX"),
+        (b"GET /a", b"GET /a\0"),
+        (b"GET /a", b"\0GET /a"[:0] + b"GET\x01/a"),
+    ],
+)
+def test_what_is_no_single_complete_head_is_not_split(change: tuple[bytes, bytes], likely: bool) -> None:
+    shapes = HeadShapes()
+    known = shapes.split(HEAD)
+    assert known is not None
+    head = HEAD.replace(*change)
+    assert head != HEAD
+    assert shapes.split(head, known.shape.number if likely else 0) is None
+
+
+def test_values_are_those_that_logs_show() -> None:
+    head = HeadShapes().split(HEAD.replace(b"Cookie", b"X").replace(b"\r\n\r\n", b"\r\nx:\t2\r\n\r\n"))
+    assert head is not None and not head.is_printable
+    names = (b"user-agent", b"x", b"via", b"")
+    assert head.shape.values(names)(head.lines, b"x", b"y") == (b"me", b"a=1, 2", b"-", b"GET /a HTTP/1.1")
+
+
+def test_cookies_of_http2_are_joined_as_one() -> None:
+    raw = b"\x000 GET http /a localhost HTTP/2.0\r\nhost: localhost\r\ncookie: a\r\ncookie: b\r\n\r\n"
+    head = HeadShapes().split(raw)
+    assert head is not None and head.is_printable
+    assert head.shape.values((b"cookie", TEXT))(head.lines, b"x", b"y") == (b"a; b", b"x")
+
+
+@pytest.mark.parametrize("value", [b'a"b', b"a\\b", b"\xe9", b"a\tb"])
+def test_a_value_that_logs_escape_is_marked(value: bytes) -> None:
+    head = HeadShapes().split(HEAD.replace(b"a=1", value))
+    assert head is not None and not head.is_printable
+
+
+def test_shapes_are_bounded() -> None:
+    shapes = HeadShapes()
+    for number in range(3 * MAX_SHAPES):
+        assert shapes.split(HEAD.replace(b"Cookie", b"X-%d" % number)) is not None
+        assert len(shapes._shapes) == len(shapes._by_number) <= MAX_SHAPES
+    assert shapes.split(HEAD.replace(b"Cookie", b"X" * 4000)) is not None
+    assert all(len(key) <= MAX_NAMES for key in shapes._shapes)

@@ -1,0 +1,141 @@
+"""Shared object caches in LMDB files, memcached and Redis: shared by engines, lost at a restart."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.support.cached_site import FRESH, CachedSite
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.modules.cache.lmdb_cache import LmdbCache
+from whimbrel.modules.cache.mod_cache_socache import prepare
+from whimbrel.testing.fake_runtime import run_sync
+
+LOAD = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("cache_socache", "socache_shmcb", "socache_dbm", "socache_memcache", "socache_redis")
+)
+PROGRAMS = {
+    "memcache": lambda port: ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", "nobody"],
+    "redis": lambda port: ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+}
+
+
+class CacheServer:
+    """A server of memcached or Redis on a port of its own."""
+
+    def __init__(self, kind: str, directory: Path) -> None:
+        self.kind, self._directory = kind, directory
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        command = PROGRAMS[self.kind](self.port)
+        quiet = subprocess.DEVNULL
+        self._process = subprocess.Popen(command, cwd=self._directory, stdout=quiet, stderr=quiet)
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise AssertionError(f"{self.kind} does not listen")
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+
+@pytest.fixture(params=["memcache", "redis"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CacheServer]:
+    found = CacheServer(request.param, tmp_path)
+    if shutil.which(PROGRAMS[request.param](0)[0]) is None:
+        pytest.skip(f"needs {PROGRAMS[request.param](0)[0]}")
+    found.start()
+    yield found
+    found.stop()
+
+
+def make_site(root: Path, kind: str) -> CachedSite:
+    site = CachedSite(root, f"CacheSocache {kind}\nCacheEnable socache /", load=LOAD)
+    prepare(site.engine.configuration)
+    return site
+
+
+def test_servers_are_shared_and_survived(tmp_path: Path, server: CacheServer) -> None:
+    site = make_site(tmp_path, f"{server.kind}:127.0.0.1:{server.port}")
+    site.origin.fields = [*FRESH, ("Vary", "X-V")]
+    assert [site.state("X-V: 1"), site.state("X-V: 1"), site.state("X-V: 2")] == ["MISS", "HIT", "MISS"]
+    site.restart()  # another worker
+    assert [site.state("X-V: 1"), site.state("X-V: 2")] == ["HIT", "HIT"]
+    server.stop()
+    assert site.get("/x", "X-V: 1").body == "body"
+    server.start()
+    assert [site.state("X-V: 1"), site.state("X-V: 1")] == ["MISS", "HIT"]
+    site.get(method="DELETE")
+    assert site.count == 5
+
+
+@pytest.mark.parametrize("kind", ["shmcb", "shmcb:x(512000)", "dbm", "dbm:y"])
+def test_files_are_shared(tmp_path: Path, kind: str) -> None:
+    site = make_site(tmp_path, kind)
+    assert [site.state(), site.state()] == ["MISS", "HIT"]
+    site.restart()  # the next start of the server
+    assert site.state() == ("MISS" if "shmcb" in kind else "HIT")
+
+
+def test_entries_are_bounded(tmp_path: Path) -> None:
+    site = make_site(tmp_path, "shmcb")
+    site.origin.body = b"x" * 102400
+    assert [site.state(), site.state()] == ["MISS", "MISS"]
+    site.origin.body = b"x" * 50000
+    assert [site.state(), site.state()] == ["MISS", "HIT"]
+
+
+def test_a_file_is_bounded(tmp_path: Path) -> None:
+    size = 1 << 20
+    cache = LmdbCache(str(tmp_path / "a.lmdb"), size)
+    r = SimpleNamespace(engine=SimpleNamespace(runtime=SimpleNamespace(now=lambda: 1000.0)))
+    for number in range(100):
+        assert run_sync(cache.store(r, b"%d" % number, bytes(50_000), 60))  # type: ignore[arg-type]
+    assert run_sync(cache.retrieve(r, b"99", 60_000)) == bytes(50_000)  # type: ignore[arg-type]
+    assert (tmp_path / "a.lmdb").stat().st_size <= size
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("CacheSocache nosuch", "Unknown socache provider 'nosuch'. Maybe you need to load the appropriate"),
+        ("CacheSocache shmcb:x(1)", "Invalid argument: size has to be >= 8192 bytes"),
+        (
+            "CacheSocacheMaxSize 10",
+            "CacheSocacheMaxSize argument must be a integer representing the max size",
+        ),
+        ("MemcacheConnTTL x", "MemcacheConnTTL has wrong format"),
+        ("RedisTimeout 2h", "RedisTimeout can only be 0 or up to one hour."),
+    ],
+)
+def test_arguments_are_refused(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        CachedSite(tmp_path, line, load=LOAD)
+    assert message in str(caught.value)
+
+
+def test_without_a_server_every_request_passes(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        site = make_site(tmp_path, f"redis:127.0.0.1:{closed.getsockname()[1]}")
+        assert [site.get().body, site.get().body] == ["body", "body"] and site.count == 2

@@ -1,0 +1,102 @@
+"""mod_heartbeat and mod_heartmonitor: reports and their storage. Messages are those of httpd 2.4.71."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from mmap import mmap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.client import fetch
+from tests.support.engine import build_engine
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.modules.cluster.monitor import MAX_SERVERS, Monitor
+from whimbrel.modules.support import heartbeats
+from whimbrel.modules.support.heartbeats import Heartbeat, HeartbeatRecord
+
+MODULES = "heartbeat heartmonitor slotmem_shm"
+
+
+def engine_of(root: Path, conf: str) -> Any:
+    lines = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in MODULES.split())
+    engine: Any = build_engine(root, lines + conf)
+    engine.runtime.open_segments(engine.configuration)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("HeartbeatListen 239.0.0.1", "HeartbeatListen: No port provided in multicast address"),
+        ("HeartbeatListen 80", "HeartbeatListen: No host provided in multicast address"),
+        ("HeartbeatAddress 239.0.0.1", "HeartbeatAddress: No port provided in address"),
+        (
+            "HeartbeatMaxServers 9",
+            "HeartbeatMaxServers: Should be 0 for file storage, or greater or equal than 10 for slotmem",
+        ),
+        (
+            "HeartbeatAddress 239.0.0.1:1\nHeartbeatAddress 239.0.0.1:1",
+            "HeartbeatAddress: May only be specified once.",
+        ),
+    ],
+)
+def test_errors(line: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as problem:
+        engine_of(tmp_path, line)
+    assert problem.value.reason == message
+
+
+def test_files_have_httpds_form(tmp_path: Path) -> None:
+    path = tmp_path / "hb.dat"
+    heartbeats.write_file(str(path), [Heartbeat("10.0.0.1", 5, 2, 90.0)], 100.0)
+    assert path.read_text() == "10.0.0.1 &ready=5&busy=2&lastseen=10&port=80\n"
+    assert heartbeats.read_file(str(path)) == {"10.0.0.1": Heartbeat("10.0.0.1", 5, 2, 10, 80)}
+
+
+def test_memory_has_room_for_some_servers() -> None:
+    memory = mmap(-1, 2 * HeartbeatRecord.SIZE)
+    for number in range(3):
+        heartbeats.store(memory, Heartbeat(f"10.0.0.{number}", number, 0, 100.0 + number))
+    assert list(heartbeats.read_memory(memory, 110.0)) == ["10.0.0.0", "10.0.0.1"]
+    heartbeats.forget(memory, 101.0)
+    heartbeats.store(memory, Heartbeat("10.0.0.2", 2, 0, 110.0))
+    assert list(heartbeats.read_memory(memory, 110.0)) == ["10.0.0.2", "10.0.0.1"]
+
+
+def test_reports_by_post(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, "<Location /hb>\nSetHandler heartbeat\n</Location>")
+    reply = fetch(engine, "/hb", method="POST", body="v=1&ready=4&busy=2")
+    assert (reply.status, reply.body) == (200, "OK")
+    memory = engine.runtime.segment(heartbeats.NAME)
+    assert heartbeats.read_memory(memory, engine.runtime.now())["127.0.0.1"][1:3] == (4, 2)
+    assert fetch(engine, "/hb").status == 405
+
+
+def test_reports_by_datagram(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    engine = engine_of(tmp_path, f"HeartbeatListen 127.0.0.1:{port}\nHeartbeatMaxServers 0")
+
+    async def run() -> Monitor:
+        monitor = Monitor(engine)
+        await monitor.run()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"v=1&ready=4&busy=2", ("127.0.0.1", port))
+            sender.sendto(b"nonsense", ("127.0.0.1", port))
+        for _ in range(200):
+            if monitor.servers:
+                break
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.02)
+        await monitor.run()
+        return monitor
+
+    monitor = asyncio.run(run())
+    assert (tmp_path / "logs" / "hb.dat").read_text().startswith("127.0.0.1 &ready=4&busy=2&lastseen=0")
+    for number in range(MAX_SERVERS + 10):
+        monitor.received(f"10.0.{number // 250}.{number % 250}", "v=1&ready=1&busy=1")
+    assert len(monitor.servers) == MAX_SERVERS

@@ -1,0 +1,134 @@
+"""Certificates of clients: of servers, and of sections that ask on an established connection."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+from tests.support.tls_clients import ONE_HOST, TlsClient, TlsServerSite, status
+
+V2, V3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+SECTION = "<Location /in>\nSSLVerifyClient {}\n{}\n</Location>\n"
+BOTH = pytest.mark.parametrize("version", [V2, V3], ids=["1.2", "1.3"])
+
+
+def site(root: Path, more: str) -> TlsServerSite:
+    return TlsServerSite(root, ONE_HOST.replace("@MORE@", more))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("mode", "certificate", "is_accepted", "code"),
+    [
+        ("require", "", False, ""),
+        ("require", "conf/cl1.pem", True, ""),
+        ("require", "conf/clexp.pem", False, "AH02039"),
+        ("require", "conf/clself.pem", False, "AH02039"),
+        ("require", "conf/clsub.pem", False, "AH02040"),
+        ("optional", "", True, ""),
+        ("optional", "conf/clself.pem", False, "AH02039"),
+        ("optional_no_ca", "conf/clself.pem", True, ""),
+    ],
+)
+def test_certificates_of_a_server(
+    tmp_path: Path, version: ssl.TLSVersion, mode: str, certificate: str, is_accepted: bool, code: str
+) -> None:
+    server = site(tmp_path, f"SSLVerifyClient {mode}")
+
+    async def run() -> bytes:
+        client = TlsClient(server.service(), root=tmp_path, certificate=certificate, version=version)
+        try:
+            client.handshake()
+            return await client.get()
+        except ssl.SSLError:
+            return b""
+
+    assert bool(asyncio.run(run())) is is_accepted
+    lines = b"".join(line for lines in server.runtime.logs.values() for line in lines)
+    assert (code.encode() in lines) if code else (b"AH020" not in lines)
+
+
+@BOTH
+def test_a_request_in_the_segment_that_ends_the_handshake(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    server = site(tmp_path, "SSLVerifyClient optional")
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, version=version)
+        for _ in range(2):
+            with pytest.raises(ssl.SSLWantReadError):
+                client.tls.do_handshake()
+            if version is V3:
+                break
+            client.send()
+            client.pump()
+        client.send()
+        client.pump()
+        client.tls.do_handshake()
+        assert status(await client.get()) == 200
+
+    asyncio.run(run())
+
+
+@BOTH
+def test_a_section_asks_for_a_certificate(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    server = site(tmp_path, SECTION.format("require", ""))
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, certificate="conf/cl1.pem", version=version)
+        client.handshake()
+        assert status(await client.get("/f.html")) == 200
+        assert (await client.get("/in/f.html")).endswith(b"inner\n")
+        assert status(await client.get("/f.html")) == 200  # a place without the requirement still works
+        assert (await client.get("/in/f.html")).endswith(b"inner\n")
+
+    asyncio.run(run())
+
+
+@BOTH
+def test_a_section_refuses_clients_without_one(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    server = site(tmp_path, SECTION.format("require", ""))
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, version=version)
+        client.handshake()
+        assert status(await client.get("/f.html")) == 200
+        with pytest.raises(ssl.SSLError):
+            await client.get("/in/f.html")
+            client.tls.read(1)
+        assert client.transport.is_closed
+
+    asyncio.run(run())
+
+
+def test_a_client_of_tls_1_3_that_cannot_authenticate_later(tmp_path: Path) -> None:
+    server = site(tmp_path, SECTION.format("require", ""))
+
+    async def run() -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        client = TlsClient(server.service(), context=context)
+        client.handshake()
+        response = await client.get("/in/f.html")
+        assert status(response) == 403
+        assert b"Cannot perform Post-Handshake Authentication" in response
+        assert status(await client.get("/f.html")) == 200
+
+    asyncio.run(run())
+
+
+@BOTH
+@pytest.mark.parametrize(("size", "expected"), [(3, 200), (100, 200), (101, 413)])
+def test_bodies_are_kept_up_to_a_bound(
+    tmp_path: Path, version: ssl.TLSVersion, size: int, expected: int
+) -> None:
+    server = site(tmp_path, SECTION.format("require", "SSLRenegBufferSize 100"))
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, certificate="conf/cl1.pem", version=version)
+        client.handshake()
+        head = f"POST /in/f.html HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n"
+        assert status(await client.fetch(head + "x" * size)) == expected
+
+    asyncio.run(run())

@@ -1,0 +1,147 @@
+"""Replayed pieces: changes with their causes, counts, bad lines."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.unit.explain.explained_site import CONF
+from tests.unit.replay.replayed_site import NEW, line, replayer_of, write_log
+
+from whimbrel.replay.log_files import LogPiece, pieces_of
+from whimbrel.replay.tally import NOT_RUN, Tally
+from whimbrel.replay.work import LoadFailure, Replayer
+from whimbrel.verify.probe import Probe
+
+
+def replayed(replayer: Replayer, *lines: str | bytes) -> Tally:
+    data = b"".join(each.encode("latin-1") if isinstance(each, str) else each for each in lines)
+    return replayer.run(LogPiece("log", 0, len(data), data))
+
+
+def test_changes_have_their_lines_clients_and_examples(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path)
+    tally = replayed(
+        replayer,
+        *(line("/closed/x", f"192.0.2.{number % 3}", 404) for number in range(9)),
+        line("/gone/x", status=404),
+        line("/index.html"),
+    )
+    assert (tally.lines, tally.requests, tally.changed) == (11, 11, 10)
+    (closed,) = [key for key in tally.changes if key.what == "status 404 -> 403"]
+    assert "Require all denied" in [each.text for each in closed.new]
+    change = tally.changes[closed]
+    assert change.requests == 9 and sorted(change.clients) == ["192.0.2.0", "192.0.2.1", "192.0.2.2"]
+    assert change.examples == [f"GET http://a.example/closed/x from 192.0.2.{n}" for n in (0, 1, 2)]
+    (gone,) = [key for key in tally.changes if key.what == "status 404 -> 302, location"]
+    assert "Redirect /gone /there" in [each.text for each in gone.new]
+
+
+def test_clients_are_told_apart_by_the_lists_that_decide(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path)
+    tally = replayed(
+        replayer,
+        *(line("/private/x.html", f"10.1.0.{number}") for number in range(50)),
+        *(line("/private/x.html", f"10.200.0.{number}") for number in range(50)),
+        *(line("/private/x.html", f"192.0.2.{number}", 401) for number in range(50)),
+    )
+    (change,) = tally.changes
+    assert change.what.startswith("status 200 -> 401")
+    assert [each.text for each in change.old] == ["Require ip 10.0.0.0/8"]
+    assert [each.text for each in change.new] == ["Require ip 10.0.0.0/9"]
+    assert tally.changes[change].requests == 50
+    assert dict(tally.statuses) == {(200, 200, 200): 50, (200, 200, 401): 50, (401, 401, 401): 50}
+    admitted = [line("/private/x.html", f"10.1.0.{number}") for number in range(50)]
+    assert replayed(replayer, *admitted).distinct == 1
+
+
+def test_users_and_failed_passwords(tmp_path: Path) -> None:
+    tally = replayed(
+        replayer_of(tmp_path),
+        line("/private/x.html", user="alice"),
+        line("/private/x.html", user="alice", status=401),
+    )
+    assert dict(tally.statuses) == {(200, 200, 200): 1, (401, 401, 401): 1}
+
+
+def test_bad_lines_are_counted_and_shown(tmp_path: Path) -> None:
+    tally = replayed(
+        replayer_of(tmp_path),
+        line("/"),
+        b"\x00\xff binary\n",
+        b"x" * 100_000 + b"\n",
+        '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "-" 408 - "-" "-"\n',
+        line("/index.html"),
+    )
+    assert (tally.lines, tally.requests) == (5, 2)
+    assert (tally.malformed, tally.huge, tally.without_request) == (1, 1, 1)
+    assert tally.malformed_examples[0] == "\\x00\\xff binary"
+    assert all(len(example) < 1000 for example in tally.malformed_examples)
+
+
+def test_a_log_of_another_format_has_no_requests(tmp_path: Path) -> None:
+    tally = replayed(replayer_of(tmp_path), "2023-01-01 GET /\n", "2023-01-02 GET /\n")
+    assert (tally.lines, tally.requests, tally.malformed) == (2, 0, 2)
+
+
+def test_programs_are_not_run(tmp_path: Path) -> None:
+    new = CONF.replace("ProxyPass /app http://127.0.0.1:9/", "ProxyPass /app http://127.0.0.2:9/")
+    tally = replayed(replayer_of(tmp_path, CONF, new), line("/cgi-bin/z"), line("/app/z"))
+    assert {(old, now) for _logged, old, now in tally.statuses} == {(NOT_RUN, NOT_RUN)}
+    (change,) = tally.changes
+    assert change.what == "handler or its target"
+    assert [each.text for each in change.new] == ["ProxyPass /app http://127.0.0.2:9/"]
+
+
+def test_a_configuration_that_does_not_load(tmp_path: Path) -> None:
+    with pytest.raises(LoadFailure) as failure:
+        replayer_of(tmp_path, CONF, "Nonsense\n")
+    assert "Invalid command 'Nonsense'" in failure.value.errors[0]
+
+
+def test_fast_answers_have_the_status_of_the_general_path(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path)
+    chooser = random.Random(7)
+    paths = ["/", "/index.html", "/private/x.html", "/old/a", "/gone/b", "/closed/c", "/files/d", "/none"]
+    for _ in range(80):
+        target = chooser.choice(paths) + chooser.choice(["", "?a=1", "x", "/", "%20y"])
+        client = chooser.choice(["10.1.0.1", "10.200.0.1", "192.0.2.9"])
+        tally = replayed(replayer, line(target, client, 299))
+        (statuses,) = tally.statuses
+        probe = Probe(target, host="a.example", client=client)
+        assert statuses[1:] == tuple(side.answer(probe).status for side in (replayer.old, replayer.new)), (
+            probe
+        )
+
+
+def test_one_result_for_all_piece_orders(tmp_path: Path) -> None:
+    log = write_log(tmp_path, (line(f"/closed/{n % 7}", f"10.0.0.{n % 5}") for n in range(500)))
+    replayer = replayer_of(tmp_path)
+    pieces = list(pieces_of([log], 5000))
+    forward = [replayer.run(piece) for piece in pieces]
+    backward = [Replayer(replayer.work).run(piece) for piece in reversed(pieces)]
+    assert len(pieces) > 5 and forward == backward[::-1]
+
+
+def test_the_configurations_differ(tmp_path: Path) -> None:
+    assert NEW != CONF
+    assert replayed(replayer_of(tmp_path, CONF, CONF), line("/closed/x"), line("/gone/x")).changes == {}
+
+
+def test_answers_that_depend_on_different_lists_are_not_mixed(tmp_path: Path) -> None:
+    first = "<Location /index.html>\nRequire ip 10.0.0.0/9\nRequire ip 10.128.0.0/9\n</Location>\n"
+    second = (
+        "<Location /index.html>\n<RequireAll>\nRequire not ip 10.3.0.0/16\n"
+        "<RequireAny>\nRequire ip 10.0.0.0/8\nRequire ip 192.0.2.0/24\n</RequireAny>\n</RequireAll>\n"
+        "</Location>\n"
+    )
+    replayer = replayer_of(tmp_path, CONF + first, CONF + second)
+    chooser = random.Random(3)
+    clients = [f"{chooser.choice(['10.1', '10.3', '10.200', '192.0', '172.16'])}.2.{n}" for n in range(60)]
+    for client in clients:
+        (statuses,) = replayed(replayer, line("/index.html", client, 299)).statuses
+        probe = Probe("/index.html", host="a.example", client=client)
+        assert statuses[1:] == tuple(side.answer(probe).status for side in (replayer.old, replayer.new))
+    together = replayed(replayer, *(line("/index.html", client) for client in clients))
+    assert together.distinct <= 8 and together.requests == 60

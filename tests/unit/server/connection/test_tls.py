@@ -1,0 +1,238 @@
+"""The layer of TLS: handshakes in pieces, plain HTTP, alerts, the end of connections, large bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+from tests.support.tls_clients import ONE_HOST, TlsClient, TlsServerSite, status
+
+from whimbrel.server.connection.tls import TlsLayer
+from whimbrel.server.http2.connection import Http2Connection
+
+SITE = ONE_HOST.replace("@MORE@", "")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> TlsServerSite:
+    return TlsServerSite(tmp_path, SITE)
+
+
+def layer(client: TlsClient) -> TlsLayer:
+    found = client.protocol
+    assert isinstance(found, TlsLayer)
+    return found
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_handshakes_in_single_bytes(site: TlsServerSite, version: ssl.TLSVersion) -> None:
+    async def bytewise() -> None:
+        client = TlsClient(site.service(), version=version)
+        for _ in range(6):
+            try:
+                client.tls.do_handshake()
+            except ssl.SSLWantReadError:
+                pass
+            for byte in client._out.read():
+                client.server.data_received(bytes([byte]))
+            client.pump()
+        response = await client.get()
+        assert status(response) == 200
+        assert response.endswith(b"page\n")
+
+    asyncio.run(bytewise())
+
+
+def test_a_connection_of_another_address_stays_plain(site: TlsServerSite) -> None:
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.transport._extra["sockname"] = ("127.0.0.1", 8080)  # type: ignore[attr-defined]
+        client.protocol.connection_made(client.transport)
+        client.server.data_received(b"GET /f.html HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.transport.out.startswith(b"HTTP/1.1 200 ")
+        assert client.transport.protocol is not client.protocol
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("data", "is_answered"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", True),
+        (b"POST / HTTP/1.1\r\n", True),
+        (b"HEAD / HTTP/1.0\r\n", True),
+        (b"PUT /x HTTP/1.0\r\n", True),
+        (b"junk\r\n\r\n", False),
+        (b"DELETE / HTTP/1.1\r\n", False),
+        (b"CONNECT x:1 HTTP/1.1\r\n", False),
+        (b"\x16\x09\x01\x00\x05hello", False),
+        (b"\x16\x03\x01\x00\x05\x02\x00\x00\x01\x00", False),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 1000])
+def test_first_bytes_that_are_not_tls(site: TlsServerSite, data: bytes, is_answered: bool, step: int) -> None:
+    async def run() -> None:
+        client = TlsClient(site.service())
+        for at in range(0, len(data), step):
+            client.server.data_received(data[at : at + step])
+        out = client.transport.out
+        if is_answered:
+            assert out.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+            assert b"Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />" in out
+            assert client.transport.has_eof or client.transport.is_closed
+        else:
+            assert b"HTTP/" not in out
+            assert client.transport.is_closed
+
+    asyncio.run(run())
+
+
+def test_the_protocol_above_sees_no_socket(site: TlsServerSite) -> None:
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.transport._extra["socket"] = object()  # type: ignore[attr-defined]
+        client.handshake()
+        assert layer(client).get_extra_info("socket") is None
+
+    asyncio.run(run())
+
+
+def test_large_files_pass_in_steps(site: TlsServerSite, tmp_path: Path) -> None:
+    content = bytes(range(256)) * 12_000
+    (tmp_path / "htdocs" / "large.bin").write_bytes(content)
+
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        response = await client.fetch("GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n", 500)
+        assert response.partition(b"\r\n\r\n")[2] == content
+
+    asyncio.run(run())
+
+
+def test_close_notify_ends_the_stream(site: TlsServerSite) -> None:
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        response = await client.fetch("GET /f.html HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert status(response) == 200
+        client.pump()
+        assert client.tls.read(100) == b""  # without close_notify: SSLWantReadError
+        assert client.transport.has_eof
+
+    asyncio.run(run())
+
+
+def test_a_record_that_is_not_authentic_closes(site: TlsServerSite) -> None:
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        client.tls.write(b"GET /f.html HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        data = bytearray(client._out.read())
+        data[-1] ^= 1
+        client.server.data_received(bytes(data))
+        assert client.transport.is_closed
+        client.pump()
+        with pytest.raises(ssl.SSLError, match="(?i)alert|mac"):
+            client.tls.read(100)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", b"\x17\x03\x03\xff\xff" + b"x" * 70000])
+def test_plain_bytes_and_too_long_records_close(site: TlsServerSite, data: bytes) -> None:
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        client.server.data_received(data)
+        assert client.transport.is_closed
+
+    asyncio.run(run())
+
+
+def test_the_end_of_the_stream_in_a_handshake(site: TlsServerSite) -> None:
+    async def run() -> None:
+        service = site.service()
+        client = TlsClient(service)
+        with pytest.raises(ssl.SSLWantReadError):
+            client.tls.do_handshake()
+        client.server.data_received(client._out.read()[:100])
+        assert len(service.connections) == 1
+        client.server.eof_received()
+        assert client.transport.is_closed
+        assert not service.connections
+
+    asyncio.run(run())
+
+
+def test_a_handshake_has_a_deadline_and_bounded_memory(site: TlsServerSite) -> None:
+    async def run() -> None:
+        service = site.service()
+        client = TlsClient(service)
+        (handshake,) = service.connections
+        assert handshake.deadline == pytest.approx(service.clock + 60, abs=1)
+        record = b"\x16\x03\x01\x40\x00" + b"\x01\x00\xff\xff" + b"\0" * 16380
+        sent = 0
+        while not client.transport.is_closed:
+            client.server.data_received(record)
+            record = b"\x16\x03\x01\x40\x00" + b"\0" * 16384
+            sent += len(record)
+            assert sent < 512 * 1024
+        handshake.expire()
+
+    asyncio.run(run())
+
+
+def test_a_client_may_not_renegotiate(site: TlsServerSite) -> None:
+    """A HelloRequest-less ClientHello in an encrypted record: the server answers with an alert, or closes."""
+    from OpenSSL import SSL
+
+    async def run() -> None:
+        client = TlsClient(site.service())
+        context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+        context.set_max_proto_version(SSL.TLS1_2_VERSION)
+        connection = SSL.Connection(context, None)
+        connection.set_connect_state()
+
+        def step() -> None:
+            try:
+                connection.do_handshake()
+            except SSL.WantReadError:
+                pass
+            try:
+                client.server.data_received(connection.bio_read(65536))
+            except SSL.WantReadError:
+                pass
+            if client.transport.out:
+                connection.bio_write(client.transport.out)
+                client.transport.out = b""
+
+        for _ in range(4):
+            step()
+        assert connection.total_renegotiations() == 0
+        connection.renegotiate()
+        with pytest.raises(SSL.Error):
+            for _ in range(4):
+                step()
+            connection.recv(100)
+
+    asyncio.run(run())
+
+
+def test_alpn_hands_over_to_http2(tmp_path: Path) -> None:
+    site = TlsServerSite(tmp_path, "Protocols h2 http/1.1\n" + SITE, more="http2")
+
+    async def run() -> None:
+        service = site.service()
+        client = TlsClient(service, alpn=["h2", "http/1.1"])
+        client.handshake()
+        assert client.tls.selected_alpn_protocol() == "h2"
+        assert isinstance(layer(client).get_protocol(), Http2Connection)
+        other = TlsClient(service, alpn=["http/1.1"])
+        other.handshake()
+        assert other.tls.selected_alpn_protocol() == "http/1.1"
+        assert status(await other.get()) == 200
+
+    asyncio.run(run())

@@ -1,0 +1,139 @@
+"""Runtime of a worker: periodic work in one of several processes, connections out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whimbrel.base.dialect import V24
+from whimbrel.server.logs.logs import Logs
+from whimbrel.server.worker.runtime import ServerRuntime
+
+
+@pytest.fixture
+def runtime() -> ServerRuntime:
+    return ServerRuntime(Logs(V24, "apache2", "/"), 1)
+
+
+def _child(runtime: ServerRuntime, out: int, number: bytes) -> None:
+    """Run periodic work that writes *number*, until the parent closes the pipe or two seconds have passed."""
+
+    async def work() -> None:
+        os.write(out, number)
+
+    async def main() -> None:
+        runtime.every("work", 0.02, work)
+        await asyncio.sleep(2)
+
+    try:
+        asyncio.run(main())
+    finally:
+        os._exit(0)
+
+
+def test_periodic_work_runs_in_one_process_and_moves_when_that_ends(runtime: ServerRuntime) -> None:
+    inlet, out = os.pipe()
+    children: list[int] = []
+    for number in (b"1", b"2"):
+        pid = os.fork()
+        if not pid:
+            _child(runtime, out, number)
+        children.append(pid)
+    first = {os.read(inlet, 1) for _ in range(5)}
+    assert len(first) == 1
+    holder = children[int(first.pop()) - 1]
+    os.kill(holder, 9)
+    os.waitpid(holder, 0)
+    other = b"2" if holder == children[0] else b"1"
+    assert other in {os.read(inlet, 1) for _ in range(10)}
+    for pid in children:
+        if pid != holder:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+    os.close(inlet)
+    os.close(out)
+
+
+def test_an_error_of_periodic_work_is_reported_and_the_work_continues(runtime: ServerRuntime) -> None:
+    calls: list[int] = []
+    reports: list[BaseException] = []
+    runtime.report = reports.append
+
+    async def work() -> None:
+        calls.append(1)
+        raise ValueError
+
+    async def main() -> None:
+        periodic = runtime.every("failing", 0.001, work)
+        await asyncio.sleep(0.05)
+        periodic.cancel()
+
+    asyncio.run(main())
+    assert len(calls) > 1 and isinstance(reports[0], ValueError)
+
+
+class _Peer(asyncio.Protocol):
+    def connection_made(self, transport: Any) -> None:
+        self.address = transport.get_extra_info("peername")
+        self.local = transport.get_extra_info("sockname")
+        transport.close()
+
+
+def test_shared_work_ends_when_a_worker_retires(runtime: ServerRuntime) -> None:
+    """Work of this worker alone goes on."""
+
+    async def main() -> tuple[bool, bool]:
+        async def work() -> None:
+            await asyncio.sleep(60)
+
+        shared = runtime.every("shared", 1, work)
+        own = runtime.every("own", 1, work, once=False)
+        await asyncio.sleep(0)
+        runtime.end_shared_work()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        result = shared.cancelled(), own.cancelled()  # type: ignore[attr-defined]
+        own.cancel()
+        return result
+
+    assert asyncio.run(main()) == (True, False)
+
+
+def test_connect_reaches_an_address_a_path_and_raises_for_a_closed_port(
+    runtime: ServerRuntime, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_UNIX) as local:
+            port = listener.getsockname()[1]
+            local.bind(str(tmp_path / "s"))
+            local.listen()
+            peer = await runtime.connect(_Peer, ("127.0.0.1", port), timeout=2, source="127.0.0.2")
+            assert (peer.address, peer.local[0]) == (("127.0.0.1", port), "127.0.0.2")
+            assert (await runtime.connect(_Peer, str(tmp_path / "s"), timeout=2)).address == str(
+                tmp_path / "s"
+            )
+        with pytest.raises(ConnectionRefusedError):
+            await runtime.connect(_Peer, ("127.0.0.1", port), timeout=2)
+
+    asyncio.run(main())
+
+
+def test_connect_ends_after_its_time_limit(runtime: ServerRuntime) -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+            address = listener.getsockname()
+            fill = [socket.socket() for _ in range(3)]
+            for client in fill:
+                client.setblocking(False)
+                client.connect_ex(address)
+            with pytest.raises(TimeoutError):
+                await runtime.connect(_Peer, address, timeout=0.1)
+            for client in fill:
+                client.close()
+
+    asyncio.run(main())

@@ -1,0 +1,123 @@
+"""Hosts that are equal but for names, directories and networks share their probes; others do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.derive.probes import ProbeSource
+from whimbrel.verify.side import Side
+
+HOSTS = 5
+"""The first one is the default of its address, and never equal to others."""
+OLD_HOST = """<VirtualHost *:8080>
+ServerName h{n}.test
+DocumentRoot {root}/sites/h{n}/htdocs
+ErrorLog logs/h{n}.log
+<Directory {root}/sites/h{n}/htdocs/in>
+Order deny,allow
+Deny from all
+Allow from 10.0.{n}.0/24
+</Directory>
+{old}
+</VirtualHost>
+"""
+NEW_HOST = """<VirtualHost *:8080>
+ServerName h{n}.test
+DocumentRoot {root}/sites/h{n}/htdocs
+ErrorLog logs/h{n}.log
+<Directory {root}/sites/h{n}/htdocs/in>
+Require ip 10.0.{n}.0/24
+</Directory>
+{new}
+</VirtualHost>
+"""
+MODULES = ("authz_host", "alias", "dir", "rewrite")
+
+
+def source(root: Path, old: str = "", new: str = "", shared: str = "", only: int = 2) -> ProbeSource:
+    """HOSTS hosts; the host with the number *only* has the lines *old* and *new* as well."""
+    (root / "logs").mkdir()
+    (root / "htdocs").mkdir()
+    sides = []
+    for name, dialect, template in (("old", "2.2", OLD_HOST), ("new", "2.4", NEW_HOST)):
+        modules = (*MODULES, *(("authz_core", "mpm_event") if name == "new" else ()))
+        lines = [f"LoadModule {module}_module modules/mod_{module}.so" for module in modules]
+        lines += ["Listen 127.0.0.1:8080", "ServerName localhost", f"DocumentRoot {root}/htdocs"]
+        lines += ["NameVirtualHost *:8080"] if name == "old" else []
+        lines.append(shared.format(root=root))
+        for n in range(HOSTS):
+            mine = n == only
+            lines.append(
+                template.format(n=n, root=root, old=old if mine else "", new=new if mine else "").replace(
+                    "@ROOT@", str(root)
+                )
+            )
+        file = root / f"{name}.conf"
+        file.write_text("\n".join(lines) + "\n")
+        side = Side.load(LoadOptions(server_root=str(root), file=str(file)), dialect, name=name)
+        assert side.is_loaded, side.errors
+        sides.append(SideLines(side))
+    return ProbeSource((sides[0], sides[1]))
+
+
+def test_equal_hosts_share(tmp_path: Path) -> None:
+    probes = source(tmp_path)
+    assert probes.group_equal_hosts() == HOSTS - 2
+    probes_by_host = Counter(probe.host for probe in probes.probes())
+    assert [probes_by_host[f"h{n}.test"] > 1 for n in range(HOSTS)] == [True, True, False, False, False]
+    assert all(probes_by_host[f"h{n}.test"] == 1 for n in range(2, HOSTS))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Redirect /x /y", "Redirect /x /y"),
+        ("", "Redirect /x /y"),
+        ("", "<Location /z>\nRequire ip 10.0.0.0/8\n</Location>"),
+        ("ServerAlias other.test", "ServerAlias other.test"),
+        ("", "DocumentRoot @ROOT@/sites/h0/htdocs"),
+        (
+            "<Location /z>\nAllow from 127.0.0.1\n</Location>",
+            "<Location /z>\nRequire ip 127.0.0.2\n</Location>",
+        ),
+        (
+            "<Location /z>\nAllow from 10.7.0.0/16\n</Location>",
+            "<Location /z>\nRequire ip 10.8.0.0/16\n</Location>",
+        ),
+    ],
+)
+def test_other_lines_do_not_share(tmp_path: Path, old: str, new: str) -> None:
+    assert source(tmp_path, old, new).group_equal_hosts() == HOSTS - 3
+
+
+@pytest.mark.parametrize(
+    ("shared", "sharing"),
+    [
+        ("<Directory {root}/sites/h2>\nOptions None\n</Directory>", HOSTS - 3),
+        ("<Directory {root}/sites/h2/htdocs/deep>\nOptions None\n</Directory>", HOSTS - 3),
+        ("<Directory {root}/sites>\nOptions None\n</Directory>", HOSTS - 2),
+        ('<DirectoryMatch "/h[23]/">\nOptions None\n</DirectoryMatch>', HOSTS - 3),
+        ('<DirectoryMatch "/\\.git">\nOptions None\n</DirectoryMatch>', HOSTS - 2),
+        ("<Directory {root}/sites/*2>\nOptions None\n</Directory>", HOSTS - 3),
+        ("RewriteEngine On\nRewriteCond %{{HTTP_HOST}} h2\nRewriteRule ^ /x", 0),
+        ("<Location /q>\nOrder deny,allow\nDeny from 10.0.2.0/24\n</Location>", HOSTS - 3),
+    ],
+)
+def test_shared_sections_tell_hosts_apart(tmp_path: Path, shared: str, sharing: int) -> None:
+    if "Deny from" in shared:
+        shared = f"<IfModule !mod_authz_core.c>\n{shared}\n</IfModule>"
+    assert source(tmp_path, shared=shared).group_equal_hosts() == sharing
+
+
+def test_files_tell_hosts_apart(tmp_path: Path) -> None:
+    for n in range(HOSTS):
+        (tmp_path / f"sites/h{n}/htdocs").mkdir(parents=True)
+        (tmp_path / f"sites/h{n}/htdocs/a.html").write_text(str(n))
+    (tmp_path / "sites/h2/htdocs/.htaccess").write_text("Options None\n")
+    (tmp_path / "sites/h3/htdocs/b.php").write_text("")
+    assert source(tmp_path).group_equal_hosts() == HOSTS - 4

@@ -1,0 +1,50 @@
+"""Comparison of answers: what differs by nature is ignored, everything else is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.difference import compare
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("Date", "Mon"), ("Date", "Tue")),
+        (("Server", "Apache/2.2"), ("Server", "Apache/2.4")),
+        (("Allow", "GET,POST"), ("Allow", "POST, GET")),
+        (("Set-Cookie", "a=1"), ("Set-Cookie", "a=2")),
+        (("Content-Type", 'multipart/x; boundary="1f"'), ("Content-Type", "multipart/x; boundary=2e")),
+    ],
+)
+def test_what_differs_by_nature(old: tuple[str, str], new: tuple[str, str]) -> None:
+    assert compare(Answer(200, (old,)), Answer(200, (new,))) is None
+
+
+def test_the_form_of_an_etag_belongs_to_the_version() -> None:
+    old, new = Answer(200, (("ETag", '"1-2-3"'),), dialect="2.2"), Answer(200, (("ETag", '"2-3"'),))
+    assert compare(old, new) is None
+    missing = compare(old, Answer(200))
+    assert missing is not None and missing.names == ("etag",)
+    changed = compare(Answer(200, (("ETag", '"1"'),)), Answer(200, (("ETag", '"2"'),)))
+    assert changed is not None and changed.names == ("etag",)
+
+
+def test_statuses_come_first_and_alone() -> None:
+    found = compare(Answer(302, (("Location", "/a"),), body="x"), Answer(403))
+    assert found is not None and found.names == ("status", "location")
+    assert str(found) == "status: 302 -> 403; location: /a -> none"
+    assert found.mirrored() == compare(Answer(403), Answer(302, (("Location", "/a"),), body="x"))
+
+
+def test_other_parts() -> None:
+    old = Answer(200, (("X-A", "1"),), body="a", length=1, file="/a", user="u", environment=(("K", "1"),))
+    found = compare(old, Answer(200, (("X-A", "2"),), body="b", length=1, file="/b", user="v"))
+    assert found is not None and found.names == ("file", "user", "x-a", "body", "environment K")
+
+
+def test_pages_of_the_server_are_compared_within_a_version() -> None:
+    old, new = Answer(404, body="a", is_built_in=True), Answer(404, body="b", is_built_in=True)
+    assert compare(old, new) is not None
+    assert compare(Answer(404, body="a", is_built_in=True, dialect="2.2"), new) is None

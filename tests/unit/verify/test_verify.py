@@ -1,0 +1,174 @@
+"""Verdicts: the differences that DESIGN records, equal texts, mirrored sides, what is not decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.verify.sites import make_root, side
+
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
+from whimbrel.verify.verify import verify
+
+GUIDE_OLD = """<Directory "@ROOT@/htdocs/private">
+AuthType Basic
+AuthName Members
+AuthUserFile conf/users
+Order allow,deny
+Deny from all
+Allow from 10.0.0.0/8
+Satisfy All
+Require valid-user
+</Directory>"""
+GUIDE_NEW = """<Directory "@ROOT@/htdocs/private">
+AuthType Basic
+AuthName Members
+AuthUserFile conf/users
+<RequireAll>
+Require valid-user
+Require ip 10.0.0.0/8
+</RequireAll>
+</Directory>"""
+EXACT = '<Directory "@ROOT@/htdocs/private">\nRequire all denied\n</Directory>'
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    make_root(tmp_path)
+    return tmp_path
+
+
+def access(result: VerifyResult) -> list[DifferenceGroup]:
+    return [group for group in result.groups if group.kind == "access"]
+
+
+def statuses(result: VerifyResult) -> set[tuple[int, int]]:
+    return {(one.old.status, one.new.status) for group in result.groups for one in group.examples}
+
+
+def test_the_guides_pair_admits_who_was_refused(root: Path) -> None:
+    result = verify(side(root, "old", GUIDE_OLD, "2.2"), side(root, "new", GUIDE_NEW, "2.4"))
+    (group,) = access(result)
+    example = group.examples[0]
+    assert result.verdict is Verdict.DIFFERENT and group.opens
+    assert example.access == (403, 200)
+    assert example.probe.client.startswith("10.") and example.probe.user is not None
+    assert {line.line for line in group.cause.old} == {n for n, t in lines(root, "old") if "Order" in t} | {
+        n for n, t in lines(root, "old") if t.split()[0] in ("Deny", "Allow", "Satisfy")
+    }
+
+
+def lines(root: Path, name: str) -> list[tuple[int, str]]:
+    text = (root / "conf" / f"{name}.conf").read_text()
+    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+
+
+def test_the_literal_equivalent_is_the_same(root: Path) -> None:
+    old = GUIDE_OLD.replace("AuthType Basic\nAuthName Members\nAuthUserFile conf/users\n", "").replace(
+        "Require valid-user\n", ""
+    )
+    result = verify(side(root, "old", old, "2.2"), side(root, "new", EXACT, "2.4"))
+    assert access(result) == [] and result.not_decided == []
+
+
+def test_a_location_over_a_denied_directory_differs_from_the_guide(root: Path) -> None:
+    text = """<Directory "@ROOT@/htdocs/private">
+Require all denied
+</Directory>
+<Location /private>
+Order deny,allow
+Deny from all
+Allow from 127.0.0.1
+</Location>"""
+    result = verify(side(root, "real", text, "2.4"), side(root, "guide", text, "guide"))
+    assert (403, 200) in statuses(result)
+
+
+@pytest.mark.parametrize(
+    ("dialects", "expected"), [(("2.4", "guide"), (500, 200)), (("2.2", "2.4"), (200, 500))]
+)
+def test_a_htaccess_file_without_any_allow_override(
+    root: Path, dialects: tuple[str, str], expected: tuple[int, int]
+) -> None:
+    (root / "htdocs/private/.htaccess").write_text("SetEnv a b\n")
+    result = verify(side(root, "old", "", dialects[0]), side(root, "new", "", dialects[1]))
+    assert expected in statuses(result)
+
+
+def test_one_text_under_one_version_is_the_same(root: Path) -> None:
+    result = verify(side(root, "old", GUIDE_NEW, "2.4"), side(root, "new", GUIDE_NEW, "2.4"))
+    assert result.verdict is Verdict.SAME and result.chains >= 2 and result.limits == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Alias /x @ROOT@/htdocs/private", "Alias /x @ROOT@/htdocs"),
+        ("Header set X-A 1", "Header set X-A 2"),
+        (
+            "RewriteEngine On\nRewriteRule ^/a(\\d+)$ /index.html",
+            "RewriteEngine On\nRewriteRule ^/a(\\d+)$ /none",
+        ),
+        (
+            "RewriteEngine On\nRewriteCond %{HTTP:X-Kind} ^new$\nRewriteRule ^/k$ /index.html [R]",
+            "RewriteEngine On\nRewriteCond %{HTTP:X-Kind} ^old$\nRewriteRule ^/k$ /index.html [R]",
+        ),
+        ("SetEnvIf User-Agent ^Bot bad", "SetEnvIf User-Agent ^Cat bad"),
+        (
+            "<Location /private>\nRequire ip 10.1.2.0/24\n</Location>",
+            "<Location /private>\nRequire ip 10.0.0.0/8\n</Location>",
+        ),
+        ("<Limit PUT>\nRequire all denied\n</Limit>", "<Limit DELETE>\nRequire all denied\n</Limit>"),
+        ("ErrorDocument 404 none", "ErrorDocument 404 nothing"),
+        ("AddType text/x-a .html", ""),
+    ],
+)
+def test_changed_lines_are_found_and_mirrored(root: Path, old: str, new: str) -> None:
+    if old.startswith("<Limit"):
+        old, new = (f"<Location />\n{text}\n</Location>" for text in (old, new))
+    sides = side(root, "old", old, "2.4"), side(root, "new", new, "2.4")
+    forward, backward = verify(*sides), verify(*reversed(sides))
+    assert forward.verdict is backward.verdict is Verdict.DIFFERENT
+    assert statuses(forward) == {(new, old) for old, new in statuses(backward)}
+    assert forward.differences == backward.differences
+    assert any(group.cause.old or group.cause.new for group in forward.groups)
+
+
+def test_a_configuration_that_does_not_load_is_the_result(root: Path) -> None:
+    broken = side(root, "old", "Nonsense On", "2.4")
+    result = verify(broken, side(root, "new", "", "2.4"))
+    assert result.verdict is Verdict.DOES_NOT_LOAD and result.verdict.value == 2
+    assert "Invalid command 'Nonsense'" in result.errors[0][0].text
+    assert broken.errors[0].place is not None and broken.errors[0].place.path.endswith("old.conf")
+
+
+def test_what_has_no_model_is_not_decided(root: Path) -> None:
+    text = """<Location /private>
+AuthType %s
+AuthName x
+AuthUserFile conf/users
+Require valid-user
+</Location>"""
+    dynamic = text % '"%{req:X-Auth-Type}"'
+    sides: list[Side] = [side(root, name, dynamic, "2.4") for name in ("old", "new")]
+    result = verify(*sides)
+    assert result.verdict is Verdict.NOT_DECIDED and result.verdict.value == 3
+    assert "AuthType is an expression" in result.not_decided[0].reason
+
+
+def test_directories_that_do_not_exist_are_compared(root: Path) -> None:
+    text = """<VirtualHost *:8080>
+ServerName a.test
+DocumentRoot /nowhere/a
+<Directory /nowhere/a/in>
+Require all %s
+</Directory>
+</VirtualHost>"""
+    sides = (
+        side(root, "old", text % "denied", "2.4"),
+        side(root, "new", text % "granted", "2.4"),
+    )
+    result = verify(*sides)
+    assert result.verdict is Verdict.DIFFERENT and access(result)[0].examples[0].probe.host == "a.test"
+    assert any("/nowhere/a/" in limit for limit in result.limits)

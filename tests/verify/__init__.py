@@ -1,0 +1,1 @@
+"""Recorded configurations compared by `whimbrel.verify`: known differences, equivalences and mutations."""

@@ -1,0 +1,53 @@
+"""Many virtual hosts: one changed network is found, plans of hosts that are done are dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import Verdict
+from whimbrel.verify.verify import Comparison, verify
+
+HOSTS = 600
+CHANGED = 433
+
+
+def configuration(root: Path, name: str, changed: int = -1) -> Side:
+    """HOSTS hosts, each with a directory that is open to one network."""
+    modules = ("mpm_event", "authz_core", "authz_host", "alias", "dir")
+    lines = [f"LoadModule {module}_module modules/mod_{module}.so" for module in modules]
+    lines += ["Listen 127.0.0.1:8080", "ServerName localhost", f"DocumentRoot {root}/htdocs"]
+    for number in range(HOSTS):
+        network = "10.0.0.0/8" if number == changed else f"10.{number // 250}.{number % 250}.0/24"
+        lines += [
+            "<VirtualHost *:8080>",
+            f"ServerName h{number}.test",
+            f"DocumentRoot /nowhere/h{number}",
+            f"<Directory /nowhere/h{number}/in>",
+            f"Require ip {network}",
+            "</Directory>",
+            "</VirtualHost>",
+        ]
+    (root / f"{name}.conf").write_text("\n".join(lines) + "\n")
+    return Side.load(LoadOptions(server_root=str(root), file=str(root / f"{name}.conf")), "2.4", name=name)
+
+
+def test_one_of_many_hosts_differs(tmp_path: Path) -> None:
+    for name in ("htdocs", "logs"):
+        (tmp_path / name).mkdir()
+    old, new = configuration(tmp_path, "old"), configuration(tmp_path, "new", CHANGED)
+    result = verify(old, new, limit=HOSTS * 4)
+    assert result.verdict is Verdict.DIFFERENT
+    assert {one.probe.host for group in result.groups for one in group.examples} == {f"h{CHANGED}.test"}
+    assert len(old.probing.probe_plans.roots) < HOSTS / 2
+
+
+def test_the_share_of_each_host_is_bounded(tmp_path: Path) -> None:
+    for name in ("htdocs", "logs"):
+        (tmp_path / name).mkdir()
+    side = configuration(tmp_path, "old")
+    comparison = Comparison(side, side, verify(side, side, limit=1), 1)
+    assert (
+        max(len(list(comparison.source.of_group(routes))) for routes in comparison.source.groups()[:20]) <= 10
+    )

@@ -1,0 +1,133 @@
+"""Recorded 2.2 configurations, upgraded in place, and their mutants as sides of verifications."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conformance.case import Case, Request
+from tests.conformance.client import request_bytes
+from tests.conformance.in_process import MODULE_DIRECTORY, is_possible
+from tests.conformance.site import Modules, RecordedSite, load_module_lines
+from tests.verify.mutations import OPERATORS
+from whimbrel.base.dialect import V24
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.latin1 import from_system
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.request import Connection
+from whimbrel.modules import ALL
+from whimbrel.testing.client import TestClient
+from whimbrel.testing.fake_runtime import FakeRuntime
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.source.reading import read_config_tree
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import Verdict
+from whimbrel.verify.verify import verify
+
+MAIN = "conf/httpd.conf"
+_MPM = "LoadModule mpm_event_module modules/mod_mpm_event.so\n"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mutation: *effect* is the first recorded request that the mutant answers otherwise."""
+
+    case: Case
+    operator: str
+    text: str
+    effect: Request
+
+
+@contextlib.contextmanager
+def upgraded_site(case: Case) -> Iterator[RecordedSite]:
+    """The site of a 2.2 *case* with its files upgraded, as the working directory."""
+    modules = Modules(MODULE_DIRECTORY, frozenset({"so", "core", "http", "prefork"}))
+    with RecordedSite(case, modules) as site, contextlib.chdir(site.root):
+        lines = "".join(line + "\n" for line in load_module_lines((), "modules"))
+        site.write_text(MAIN, lines + site.preamble + site.conf)
+        tree = read_config_tree(options(site, MAIN), UpgradeOptions())
+        for path, data in upgrade(tree, all_rules()).files.items():
+            Path(path).write_bytes(data)
+        text = site.read(MAIN)
+        site.write_text(MAIN, text if re.search(r"(?im)^LoadModule\s+mpm_", text) else _MPM + text)
+        yield site
+
+
+def options(site: RecordedSite, file: str) -> LoadOptions:
+    """How *file* below the root of *site* is read."""
+    return LoadOptions(
+        server_root=from_system(site.root),
+        file=from_system(site.path(file)),
+        defines=site.case.defines,
+        environment=site.environment(),
+    )
+
+
+def mutants(site: RecordedSite, choose: random.Random, count: int, first: int = 0) -> Iterator[Mutant]:
+    """Up to *count* mutants that answer a recorded request otherwise; operators in turn from *first*."""
+    text = site.read(MAIN)
+    known = recorded_answers(site, MAIN)
+    for number in range(first, first + count):
+        operator = OPERATORS[number % len(OPERATORS)]
+        for _ in range(6):
+            lines = text.split("\n")
+            if known is None or not operator(lines, choose):
+                break
+            site.write_text("conf/mutant.conf", "\n".join(lines))
+            seen = recorded_answers(site, "conf/mutant.conf")
+            if seen is None:
+                continue
+            pairs = zip(site.case.requests, known, seen, strict=True)
+            effect = next((request for request, a, b in pairs if a != b), None)
+            if effect is not None:
+                yield Mutant(site.case, operator.__name__, "\n".join(lines), effect)
+                break
+
+
+def is_found(site: RecordedSite, mutant: Mutant, *, mirrored: bool = False) -> bool:
+    """Return True if verify tells the upgraded configuration and *mutant* apart, or calls it undecided."""
+    site.write_text("conf/mutant.conf", mutant.text)
+    sides = [Side.load(options(site, name), V24, name=name) for name in (MAIN, "conf/mutant.conf")]
+    result = verify(*(reversed(sides) if mirrored else sides))
+    return result.verdict is Verdict.DIFFERENT
+
+
+def recorded_answers(site: RecordedSite, file: str) -> list[bytes] | None:
+    """The answers to the recorded requests of the case; None if the configuration does not load."""
+    runtime = FakeRuntime()
+    try:
+        configuration = load(options(site, file), ALL, V24)
+        runtime.open_segments(configuration)
+    except (ConfigError, StartError):
+        return None
+    engine = Engine(configuration, runtime)
+    return [_answer(engine, site, request) for request in site.case.requests]
+
+
+def _answer(engine: Engine, site: RecordedSite, request: Request) -> bytes:
+    connection = Connection(
+        request.source or "127.0.0.1", 50000, request.addr, int(site.expand(request.port))
+    )
+    data, _ = request_bytes(request, site)
+    answer = TestClient(engine, connection).send(data, last=True)
+    return re.sub(rb"(?im)^(date|set-cookie|www-authenticate: digest).*\r\n", b"", answer)
+
+
+def is_usable(case: Case) -> bool:
+    """Return True for a case of 2.2 whose server a process is not needed for."""
+    return (
+        bool(case.answer.get("started"))
+        and case.preamble
+        and not case.strict
+        and is_possible(case)
+        and not case.backends
+        and 1 < len(case.requests) < 400
+    )
