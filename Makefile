@@ -28,13 +28,14 @@ VERIFY ?=
 LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
+.PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
 	differential specialized explained verify lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
 	@echo "make test         run all tests; list what is skipped, with the reason"
-	@echo "make check        ruff, mypy --strict, import layers, the repository's own rules"
+	@echo "make static       ruff, mypy --strict, import layers"
+	@echo "make check        the same and the repository's own rules (tests/meta, a part of make test)"
 	@echo "make conformance  send every recorded request (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
@@ -69,12 +70,14 @@ serve: .venv/run.stamp
 	@tools/serve-example
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest tests -n 2 -q --durations 25
+	$(BIN)/python -m pytest tests -n 2 --dist worksteal -q --durations 25
 
-check: .venv/dev.stamp
+static: .venv/dev.stamp
 	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
+
+check: static
 	$(BIN)/python -m pytest tests/meta -q
 
 conformance: .venv/run.stamp

@@ -99,6 +99,40 @@ def _port(root: Path) -> str:
     return (root / PORT).read_text()
 
 
+def _writable(root: Path, name: str) -> Path:
+    """Return a directory in which the servers' user writes."""
+    directory = root / name
+    directory.mkdir(exist_ok=True)
+    directory.chmod(0o777)
+    return directory
+
+
+def _cache(root: Path) -> str:
+    """Return a disk cache in the quick handler, and in the normal one for another host."""
+    host = "<VirtualHost *>\nServerName {0}.example.org\nCacheQuickHandler {1}\n</VirtualHost>\n"
+    return (
+        f'''CacheRoot "{_writable(root, "cache")}"
+CacheEnable disk /cgi/
+ScriptAlias /cgi/ "{root}/cgi/"
+<Directory "{root}/cgi">
+    Require all granted
+</Directory>
+'''
+        + host.format("quick", "On")
+        + host.format("handler", "Off")
+    )
+
+
+def _dav(root: Path) -> str:
+    """Return a collection with a lock database for each server."""
+    return f'''DavLockDB "{_writable(root, "locks")}/${{SERVER}}"
+<Directory "{root}/htdocs/dav">
+    Dav On
+    DirectoryIndex disabled
+</Directory>
+'''
+
+
 SITES = {
     "backend": Site(),
     "proxy": Site(
@@ -174,6 +208,9 @@ SITES = {
 '''
         ),
     ),
+    # Entries of responses of a script; the key of an entry has the port, so each server has its own.
+    "cache": Site(("alias", "cgi", "cache", "cache_disk"), _cache),
+    "dav": Site(("dav", "dav_fs"), _dav),
     "php-fpm": Site(
         ("proxy", "proxy_fcgi"),
         lambda root: (

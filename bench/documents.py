@@ -27,6 +27,15 @@ SSI = (
     '<html><!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" -->'
     '<!--#include virtual="/1k.html" --><!--#endif --></html>\n'
 )
+CACHEABLE = """#!/bin/sh
+printf "Content-Type: text/html\\r\\nCache-Control: max-age=86400\\r\\n\\r\\n%1024s" x
+"""
+MEMBERS = 1000  # of the collection of PROPFIND
+PROPERTIES = (
+    '<propfind xmlns="DAV:"><prop><getcontentlength/><getlastmodified/><resourcetype/><getetag/></prop>'
+    "</propfind>"
+)
+ALL_PROPERTIES = '<propfind xmlns="DAV:"><allprop/></propfind>'
 ALL = ("whimbrel", "apache", "nginx")
 EVERY = (*ALL, "granian")
 HTTPD = ("whimbrel", "apache")
@@ -61,7 +70,7 @@ class Case:
         visitors: every request comes from another client
         fresh: the URL ends in this text and a number, so that no URL repeats
         pages: number of documents below the path that are requested in turn: more than any cache holds
-        body: sent with POST
+        method, body: of a request that is not a GET
         http2: sent by h2load
         replay: the requests are those of an access log (bench/replay.py)
         half: names of the servers whose latency is measured at half of full load
@@ -80,6 +89,7 @@ class Case:
     visitors: bool = False
     fresh: str = ""
     pages: int = 0
+    method: str = "GET"
     body: str = ""
     http2: bool = False
     replay: bool = False
@@ -125,6 +135,7 @@ CASES = (
         "/cgi/echo",
         length=len(FORM),
         headers={"Content-Type": "application/x-www-form-urlencoded"},
+        method="POST",
         body=FORM,
         site="cgi",
         servers=HTTPD,
@@ -181,6 +192,30 @@ CASES = (
     Case("deflate-fresh", "/pages/page-0.html", headers=GZIP, site="gzip", pages=PAGES),
     Case("substitute", "/pages/page-0.html", site="substitute", servers=HTTPD),
     Case("substitute-fresh", "/pages/page-0.html", site="substitute", servers=HTTPD, pages=PAGES),
+    Case("cache-hit", "/cgi/page", length=1024, site="cache", servers=HTTPD),
+    Case(
+        "cache-hit-handler",
+        "/cgi/page",
+        length=1024,
+        headers={"Host": "handler.example.org"},
+        site="cache",
+        servers=HTTPD,
+    ),
+    *(
+        Case(
+            name,
+            "/dav/",
+            status=207,
+            connections=4,
+            headers={"Depth": "1"},
+            method="PROPFIND",
+            body=body,
+            site="dav",
+            servers=HTTPD,
+            half=(),
+        )
+        for name, body in (("propfind", PROPERTIES), ("propfind-all", ALL_PROPERTIES))
+    ),
     Case("proxy", "/1k.html", length=1024, site="proxy", half=ALL),
     Case("proxy-10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, site="proxy"),
     Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD),
@@ -198,8 +233,6 @@ CASES = (
     ),
 )
 BY_NAME = {case.name: case for case in CASES}
-# Cases that will come with the modules that they measure.
-TO_COME = {"cache hit": "mod_cache"}
 
 
 def write_pages(root: Path, count: int) -> None:
@@ -227,8 +260,12 @@ def write_documents(root: Path, pages: int = 1) -> None:
         (root / "htdocs" / "list" / f"document-{number:02}.html").write_text("<title>x</title>")
     (root / "htdocs" / "page.php").write_text(php.PAGE)
     (root / "cgi").mkdir()
-    (root / "cgi" / "echo").write_text(CGI)
-    (root / "cgi" / "echo").chmod(0o755)
+    for name, script in (("echo", CGI), ("page", CACHEABLE)):
+        (root / "cgi" / name).write_text(script)
+        (root / "cgi" / name).chmod(0o755)
+    (root / "htdocs" / "dav").mkdir()
+    for number in range(MEMBERS):
+        (root / "htdocs" / "dav" / f"document-{number:03}.html").write_text("x" * number)
     directory = root / "htdocs" / "deep"
     for name in ("", "a", "b", "c", "d"):
         directory = directory / name

@@ -45,9 +45,7 @@ def check_answer(case: Case, server: Server) -> None:
         context = ssl._create_unverified_context()
         connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
     try:
-        connection.request(
-            "POST" if case.body else "GET", server.prefix + case.path, case.body or None, case.headers
-        )
+        connection.request(case.method, server.prefix + case.path, case.body or None, case.headers)
         reply = connection.getresponse()
         body = reply.read()
     finally:
@@ -125,7 +123,7 @@ def script(case: Case, server: Server) -> Arguments:
     if case.fresh:
         return ["-s", str(SCRIPTS / "fresh.lua")], ["--", case.fresh, str(time.time_ns())]
     if case.body:
-        return ["-s", str(SCRIPTS / "post.lua")], ["--", case.body]
+        return ["-s", str(SCRIPTS / "body.lua")], ["--", case.method, case.body]
     return [], []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.documents import CASES, TO_COME
+from bench.documents import CASES
 from bench.pace import SLOTS
 from bench.plots import plot
 from bench.report import HALF_HEADS, WORDS, half_rows, short, spread
@@ -70,12 +70,7 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
         (folder / "performance-p99.svg").write_text(
             plot({name: _late(row) for name, row in half.items()}, line=None)
         )
-    text += (
-        _extras(results.get("extras", {}))
-        + "\nRows that come with their modules: "
-        + ", ".join(TO_COME)
-        + ".\n"
-    )
+    text += _extras(results.get("extras", {}))
     (folder / "performance.md").write_text(text)
 
 

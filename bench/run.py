@@ -26,7 +26,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.compare import changes, changes_table
 from bench.configs import SITES
-from bench.documents import CASES, TO_COME, write_documents
+from bench.documents import CASES, write_documents
 from bench.errors import WrongResponse
 from bench.interpreter import described, switch
 from bench.markdown import write_page
@@ -155,7 +155,6 @@ def bench(options: argparse.Namespace, console: Console) -> None:
         results["conditions"] = [asdict(one) for one in conditions(results)]
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     show(results, console)
-    console.print("Rows that come with their modules: " + ", ".join(TO_COME))
     conditions_table(conditions(results), console)
     if old is not None:
         changes_table(changes(old, results), console)

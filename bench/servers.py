@@ -43,7 +43,8 @@ def httpd_text(root: Path, logs: Path, port: int, site: Site) -> str:
     """Return the configuration: one process, limits above the load, sendfile as in nginx."""
     user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
     loads = "".join(f"LoadModule {m}_module {APACHE_MODULES}/mod_{m}.so\n" for m in (*MODULES, *site.modules))
-    return f"""{loads}{user}ServerRoot "{root}"
+    return f"""{loads}{user}Define SERVER {logs.name}
+ServerRoot "{root}"
 ServerName localhost
 Listen 127.0.0.1:{port}
 PidFile {logs}/pid

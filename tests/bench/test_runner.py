@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 from bench.configs import SITES
-from bench.documents import ALL, BY_NAME, CASES, HTTPD, TO_COME
+from bench.documents import ALL, BY_NAME, CASES, HTTPD
 from bench.load import Sample
 from bench.process import Memory
 from bench.report import half_rows, model, spread
@@ -37,14 +36,6 @@ def test_the_rule_that_applies_is_the_last_of_a_thousand(name: str) -> None:
     ]
     assert len(rules) == 1000
     assert [number for number, rule in enumerate(rules, 1) if re.search(rule, case.path)] == [1000]
-
-
-def test_rows_that_are_to_come_have_no_module_so_far() -> None:
-    assert [
-        row
-        for row, module in TO_COME.items()
-        if importlib.util.find_spec(f"whimbrel.modules.{module}") is not None
-    ] == []
 
 
 def test_half_of_the_median_of_its_own_load_and_of_apaches() -> None:

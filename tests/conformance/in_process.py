@@ -7,8 +7,10 @@ of a request go through `whimbrel.testing.client.Client` instead of a socket.
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from pathlib import Path
+from unittest import mock
 
 from tests.conformance.case import Case, Request, Version
 from tests.conformance.client import Client as RecordedClient
@@ -139,7 +141,11 @@ def is_possible(case: Case) -> bool:
 
 def answer(case: Case) -> Result:
     """The result of asking an engine one case, in the server root as working directory."""
-    with RecordedSite(case, modules(case.version)) as site, contextlib.chdir(site.root):
+    with (
+        RecordedSite(case, modules(case.version)) as site,
+        contextlib.chdir(site.root),
+        mock.patch.dict(os.environ, site.environment()),  # PassEnv reads the environment of the process
+    ):
         return evaluate_site(EngineServer(site))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,7 @@ def servers() -> Iterator[tuple[BackendThread, StockServer, StockServer]]:
         base.chmod(0o755)
         write_documents(base)
         (base / "www/html/big").write_bytes(b"0123456789" * 50_000)
+        os.utime(base / "www/html/big", (1_600_000_000, 1_600_000_000))  # a new file has a weak ETag
         with StockServer(APACHE, base, SERVER, modules=["http2"]) as real:
             assert real.started, real.output
             conf = FRONT.replace("%script%", str(script.port)).replace("%real%", str(real.port))

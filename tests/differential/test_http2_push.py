@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +14,7 @@ import pytest
 
 pytest.importorskip("hpack", reason="the optional package hpack is not installed")
 
-from tests.differential.http2_client import Exchange, Http2Exchange, Report
+from tests.differential.http2_client import PATIENCE, Exchange, Http2Exchange, Report
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 
@@ -73,6 +74,7 @@ SITES: Final = {
 UNSTABLE: Final = {("hints", "one at a time"), ("hints", "control characters")}
 # httpd begins requests whose responses the client never takes, and logs them.
 UNLOGGED: Final = {"none at a time"}
+LINELESS: Final = {"a long method"}  # its stream is reset before there is a request to log
 UA: Final = (("user-agent", "ua"), ("accept", "*/*"), ("cookie", "a=b"), ("accept-language", "en"))
 SINCE: Final = (("if-modified-since", "Fri, 01 Jan 2038 00:00:00 GMT"),)
 PLAIN: Final = (
@@ -89,6 +91,8 @@ PLAIN: Final = (
     Exchange("none at a time", ("/head/a.txt",), settings=((3, 0),), ends=False),
     Exchange("not modified", ("/in/a.txt", "/head/a.html"), fields=SINCE),
     Exchange("policy none", ("/head/a.txt", "/in/a.txt"), fields=(("accept-push-policy", "none"),)),
+    Exchange("policy none before another", ("/head/a.html",), fields=(("accept-push-policy", "none"),)),
+    Exchange("policy default after none", ("/head/a.html",), fields=(("accept-push-policy", "default"),)),
     Exchange("policy head", ("/head/a.txt",), fields=(("accept-push-policy", "head"),)),
     Exchange("policy fast-load", ("/head/a.txt",), fields=(("accept-push-policy", "fast-load"),)),
     Exchange("policy unknown", ("/head/a.txt",), fields=(("accept-push-policy", "fly"),)),
@@ -153,7 +157,8 @@ def serve(
             for exchange in exchanges:
                 report = Http2Exchange(server.port, exchange).run()
                 known = len(lines)
-                lines += read_log(logs / "frames", known, sum(map(has_line, report.streams.values())))
+                more = 0 if exchange.name in LINELESS else sum(map(has_line, report.streams.values()))
+                lines += read_log(logs / "frames", known, more)
                 out[exchange.name] = (report, lines[known:])
         return out
 
@@ -168,7 +173,7 @@ def has_line(events: list[object]) -> bool:
 
 def read_log(path: Path, known: int, more: int) -> list[Line]:
     """Return the lines behind the first *known*, once there are *more*."""
-    end, lines = time.monotonic() + 3.0, list[str]()
+    end, lines = time.monotonic() + PATIENCE, list[str]()
     while time.monotonic() < end and len(lines) < known + more:
         time.sleep(0.05)
         lines = path.read_text("latin-1").splitlines() if path.exists() else []
@@ -185,11 +190,15 @@ def read_log(path: Path, known: int, more: int) -> list[Line]:
 def answers() -> Iterator[dict[tuple[str, str], dict[str, tuple[Report, list[Line]]]]]:
     if not APACHE.present:
         pytest.skip("apache2 is not installed")
-    yield {
-        (program.name, site): serve(program, text, PLAIN + (COUNTED if site == "default" else ()))
-        for program in (APACHE, WHIMBREL)
-        for site, text in SITES.items()
-    }
+    with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for log lines
+        served = {
+            (program.name, site): pool.submit(
+                serve, program, text, PLAIN + (COUNTED if site == "default" else ())
+            )
+            for program in (APACHE, WHIMBREL)
+            for site, text in SITES.items()
+        }
+        yield {key: one.result() for key, one in served.items()}
 
 
 @pytest.mark.parametrize("site", SITES)

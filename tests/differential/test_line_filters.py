@@ -15,10 +15,13 @@ from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 from tests.support.sed_scripts import DOCUMENTS, INSERTED, sed_scripts
 
+SLOW: Final = ("s/x*/-/",)
+"""httpd takes a second to fail: it replaces the empty match at one place until memory ends."""
+SLOW_NAMES: Final = 2
 SUBSTITUTIONS: Final = (
     ("s/o/0/",),
     ("s/^a/X/",),
-    ("s/x*/-/",),
+    SLOW,
     ("s/\\n$/N/",),
     ("s/[^x]+/R/",),
     ("s/foo|bar/[$0]/i",),
@@ -61,7 +64,11 @@ def requests() -> list[tuple[str, str]]:
     """Return methods and paths."""
     paths = [f"/sed{n}/{name}" for n in range(len(sed_scripts())) for name in DOCUMENTS]
     names = [*DOCUMENTS, *sized_documents()]
-    paths += [f"/sub{n}/{name}" for n in range(len(SUBSTITUTIONS)) for name in names]
+    paths += [
+        f"/sub{n}/{name}"
+        for n, patterns in enumerate(SUBSTITUTIONS)
+        for name in (names[:SLOW_NAMES] if patterns == SLOW else names)
+    ]
     paths += [f"/sized{n}/{name}" for n in range(len(SED_SIZES)) for name in sized_documents()]
     heads = [("HEAD", f"/{kind}/a.txt") for kind in ("sed0", "sub0")]
     return [("GET", path) for path in paths] + heads

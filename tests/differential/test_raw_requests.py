@@ -87,7 +87,12 @@ def answers() -> Iterator[dict[str, tuple[Answers, Answers]]]:
         htaccess(root, {})
         (root / "htdocs/e.cgi").write_text(COUNT)
         (root / "htdocs/e.cgi").chmod(0o755)
-        yield {mode: (asked(APACHE, mode, root), asked(WHIMBREL, mode, root)) for mode in MODES}
+        with ThreadPoolExecutor() as pool:  # most of the time is waiting for the ends of connections
+            found = {
+                mode: (pool.submit(asked, APACHE, mode, root), pool.submit(asked, WHIMBREL, mode, root))
+                for mode in MODES
+            }
+        yield {mode: (want.result(), got.result()) for mode, (want, got) in found.items()}
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -192,7 +192,7 @@ def test_killed_processes_of_php_are_replaced(server: ServerProcess) -> None:
     keeper = keeper_of(server)
     for pid in fpm_processes(keeper)[::-1]:
         os.kill(pid, signal.SIGKILL)
-        assert body(server.get("/a.php")) == "1"
+        assert body(server.get("/a.php")) == "1", server.errors()
     old = fpm_processes(keeper)
     os.kill(keeper, signal.SIGKILL)
     assert within(10, lambda: not any(map(is_running, old)))

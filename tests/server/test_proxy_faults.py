@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import threading
@@ -80,7 +81,11 @@ def parts(data: bytes) -> tuple[int, bytes]:
 
 def sockets(site: ServerProcess) -> int:
     """Return the number of open sockets of the workers."""
-    links = [os.readlink(path) for pid in site.workers() for path in Path(f"/proc/{pid}/fd").iterdir()]
+    links = []
+    for pid in site.workers():
+        for path in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+                links.append(os.readlink(path))
     return sum(link.startswith("socket:") for link in links)
 
 

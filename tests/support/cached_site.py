@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.client import Reply, fetch
+from tests.support.client import Reply, decoded_body, fetch
 from tests.support.engine import build_engine
 from tests.support.site import CONF
 from whimbrel.base.dialect import DIALECTS
@@ -113,8 +113,9 @@ class CachedSite:
         return self.now
 
     def get(self, path: str = "/x", *fields: str, method: str = "GET", body: str = "") -> Reply:
-        """Return the response to a request."""
-        return fetch(self.engine, path, *fields, method=method, body=body)
+        """Return the response to a request, without its transfer coding."""
+        reply = fetch(self.engine, path, *fields, method=method, body=body)
+        return dataclasses.replace(reply, body=decoded_body(reply))
 
     def state(self, *fields: str, path: str = "/x") -> str:
         """Return the first word of X-Cache of a GET, "none" without it."""

@@ -95,14 +95,25 @@ def mutants(site: RecordedSite, choose: random.Random, count: int, first: int = 
 def is_found(site: RecordedSite, mutant: Mutant, *, mirrored: bool = False) -> bool:
     """Return True if verify tells the upgraded configuration and *mutant* apart, or calls it undecided."""
     site.write_text("conf/mutant.conf", mutant.text)
-    sides = [Side.load(options(site, name), V24, name=name) for name in (MAIN, "conf/mutant.conf")]
+    names = MAIN, "conf/mutant.conf"
+    sides = [Side.load(options(site, name), V24, name=name, now=StoppedClock.time) for name in names]
     result = verify(*(reversed(sides) if mirrored else sides))
     return result.verdict is Verdict.DIFFERENT
 
 
+class StoppedClock(FakeRuntime):
+    """A runtime at one moment, *time*: times in responses are equal."""
+
+    time = 1_600_000_000.0
+
+    def now(self) -> float:
+        """Return that moment."""
+        return self.time
+
+
 def recorded_answers(site: RecordedSite, file: str) -> list[bytes] | None:
     """The answers to the recorded requests of the case; None if the configuration does not load."""
-    runtime = FakeRuntime()
+    runtime = StoppedClock()
     try:
         configuration = load(options(site, file), ALL, V24)
         runtime.open_segments(configuration)

@@ -49,6 +49,7 @@ class SectionChain(Generic[S]):
         is_certain: the witness exists, or a section names it in full.
         overrides: the AllowOverride classes of each .htaccess file of the chain.
         given: the values of the open conditions under which the chain applies, as text.
+        aliases: the other URL paths of *path* with the same sections.
     """
 
     sections: tuple[S, ...]
@@ -57,6 +58,7 @@ class SectionChain(Generic[S]):
     is_certain: bool = True
     overrides: tuple[tuple[S, Override], ...] = ()
     given: str = ""
+    aliases: tuple[str, ...] = ()
 
     @property
     def last(self) -> S:
@@ -97,10 +99,10 @@ class _ServerMap(Generic[S, V]):
         self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
         inherited = [] if self.is_main else inventory.aliases.get(0, [])
         self.maps: list[tuple[str, str]] = [
-            *inventory.aliases.get(key, []),
-            *inherited,
-            ("/", self.root.rstrip("/") + "/"),
+            (prefix, target if prefix.endswith("/") else target.rstrip("/"))
+            for prefix, target in (*inventory.aliases.get(key, []), *inherited)
         ]
+        self.maps.append(("/", self.root.rstrip("/") + "/"))
         plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
         self.path_sections = sorted(plain, key=lambda u: u.components)
         self.regex_sections = [
@@ -135,11 +137,24 @@ class _ServerMap(Generic[S, V]):
     def url_of(self, path: str) -> str | None:
         """Return a URL path that is mapped to *path*, None if there is none."""
         for prefix, target in self.maps:
-            if path.startswith(target):
-                return prefix + path[len(target) :]
+            url = prefix + path[len(target) :]
+            if path.startswith(target) and self.path_of(url) == path:
+                return url
             if path + "/" == target:
                 return prefix.rstrip("/") or "/"
         return None
+
+    def urls_of(self, path: str) -> list[str]:
+        """Return all URL paths that are mapped to *path*."""
+        urls = (prefix + path[len(target) :] for prefix, target in self.maps if path.startswith(target))
+        return [url for url in urls if self.path_of(url) == path]
+
+    def aliases_of(self, path: str, url: str) -> Iterator[str]:
+        """Yield the other URL paths that are mapped to *path* and match the same sections as *url*."""
+        matching = [section for section in self.locations if section.matches(url)]
+        for other in self.urls_of(path):
+            if other != url and [section for section in self.locations if section.matches(other)] == matching:
+                yield other
 
     # matching --------------------------------------------------------------------------------------
     def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
@@ -199,6 +214,7 @@ class _ServerMap(Generic[S, V]):
             path,
             witness.is_certain,
             tuple((u, o) for u, o in overrides if u in self.relevant),
+            aliases=() if url is None else tuple(self.aliases_of(path, url)),
         )
 
 
@@ -272,6 +288,8 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
         yield _Witness(directory, "", True)
         if directory != "/" and (bare := server.url_of(directory.rstrip("/"))) is not None:
             yield _Witness(directory, "", True, bare)
+        for url in server.urls_of(directory + _NEUTRAL)[1:]:
+            yield _Witness(directory, _NEUTRAL, True, url)
     for directory in list(directories):
         for section in server.files:
             if (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from whimbrel.access.atoms import IsServerAddress, Opaque, UserIn
 from whimbrel.access.order_allow_deny import in_domains, in_environment, in_networks
-from whimbrel.access.outcomes import Outcomes, constant, if_else
+from whimbrel.access.outcomes import Outcomes, choose_outcomes, constant, if_else
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Function
 from whimbrel.base.net import parse_written
@@ -20,6 +21,7 @@ from whimbrel.modules.aaa.mod_authz_groupfile import AuthzGroupFileDirConfig
 from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED
 
 Check = Callable[[AccessQuery, str, bool], Outcomes]
+_READS_FILES: Final = re.compile(r"\bfile\s*\(", re.ASCII)  # an expression that fails without the file
 _USERLESS: Final = frozenset({"ssl", "ssl-verify-client"})
 
 
@@ -114,7 +116,12 @@ def _expression(query: AccessQuery, args: str, user: bool) -> Outcomes:
         args = args[1:-1]
     asks_user = USER in compile_condition(args, lookup=query.plan.provider).reads
     good = query.variable(Opaque(f"expr {args.strip()}", user=asks_user and user))
-    return if_else(query.space, good, GRANTED, DENIED_NO_USER if asks_user else DENIED)
+    refused = DENIED_NO_USER if asks_user else DENIED
+    outcomes = if_else(query.space, good, GRANTED, refused)
+    if not _READS_FILES.search(args):
+        return outcomes
+    fails = query.variable(Opaque(f"failure of expr {args.strip()}", user=asks_user and user))
+    return choose_outcomes(query.space, fails, constant(query.space, GENERAL_ERROR), outcomes)
 
 
 def _local(query: AccessQuery, _args: str, _user: bool) -> Outcomes:

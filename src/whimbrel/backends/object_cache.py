@@ -31,10 +31,11 @@ class Reply:
 class ReplyReader:
     """Reader of one reply whose value has at most *limit* bytes."""
 
-    __slots__ = ("_buffer", "_limit")
+    __slots__ = ("_buffer", "_limit", "_wanted")
 
     def __init__(self, limit: int) -> None:
         self._buffer, self._limit = bytearray(), limit
+        self._wanted = 0  # bytes up to the end of a value whose beginning was read
 
     def feed(self, data: bytes) -> Reply | None:
         """Return the reply, None if it is not complete.
@@ -43,6 +44,8 @@ class ReplyReader:
             ReplyError: this is no reply, or it is too long; the connection is of no use any more.
         """
         self._buffer += data
+        if len(self._buffer) < self._wanted:
+            return None
         reply = self._parse(bytes(self._buffer))
         if reply is None and len(self._buffer) > self._limit + 2 * MAX_LINE:
             raise ReplyError("reply too long")
@@ -62,6 +65,7 @@ class ReplyReader:
             raise ReplyError("value too long")
         end = start + size + len(tail)
         if len(data) < end:
+            self._wanted = end
             return None
         if len(data) != end or data[start + size :] != tail:
             raise ReplyError("no end of the value")

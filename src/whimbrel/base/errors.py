@@ -62,6 +62,30 @@ class UnknownDirective(ConfigError):
         )
 
 
+class MissingResource(ConfigError):
+    """A file, directory, library or user that a line names and that this machine does not have.
+
+    A configuration of another machine is read without such a line (`LoadOptions.is_elsewhere`).
+
+    Attributes:
+        hides_lines: lines of the configuration that would be read are missing with it.
+    """
+
+    def __init__(
+        self, reason: str, place: SourceLocation | None = None, *, hides_lines: bool = False
+    ) -> None:
+        super().__init__(reason, place)
+        self.hides_lines = hides_lines
+
+
+class ForeignDirective(MissingResource):
+    """A directive of a module of which nothing is known here."""
+
+    def __init__(self, name: str, place: SourceLocation | None = None) -> None:
+        super().__init__(f"{name}: a directive of a module that is not here", place, hides_lines=True)
+        self.name = name
+
+
 class StartError(Exception):
     """The server cannot start although its configuration could be read: port in use, unreadable log, missing
     user.

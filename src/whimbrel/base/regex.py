@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from whimbrel.base.regex_cost import Scan
 
 
+MAX_PATTERNS: Final = 16384  # compiled patterns; a configuration with thousands is read several times
+
+
 class RegexError(Exception):
     """The pattern does not compile."""
 
@@ -74,7 +77,7 @@ def without_end(pattern: str) -> str:
     return _DOLLARS.sub(lambda match: "(?!)" if match[0] == "$" else match[0], pattern)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MAX_PATTERNS)
 def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
     """Compile *pattern*; raise RegexError with PCRE's message.
 

@@ -55,14 +55,15 @@ def loaded_modules(configuration: Configuration) -> str:
 
 
 def includes(configuration: Configuration) -> str:
-    """Return the text of DUMP_INCLUDES: every file with the line that included it, indented by level.
+    """Return the text of DUMP_INCLUDES: every file, indented by level, with the line of an Include.
 
-    The main file has no such line: ``*``, or what an Include of -C has left there.
+    httpd shows the Include that it executed last. Where a wildcard names several files, an earlier file may
+    contain that Include.
     """
-    out, left = "Included configuration files:\n", "*"
+    out = "Included configuration files:\n"
     for include in configuration.includes:
-        out += f"{'  ' * (include.depth + 1)}({include.line or left}) {include.path}\n"
-        left = str(include.line) if include.depth <= 1 else left
+        line = "*" if include.shown_line is None else include.shown_line
+        out += f"{'  ' * (include.depth + 1)}({line}) {include.path}\n"
     return out
 
 

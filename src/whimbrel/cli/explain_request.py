@@ -64,7 +64,7 @@ def explain_request(
 ) -> int:
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.explain.explanation import explain_probe
-    from whimbrel.explain.loading import load_side
+    from whimbrel.verify.loading import load_side
 
     if choice.dialect not in DIALECTS:
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")

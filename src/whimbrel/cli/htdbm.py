@@ -123,7 +123,7 @@ def _options(program: UtilityProgram) -> tuple[list[tuple[str, str]], list[str]]
 def _warning(program: UtilityProgram, letter: str) -> str:
     if program.is_22 or letter != "p":
         return {"p": _PLAIN_WARNING_22, "d": _CRYPT_WARNING_22}.get(letter, "") if program.is_22 else ""
-    from whimbrel.utilities.hashing import PLAIN_WARNING
+    from whimbrel.modules.support.auth.hashing import PLAIN_WARNING
 
     return PLAIN_WARNING
 
@@ -165,7 +165,7 @@ def _password(task: HtdbmTask) -> str:
 
 
 def _value(program: UtilityProgram, task: HtdbmTask) -> str:
-    from whimbrel.utilities.hashing import HashError, cost_warning, hash_password
+    from whimbrel.modules.support.auth.hashing import HashError, cost_warning, hash_password
 
     password = _password(task)
     write_stderr(cost_warning(task.algorithm, task.cost))

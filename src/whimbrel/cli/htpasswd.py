@@ -92,7 +92,7 @@ def _task(program: UtilityProgram) -> HtpasswdTask:
 
 
 def _warn_plain() -> None:
-    from whimbrel.utilities.hashing import PLAIN_WARNING
+    from whimbrel.modules.support.auth.hashing import PLAIN_WARNING
 
     write_stderr(PLAIN_WARNING)
 
@@ -169,7 +169,7 @@ def _check_file(program: UtilityProgram, task: HtpasswdTask) -> None:
 
 
 def _record(program: UtilityProgram, task: HtpasswdTask) -> str:
-    from whimbrel.utilities.hashing import HashError, cost_warning, hash_password
+    from whimbrel.modules.support.auth.hashing import HashError, cost_warning, hash_password
 
     write_stderr(cost_warning(task.algorithm, task.cost))
     password = task.password if task.source == "b" else _prompted_password(program, task)

@@ -191,6 +191,7 @@ def sources(
         before=_all(before),
         after=_all(after),
         environment=_environment(envvars, top),
+        is_copy=is_relocated,
     )
     full = os.path.join(top, str(file) if file is not None else paths.file_of(top))
     if not os.path.isfile(full):

@@ -153,13 +153,13 @@ def _run(
     import gc
 
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.verify.side import Side
+    from whimbrel.verify.loading import load_sides
     from whimbrel.verify.verify import verify as compare_sides
 
     gc.disable()  # configurations and plans are a million live objects
     with ProgressBar() as bar:
-        old = Side.load(first, dialects[0], name=f"old ({dialects[0]})")
-        new = Side.load(second, dialects[1], name=f"new ({dialects[1]})", now=old.runtime.time)
+        names = f"old ({dialects[0]})", f"new ({dialects[1]})"
+        old, new = load_sides((first, second), dialects, names)
         result = compare_sides(old, new, report_progress=bar.on_step, limit=limit)
         if with_httpd is not None and new.is_loaded:
             _add_httpd(with_httpd, new, result)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import SourceLocation
+from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, StartError
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import (
     OPT_ALL,
@@ -34,6 +34,7 @@ LEVELS = (
 if TYPE_CHECKING:
     from whimbrel.config.vhosts import VirtualHostTable
 
+DEBIAN_ROOT: Final = "/etc/apache2"  # the ServerRoot of Debian's apache2, whose main file does not set it
 AUTHENTICATION: Final = (
     "authentication"  # declared where some line, or a .htaccess file, may have passwords requested
 )
@@ -55,6 +56,9 @@ class Configuration:
         known_directories: document roots that exist.
         keeps_tree: True if a module shows directives of `tree` in responses.
         inherited: objects of modules by name that a configuration leaves to the next one of the same master.
+        missing: what lines name and this machine does not have, if the server runs elsewhere.
+        moved_root: the ServerRoot of the text, of which `root` is a copy; "" without one.
+        foreign_modules: identifiers of loaded modules of which nothing is known here.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
 
@@ -72,6 +76,8 @@ class Configuration:
         self.defines: dict[str, None] = dict.fromkeys(options.defines)
         self.variables: dict[str, str] = {}
         self.includes: list[Included] = []
+        # line of the Include that was executed last, which DUMP_INCLUDES shows for each file
+        self.include_line: int | None = None
         self.messages: list[StartMessage] = []
         self.execution_messages = range(0)
         self.spec = ServerSpec(options.server_root)
@@ -84,7 +90,10 @@ class Configuration:
         self.hosts: VirtualHostTable | None = None
         self.keeps_tree = False
         self.inherited: dict[str, Any] = {}
-        self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):x}"
+        self.missing: list[MissingResource] = []
+        self.moved_root = DEBIAN_ROOT if options.is_copy and options.file.endswith("/apache2.conf") else ""
+        self.foreign_modules: set[str] = set()
+        self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}
         self.prepare_defaults(self.main)
         self.main.defaults.record(CoreDirConfig)
@@ -102,6 +111,31 @@ class Configuration:
     def set_root(self, path: str) -> None:
         """ServerRoot: what relative paths are taken from, from here on."""
         self.root = self.spec.root = path
+
+    def copied_path(self, path: str) -> str:
+        """Return the path in a copy of the server root, "" for one outside of it; without a copy *path*."""
+        moved, root = self.moved_root.rstrip("/"), self.root.rstrip("/")
+        if moved in ("", root) or path.startswith(f"{root}/"):
+            return path
+        return root + path[len(moved) :] if path.startswith(f"{moved}/") else ""
+
+    def leaves_out(self, problem: ConfigError) -> bool:
+        """Return True if the line that raised *problem* is left out: a server that runs elsewhere needs
+        something that is not here.
+        """
+        if not (self.options.is_elsewhere and isinstance(problem, MissingResource)):
+            return False
+        self.missing.append(problem)
+        return True
+
+    def refuse_logs(self, problems: list[str]) -> None:
+        """Raise StartError with *problems* of the directories of logs, if there are any; a server that runs
+        elsewhere has them there.
+        """
+        if self.options.is_elsewhere:
+            self.missing += map(MissingResource, problems)
+        elif problems:
+            raise StartError(*problems, "AH00014: Configuration check failed")
 
     def servers(self) -> list[Server]:
         """Return the main server, then the virtual hosts in the order of their definition."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from whimbrel.base.errors import ConfigError, SourceLocation, UnknownDirective
+from whimbrel.base.errors import ConfigError, ForeignDirective, SourceLocation, UnknownDirective
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
@@ -146,6 +146,8 @@ class CommandContext(Command):
             rows = rows_of(node.name)
             if rows is None:
                 if not self.allowed & _NONFATAL_UNKNOWN:
+                    if self.configuration.foreign_modules and self.configuration.leaves_out(foreign(node)):
+                        continue
                     raise UnknownDirective(node.name, node.place)
                 self.configuration.warn(
                     f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not "
@@ -159,7 +161,8 @@ class CommandContext(Command):
             except ConfigError as problem:
                 if problem.place is None:
                     problem.place = node.place
-                raise
+                if not self.configuration.leaves_out(problem):
+                    raise
 
     def invoke_all(self, node: Node, rows: Rows, *, later: bool = False) -> None:
         """Execute *node* by every module that declares it; *later* omits those that execute it on reading."""
@@ -223,6 +226,17 @@ class CommandContext(Command):
     def _not_allowed(self, row: BoundDirective, node: Node) -> str:
         is_named = self._names_context and not row.exec_on_read
         return not_allowed(row.name, node.parent.name if is_named and node.parent is not None else None)
+
+
+def foreign(node: Node) -> ConfigError:
+    """Return the error of a directive that no loaded module declares while modules are loaded of which
+    nothing is known here: `ForeignDirective`, unless another module of httpd declares it.
+    """
+    from whimbrel.catalogue.load import catalogue  # only configurations of other machines need it
+
+    if any(catalogue(version).find(node.name) for version in ("2.2", "2.4")):
+        return UnknownDirective(node.name, node.place)
+    return ForeignDirective(node.name, node.place)
 
 
 def root_relative(root: str, path: str) -> str:

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.model import Included
@@ -125,7 +125,7 @@ class Finder:
         if has_wildcards(directory):
             raise ConfigError(f"Wildcard patterns not allowed in Include {path}")
         if not is_directory(directory or "/"):
-            raise ConfigError(f"Include directory '{directory or '/'}' not found")
+            raise MissingResource(f"Include directory '{directory or '/'}' not found", hides_lines=True)
         if not has_wildcards(pattern):
             raise ConfigError(f"Must include a wildcard pattern for Include {path}")
         for name in self._entries(directory or "/"):
@@ -142,8 +142,9 @@ class Finder:
         if slash:
             found = [name for name in found if is_directory(_joined(directory, name))]
         if not found and not self.optional:
-            raise ConfigError(
-                f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing"
+            raise MissingResource(
+                f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing",
+                hides_lines=True,
             )
         for name in found:
             path = _joined(directory, name)
@@ -155,8 +156,9 @@ class Finder:
         except OSError as problem:
             if self.optional and isinstance(problem, FileNotFoundError):
                 return []
-            raise ConfigError(
-                f"{self._prefix}Could not open {self._what}directory {directory}: {error_text(problem)}"
+            raise MissingResource(
+                f"{self._prefix}Could not open {self._what}directory {directory}: {error_text(problem)}",
+                hides_lines=True,
             ) from None
 
 
@@ -171,9 +173,14 @@ class Includer:
 
     def include(self, path: str) -> None:
         """Read all that *path* (absolute) stands for."""
+        copied = self.configuration.copied_path(path)
+        if not copied:
+            raise MissingResource(
+                f"Could not open configuration file {path}: not in this copy", hides_lines=True
+            )
         for file in Finder(
             old=not self.configuration.dialect.include_needs_match, optional=self.optional
-        ).files(path):
+        ).files(copied):
             self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:
@@ -202,8 +209,12 @@ class Includer:
                     code="AH00554",
                     level="error",
                 )
-            raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
-        self.configuration.includes.append(Included(path, self.line, self.reader.include_depth))
+            raise MissingResource(
+                f"Could not open configuration file {path}: {error_text(problem)}", hides_lines=True
+            ) from None
+        self.configuration.includes.append(
+            Included(path, self.line, self.reader.include_depth, self.configuration.include_line)
+        )
         self.reader.include(ConfigSource(path, self.reader.lines(data, path), self.included_from))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.errors import ConfigError, MissingResource, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
 from whimbrel.config.configuration import Configuration
@@ -92,9 +92,12 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.source in configuration.built_in:
         tried = absolute if old or "/" in path else path
-        raise ConfigError(
+        raise _cannot_load(
+            configuration,
+            name,
+            base,
             f"Cannot load {shown} into server: {tried}: "
-            f"{no_library(absolute if tried == absolute else '') or NO_MODULE}"
+            f"{no_library(absolute if tried == absolute else '') or NO_MODULE}",
         )
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
@@ -112,6 +115,19 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
             else f"mod_so.c(266): AH01575: loaded module {name} from {absolute}"
         )
         configuration.warn(text, level="debug", module="so")
+
+
+def _cannot_load(configuration: Configuration, name: str, base: str, text: str) -> ConfigError:
+    """Return the error for a library that is no module of this version.
+
+    A third-party module is missing; it counts as loaded where the server runs elsewhere.
+    """
+    if any(catalogue(version).module_of_file(base) for version in ("2.2", "2.4")):
+        return ConfigError(text)
+    configuration.foreign_modules.add(name)
+    if configuration.options.is_elsewhere:
+        configuration.modules.names |= {name, f"mod_{name.removesuffix('_module')}.c", f"{base}.c"}
+    return MissingResource(text, hides_lines=True)
 
 
 NO_MODULE = "a library that is no module of httpd's own, for which there is nothing here"

@@ -291,11 +291,18 @@ class ServerSpec:
 
 @dataclass(slots=True, eq=False)
 class Included:
-    """One configuration file that was read, with the location of its Include line: for DUMP_INCLUDES."""
+    """One configuration file that was read.
+
+    Attributes:
+        line: line of its Include, 0 for the main file.
+        shown_line: the line in DUMP_INCLUDES: that of the Include which was executed last, in whatever file;
+            None before the first.
+    """
 
     path: str
     line: int
     depth: int
+    shown_line: int | None
 
 
 class Stage(Enum):

@@ -20,7 +20,10 @@ class LoadOptions:
         verbose: ``-e debug``.
         overlay: contents of files that replace those on disk, by absolute path.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
-        is_elsewhere: the server runs on another machine: its directories and logs need not exist here.
+        is_elsewhere: the server runs on another machine: a line that names a file, directory, library or user
+            that is missing here is left out (`Configuration.missing`).
+        is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
+            text there.
         origins: layers and servers record the line that set each field (origins.py).
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
@@ -38,4 +41,5 @@ class LoadOptions:
     build: str = ANY
     program: str = ""
     is_elsewhere: bool = False
+    is_copy: bool = False
     origins: bool = False

@@ -223,7 +223,8 @@ class Reader:
             if problem.place is None:
                 problem.place = node.place
             problem.bare = True
-            raise
+            if not self.configuration.leaves_out(problem):
+                raise
         finally:
             self._nodes, self._parent = outer
 

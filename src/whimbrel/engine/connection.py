@@ -39,7 +39,7 @@ class Connection:
     is_draining: bool = False  # the server is stopping: the next response is the last and announces it
     # client address that mod_remoteip determined for the present request; "" means client_ip
     useragent_ip: str = ""
-    user_port: int = 0  # the port that belongs to it; 0 means client_port
+    user_port: int = 0  # the port that belongs to it: 0 where a field named the address
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     interim_bytes: int = 0  # of interim responses to the present request
     is_http2: bool = False  # a connection of one stream of HTTP/2
@@ -56,7 +56,17 @@ class Connection:
     exchange: Any = None
     # sources of that request with a program or a back end behind them, closed if the client goes away
     open_sources: set[Any] = field(default_factory=set)
-    # sends an interim response with a status and fields; the protocol sets it
-    send_interim: Callable[[int, Iterable[tuple[str, str]]], None] | None = None
+    # sends an interim response with a status, fields and a reason phrase; the protocol sets it
+    send_interim: Callable[[int, Iterable[tuple[str, str]], str | None], None] | None = None
+    # returns True if the client has sent more than the present request; set for TLS connections of HTTP/1
+    has_pipelined: Callable[[], bool] | None = None
     rendering: Any = None  # the head for which a page is being rebuilt (`Request.remade`)
+    remade_tick: int = -2  # the tick in which such a page was last sent (engine/cache/entry.py)
     shape: int = 0  # number of the shape of the client's last head (http/syntax/head_shape.py)
+
+    @property
+    def useragent_port(self) -> int:
+        """The port beside the client's address: that of the connection unless something else named the
+        address.
+        """
+        return self.user_port if self.useragent_ip else self.client_port

@@ -30,7 +30,7 @@ from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate
 from whimbrel.engine.output.headers import final_request, finalize
 from whimbrel.engine.pipeline import redirect, subrequest
-from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, send_error
+from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, is_redirected, send_error
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
@@ -157,9 +157,11 @@ class Engine:
     async def _refuse(self, r: Request, status: HookStatus) -> None:
         """Set the response for an error or redirect *status*; an unreadable request body has its own."""
         body, error = r.body_in, r.head.error
-        if (body.length != 0 or body.failure is not None) and (
-            failure := await body_failure(r, status)
-        ) is not None:
+        if (
+            (body.length != 0 or body.failure is not None)
+            and not is_redirected(r, status)
+            and (failure := await body_failure(r, status)) is not None
+        ):
             r.status = self._log_unreadable_body(r, failure)
             send_error(r, status)
         elif error is not None and error.additional:
@@ -174,7 +176,7 @@ class Engine:
                     last = final_request(r)
                     self._log_unreadable_body(last, problem)
                     last.status = status
-                    send_error(last, problem.status)
+                    send_error(last, status)
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> HookStatus:
         """Log why the body of *r* could not be read; return the status of the response."""
@@ -343,9 +345,9 @@ class Engine:
         """See subrequest.run_sub."""
         return await subrequest.run_sub(sub)
 
-    def fast_redirect(self, sub: Request, r: Request) -> None:
+    def fast_redirect(self, sub: Request, r: Request, *, keeps_filters: bool = False) -> None:
         """See subrequest.fast_redirect."""
-        subrequest.fast_redirect(sub, r)
+        subrequest.fast_redirect(sub, r, keeps_filters=keeps_filters)
 
     async def internal_redirect(self, target: str, r: Request) -> HookStatus:
         """See redirect.internal_redirect."""

@@ -93,7 +93,7 @@ class RequestEngine(Protocol):
     async def run_sub(self, sub: Request) -> HookStatus:
         """See pipeline.subrequest.run_sub."""
 
-    def fast_redirect(self, sub: Request, r: Request) -> None:
+    def fast_redirect(self, sub: Request, r: Request, *, keeps_filters: bool = False) -> None:
         """See pipeline.subrequest.fast_redirect."""
 
     async def internal_redirect(self, target: str, r: Request) -> HookStatus:
@@ -344,14 +344,14 @@ class Request:
         """Add to the response's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
-    def interim(self, status: int, fields: Iterable[tuple[str, str]] = ()) -> None:
-        """Send an interim response (RFC 9110, 15.2), 100 or 103 with *fields*, unless the final head is sent.
+    def interim(self, status: int, fields: Iterable[tuple[str, str]] = (), reason: str | None = None) -> None:
+        """Send an interim response (RFC 9110, 15.2) with *fields*, unless the final head is sent.
 
-        A client of HTTP/1.0 gets none.
+        A client of HTTP/1.0 gets none. *reason* is the reason phrase, None for httpd's.
         """
         send = self.connection.send_interim
         if send is not None and self.proto >= (1, 1):
-            send(status, fields)
+            send(status, fields, reason)
 
     @property
     def may_cache(self) -> bool:

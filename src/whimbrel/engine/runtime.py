@@ -98,6 +98,15 @@ class Runtime(Protocol):
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""
 
+    async def in_script_thread(
+        self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
+    ) -> T:
+        """Run a script, which may never end, beside the event loop and beside the threads of `in_thread`.
+
+        A cancellation calls *abandon*, after which the script should end. *is_input*: it reads for another
+        script, which waits for it in its own thread.
+        """
+
     async def compute(self, work: Callable[[], T]) -> T:
         """Run *work* that keeps a core busy and releases the GIL beside the event loop."""
 

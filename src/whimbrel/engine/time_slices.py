@@ -33,17 +33,23 @@ class Turns:
         self.large = asyncio.Semaphore(MAX_LARGE)
 
     async def next(self) -> None:
-        """Wait for the next slice."""
+        """Wait for the next slice; the only piece of long work gets one in each tick."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # the part of a request before its first wait, in a test
             await yield_to_loop()
             return
-        tick = loop.create_future()
-        self._waiting.append(tick)
         if not self._scheduled:
             self._scheduled = True
-            loop.call_soon(self._begin, loop)
+            try:
+                await yield_to_loop()
+            finally:
+                self._scheduled = bool(self._waiting)
+                if self._scheduled:
+                    loop.call_soon(self._begin, loop)
+            return
+        tick = loop.create_future()
+        self._waiting.append(tick)
         await tick
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -44,6 +44,7 @@ TABLE: Final[tuple[str, ...]] = (
     "aaa.mod_authn_dbd",
     "aaa.mod_authz_dbd",
     "ldap.mod_ldap",
+    "lua.mod_lua",
     "aaa.mod_authnz_ldap",
     "aaa.mod_auth_digest",
     "aaa.mod_authn_anon",

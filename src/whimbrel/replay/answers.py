@@ -8,24 +8,46 @@ import asyncio
 from collections.abc import Container
 from typing import Any, Final, NamedTuple
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import release
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.index import CacheIndex
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.engine.programs import without_programs
 from whimbrel.engine.response import Response
+from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.http.syntax.head import InputState, read_head
+from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.replay.tally import NOT_RUN
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import ProbeUser
 from whimbrel.verify.side import Side
 
 EXTERNAL_HANDLERS: Final = frozenset(("cgi-script", "fcgid-script", "fastcgi-script", "proxy-server"))
+MAX_ADDRESSES: Final = 256
+MAX_TAILS: Final = 4096  # combinations of host, user and fields
 TICK: Final = 1 << 40
 """First number of the ticks of replays: in one tick files are checked once."""
 EVERY_CLIENT: Final[tuple[Container[str], ...]] = ()
+NamedAnswer = tuple[CachedResponse, bool]
+"""A response, and True if it is for one request alone; else it is the same object for others."""
+
+
+class Tail(NamedTuple):
+    """What follows the request line in the heads of many requests, and where they are sent.
+
+    *number* is another one for each.
+    """
+
+    data: bytes
+    address: str
+    port: int
+    user: ProbeUser | None
+    number: int
 
 
 class FastAnswer(NamedTuple):
@@ -52,7 +74,13 @@ class SideAnswers:
         server = self.engine.main.config(CoreServerConfig)
         self._limits = head_limits(server)
         self._rules = head_rules(server, self.engine.configuration)
-        self._connections: dict[tuple[str, int], tuple[Connection, Any]] = {}
+        self._connections: BoundedDict[tuple[str, int], tuple[Connection, CacheIndex]] = BoundedDict(
+            MAX_ADDRESSES
+        )
+        # by a tail's number: where it is sent, a head that ends with it, the most bytes of a request line
+        self._destinations: BoundedDict[int, tuple[Connection, CacheIndex, SplitHead | None, int]] = (
+            BoundedDict(MAX_TAILS)
+        )
         self._statuses: dict[bytes, int] = {}
         self.tick = TICK
 
@@ -63,22 +91,45 @@ class SideAnswers:
         stats.known.clear()
         stats.in_tick, stats.tick = True, self.tick
 
-    def reply(self, raw: bytes, client: str, address: str, port: int, user: ProbeUser | None) -> FastAnswer:
-        """Return the reply to the head *raw*."""
-        found = self._connections.get((address, port))
-        if found is None:
-            if len(self._connections) >= MAX_ADDRESSES:
-                self._connections.clear()
-            index = self.engine.response_cache.index(address, port)
-            found = self._connections[address, port] = Connection(client, 50000, address, port), index
-        connection, index = found
+    def named(self, line: bytes, parts: LineParts, tail: Tail, client: str) -> NamedAnswer | None:
+        """Return the stored answer to a request line in *parts*, followed by *tail*, or that of a specialized
+        function; None if there is none.
+        """
+        destination = self._destinations.get(tail.number)
+        if destination is None:
+            connection, index = self._connection(client, tail.address, tail.port)
+            head = index.split(line + tail.data, self._limits)
+            destination = self._destinations[tail.number] = (
+                connection,
+                index,
+                head,
+                self._limits.plain - len(tail.data),
+            )
+        connection, index, head, most = destination
+        if head is None or len(line) > most:
+            return None
         connection.client_ip = client
+        return index.answer_line(connection, parts, head, self.tick)
+
+    def reply(self, raw: bytes, client: str, tail: Tail) -> FastAnswer:
+        """Return the reply to the head *raw*, which ends with *tail*."""
+        connection, index = self._connection(client, tail.address, tail.port)
         entry, _head = index.lookup(connection, raw, self._limits, self.tick)
-        if entry is None:
-            return self._general(raw, client, address, port, user)
+        return self._general(raw, client, tail) if entry is None else self.fast(entry)
+
+    def fast(self, entry: CachedResponse) -> FastAnswer:
+        """Return the answer that *entry* is."""
         lists = None if entry.client is not None else entry.address_lists
         status = self._status(entry.head_prefix)
         return FastAnswer(status, (entry.head_prefix, entry.head_suffix), lists, status == 404)
+
+    def _connection(self, client: str, address: str, port: int) -> tuple[Connection, CacheIndex]:
+        found = self._connections.get((address, port))
+        if found is None:
+            index = self.engine.response_cache.index(address, port)
+            found = self._connections[address, port] = Connection(client, 50000, address, port), index
+        found[0].client_ip = client
+        return found
 
     def _status(self, line: bytes) -> int:
         status = self._statuses.get(line)
@@ -87,15 +138,13 @@ class SideAnswers:
             status = self._statuses[line] = int(words[1]) if len(words) > 1 and words[1].isdigit() else 200
         return status
 
-    def _general(
-        self, raw: bytes, client: str, address: str, port: int, user: ProbeUser | None
-    ) -> FastAnswer:
+    def _general(self, raw: bytes, client: str, tail: Tail) -> FastAnswer:
         engine = self.engine
         head = read_head(raw, self._limits, self._rules, ending=InputState.EOF)
         if head is None:
             return FastAnswer(400, (b"", b""), EVERY_CLIENT)
-        engine.worker_state[USER_KEY] = user
-        connection = Connection(client, 50000, address, port)
+        engine.worker_state[USER_KEY] = tail.user
+        connection = Connection(client, 50000, tail.address, tail.port)
         with without_programs():
             result: Any = engine.respond(connection, head, RequestBody(0))
             response: Response = result if isinstance(result, Response) else asyncio.run(_wait(result))
@@ -116,6 +165,3 @@ class SideAnswers:
 
 async def _wait(result: Any) -> Any:
     return await result
-
-
-MAX_ADDRESSES: Final = 256

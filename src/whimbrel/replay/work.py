@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import count
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -12,19 +14,27 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.options import LoadOptions
-from whimbrel.explain.loading import load_side
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.specialized.split_path import LineParts, line_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
-from whimbrel.replay.answers import EVERY_CLIENT, FastAnswer, SideAnswers
+from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
 from whimbrel.replay.causes import ChangeCauses
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
 from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
 from whimbrel.replay.tally import MAX_EXAMPLES, ChangeKey, Tally
+from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser
 from whimbrel.verify.side import Side
 
 MAX_KNOWN: Final = 200_000  # distinct requests whose answers are remembered, each some 500 bytes
-MAX_TAILS: Final = 4096  # combinations of host, user and fields
-PLAIN_LINE: Final = re.compile(rb"(?:GET|HEAD) [!-\[\]-~]+ HTTP/1\.[01]")
+MAX_PAIRS: Final = 1024  # pairs of responses that many requests get
+MAX_PAIR_BYTES: Final = 32 * 1024  # of a pair that is remembered
+MAX_TAIL_BYTES: Final = 2048  # of a tail that is remembered
+PLAIN_LINE: Final = re.compile(rb"(?:GET|HEAD) [!-\[\]-~]+ HTTP/1\.[01]").fullmatch
+METHODS: Final = (b"GET ", b"HEAD ")
+PROTOCOLS: Final = (b" HTTP/1.1", b" HTTP/1.0")
+_BYTE: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+IPV4: Final = re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}").fullmatch
 CLIENT_BYTES: Final = CLIENT.encode("ascii")
 SAMPLE: Final = 200  # lines by which the format of a piece is found
 UNAUTHORIZED: Final = 401
@@ -78,15 +88,6 @@ class ReplayOutcome(NamedTuple):
     is_missing: bool
 
 
-class Tail(NamedTuple):
-    """What follows the request line in the heads of many requests, and where they are sent."""
-
-    data: bytes
-    address: str
-    port: int
-    user: ProbeUser | None
-
-
 class Replayer:
     """One process's sides, and the answers that it remembers.
 
@@ -104,7 +105,11 @@ class Replayer:
         self._known: BoundedDict[Any, ReplayOutcome] = BoundedDict(MAX_KNOWN)
         self._of_piece: dict[Any, ReplayOutcome] = {}
         self._tails: BoundedDict[Any, Tail] = BoundedDict(MAX_TAILS)
-        self._others: tuple[int, ...] = ()
+        self._count_of_tails = count()
+        self._pairs: BoundedDict[tuple[CachedResponse, CachedResponse], ReplayOutcome] = BoundedDict(
+            MAX_PAIRS
+        )
+        self._others_of: Callable[[Any], Any] = _no_others
         self._hosts = host_table(self.new.loaded)
         self._causes = ChangeCauses(self.old, self.new)
 
@@ -144,7 +149,7 @@ class Replayer:
     def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
         """Add the requests of distinct lines, with their numbers."""
         client_at, status_at = form.position("client"), form.position("status")
-        self._others = form.others
+        self._others_of = itemgetter(*form.others) if form.others else _no_others
         own = [at for at in range(len(form.names)) if at not in (client_at, status_at)]
         key_of, has_user = itemgetter(*own), form.position("user") is not None
         find, statuses = self._of_piece.get, tally.statuses
@@ -226,29 +231,60 @@ class Replayer:
         line = values[at] if at is not None else b""
         client = to_text(values[client_at]) if client_at is not None else CLIENT
         tail, request = None, None
-        if at is not None and PLAIN_LINE.fullmatch(line) is not None and _is_address(client):
-            tail_key = (form.text, tuple([values[i] for i in self._others]), key[1])
-            tail = self._tails.get(tail_key)
-            if tail is None:
-                request = form.request(values)
-                if request is not None:
-                    tail = self._tails[tail_key] = _tail(self._probe(request))
+        if at is not None and _is_address(client):
+            parts = _plain_parts(line)
+            if parts is not None or PLAIN_LINE(line) is not None:
+                tail_key = (form.text, self._others_of(values), key[1])
+                tail = self._tails.get(tail_key)
+                if tail is None:
+                    request = form.request(values)
+                    if request is not None:
+                        tail = self._tail(self._probe(request))
+                        if len(tail.data) <= MAX_TAIL_BYTES:
+                            self._tails[tail_key] = tail
+                elif parts is not None:
+                    outcome = self._named(line, parts, tail, client)
+                    if outcome is not None:
+                        return outcome
         if tail is None:
             request = form.request(values)
             if request is None:
                 return None
             probe = self._probe(request)
-            tail, line, client = _tail(probe), _line(probe), probe.client
-        raw, where = line + tail.data, (client, tail.address, tail.port, tail.user)
-        old, new = (answers.reply(raw, *where) for answers in self.answers)
+            tail, line, client = self._tail(probe), _line(probe), probe.client
+        raw = line + tail.data
+        old, new = (answers.reply(raw, client, tail) for answers in self.answers)
         change = None
-        if old.status != new.status or old.head != new.head:
+        if not _agree(old, new):
             request = form.request(values)
             if request is not None:
                 change = self._causes.change(self._probe(request), old, new)
-        return ReplayOutcome(
-            old.status, new.status, change, _both(old, new), old.is_missing and new.is_missing
-        )
+        return _outcome(old, new, change)
+
+    def _named(self, line: bytes, parts: LineParts, tail: Tail, client: str) -> ReplayOutcome | None:
+        """Return the outcome of a request that stored answers and specialized functions answer alike, else
+        None.
+        """
+        of_old, of_new = self.answers
+        old = of_old.named(line, parts, tail, client)
+        new = of_new.named(line, parts, tail, client) if old is not None else None
+        if old is None or new is None:
+            return None
+        (old_response, is_old_own), (new_response, is_new_own) = old, new
+        pair = old_response, new_response
+        outcome = self._pairs.get(pair)
+        if outcome is None:
+            answers = of_old.fast(old_response), of_new.fast(new_response)
+            if not _agree(*answers):
+                return None
+            outcome = _outcome(*answers, None)
+            if not (is_old_own or is_new_own) and old_response.weight + new_response.weight <= MAX_PAIR_BYTES:
+                self._pairs[pair] = outcome
+        return outcome
+
+    def _tail(self, probe: Probe) -> Tail:
+        data = probe.head()[len(_line(probe)) :]
+        return Tail(data, probe.address, probe.port, probe.user, next(self._count_of_tails))
 
     def _probe(self, request: LoggedRequest) -> Probe:
         host = request.host or self.work.host or self.new.loaded.main.name or "localhost"
@@ -273,8 +309,16 @@ class Replayer:
         )
 
 
-def _tail(probe: Probe) -> Tail:
-    return Tail(probe.head()[len(_line(probe)) :], probe.address, probe.port, probe.user)
+def _plain_parts(line: bytes) -> LineParts | None:
+    """Return the parts of a logged request line that was sent in these bytes; None for other lines."""
+    parts = line_parts(line)
+    if parts is None or parts[0] not in METHODS or parts[4] not in PROTOCOLS or b"\\" in line:  # an escape
+        return None
+    return parts
+
+
+def _no_others(_values: Any) -> tuple[bytes, ...]:
+    return ()
 
 
 def _line(probe: Probe) -> bytes:
@@ -293,14 +337,27 @@ def _union(first: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> tupl
     return (*first, *(each for each in other if all(each is not known for known in first)))
 
 
+def _agree(old: FastAnswer, new: FastAnswer) -> bool:
+    return old.status == new.status and old.head == new.head
+
+
+def _outcome(old: FastAnswer, new: FastAnswer, change: ChangeKey | None) -> ReplayOutcome:
+    is_missing = old.is_missing and new.is_missing
+    return ReplayOutcome(old.status, new.status, change, _both(old, new), is_missing)
+
+
 def _both(old: FastAnswer, new: FastAnswer) -> tuple[Any, ...] | None:
     if old.lists is None or new.lists is None:
         return None
     return (*old.lists, *new.lists)
 
 
-@lru_cache(maxsize=65536)
 def _is_address(text: str) -> bool:
+    return IPV4(text) is not None or _is_other_address(text)
+
+
+@lru_cache(maxsize=65536)
+def _is_other_address(text: str) -> bool:
     import ipaddress
 
     try:

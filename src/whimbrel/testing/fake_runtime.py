@@ -56,6 +56,12 @@ class FakeRuntime:
         """Call *work* in this thread: tests need no other."""
         return work()
 
+    async def in_script_thread(
+        self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
+    ) -> T:
+        """Call *work* in this thread."""
+        return work()
+
     async def compute(self, work: Callable[[], T]) -> T:
         """Call *work* in this thread."""
         return work()

@@ -36,6 +36,7 @@ class Answer:
         is_built_in: the body is a page that the server itself words (errors, redirects): versions differ.
         handler: the handler, or the type that chose it; *file*: the path or ``proxy:`` URL; *user*: the
             authenticated user, "" for none.
+        back_end: what the certificate and the connection of the back end must fulfil, "" without TLS.
         environment: the variables that programs would get from the configuration, sorted by name.
         server: the virtual host, as file and line; ("", 0) for the main server.
         log: the codes and texts of the error log.
@@ -51,6 +52,7 @@ class Answer:
     handler: str = ""
     file: str = ""
     user: str = ""
+    back_end: str = ""
     environment: tuple[tuple[str, str], ...] = ()
     server: tuple[str, int] = ("", 0)
     log: tuple[str, ...] = ()

@@ -8,13 +8,13 @@ import re
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, JoinedSource, Part, release
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.output.headers import final_request
+from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.programs import without_programs
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
@@ -27,6 +27,7 @@ from whimbrel.verify.probe_engine import AccessCheck, ProbeEngine
 _CLIENT_PORT: Final = 50000
 _MAX_BODY: Final = 1 << 20
 """Bytes of a body that its digest is made of; of longer files its ends and its length."""
+_SECURE: Final = ("proxy:https:", "proxy:wss:", "proxy:h2:")
 _OWN_VARIABLES: Final = re.compile(r"^(UNIQUE_ID|REQUEST_TIME.*|.*_PORT)$")
 """Variables that differ between requests, not between configurations."""
 
@@ -192,6 +193,7 @@ def _answer(engine: Engine, response: Response, digest: str, length: int) -> Ans
         handler=last.handler or "",
         file=last.filename or "",
         user=first.user or last.user or "",
+        back_end=_back_end(last),
         environment=tuple(
             sorted((name, value) for name, value in last.env.items() if not _OWN_VARIABLES.match(name))
         ),
@@ -201,8 +203,23 @@ def _answer(engine: Engine, response: Response, digest: str, length: int) -> Ans
     )
 
 
+def _back_end(r: Request) -> str:
+    """Return what the back end of *r* must fulfil, which no probe contacts; "" for one without TLS."""
+    if not (r.filename or "").startswith(_SECURE):
+        return ""
+    provider: Any = r.plan.provider("ssl", "proxy")
+    if provider is None:
+        return "mod_ssl is not loaded"
+    text: str = provider().demands(r)
+    return text.replace(r.engine.configuration.root.rstrip("/") + "/", "")
+
+
 def _is_built_in(r: Request, status: int) -> bool:
     """Return True if the body is a page that the server words."""
     if status < 300:
-        return r.handler in ("httpd/unix-directory", "server-status", "server-info") and r.finfo is not None
-    return status not in r.dir_config(CoreDirConfig).error_documents and r.prev is None
+        is_listing = r.handler == "httpd/unix-directory" and r.finfo is not None
+        return is_listing or r.handler in ("server-status", "server-info")
+    if not r.is_committed:
+        return False  # the response of an ErrorDocument
+    document = error_document(r, status)
+    return document is None or not document.startswith('"')  # the page about an ErrorDocument that failed

@@ -36,6 +36,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
         rf"{_ACCESS}|{_MAPPING}|{_TYPES}|directoryindex|fallbackresource|errordocument|limit\w+",
     ),
     (r"user|www-authenticate", _ACCESS),
+    (r"demands on the back end", r"sslproxy\w*|proxypass\w*|rewriterule"),
     (r"file|handler", rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*"),
     (
         r"body",

@@ -13,6 +13,7 @@ from whimbrel.config.model import Server
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import getword
 from whimbrel.syntax import tree
+from whimbrel.verify.derive.mass_hosts import mass_hosts
 from whimbrel.verify.side import Side
 
 SECTIONS: Final = frozenset(
@@ -137,9 +138,19 @@ class SideLines:
         if known is None:
             root = server.config(CoreServerConfig).document_root or self.side.loaded.default_document_root
             own = self._aliases(key) if key != ("", 0) else []
+            own += [("/", host.root) for host in mass_hosts(server)]
             aliases = sorted([*own, *self._main_aliases], key=lambda pair: -len(pair[0]))
             known = self._served[key] = ServedPaths(root, aliases)
         return known
+
+    @property
+    def has_multiviews(self) -> bool:
+        """Return True if a line enables MultiViews."""
+        return any(
+            line.name == "options" and "multiviews" in line.args.lower()
+            for scope in self.scopes
+            for line in scope.lines
+        )
 
     # reading ----------------------------------------------------------------------------------------
     def _scope(

@@ -14,7 +14,6 @@ VARIABLE: Final[dict[str, str]] = {
     "server": "names the version",
     "etag": "2.2 puts the inode into it and 2.4 does not: compared by presence between versions",
     "last-modified": "of generated pages: the time of the response",
-    "expires": "the time of the response: compared by presence",
     "content-length": "follows from the body",
     "transfer-encoding": "framing follows from the body",
     "connection": "of the connection, not of the resource",
@@ -24,7 +23,6 @@ VARIABLE: Final[dict[str, str]] = {
     "boundary": "of multipart bodies: random",
 }
 """Header fields (lower case) and other parts of answers that differ between equal configurations, and why."""
-_PRESENCE: Final = frozenset(("expires",))
 _IGNORED: Final = frozenset(
     ("date", "server", "content-length", "transfer-encoding", "connection", "keep-alive")
 )
@@ -75,6 +73,7 @@ def compare(old: Answer, new: Answer) -> Difference | None:
     if old.status < 400 or old.status == 404:
         _compare(parts, "file", old.file, new.file)
     _compare(parts, "user", old.user, new.user)
+    _compare(parts, "demands on the back end", old.back_end, new.back_end)
     is_worded = old.is_built_in and new.is_built_in and old.dialect != new.dialect
     names = dict.fromkeys(name.lower() for name, _ in (*old.fields, *new.fields))
     for name in names:
@@ -102,7 +101,7 @@ def _location(answer: Answer) -> str:
 
 def _form(name: str, old: Answer, new: Answer) -> Callable[[Answer], str]:
     """Return the function that gives the comparable form of the field *name*."""
-    if name in _PRESENCE or (name == "etag" and old.dialect != new.dialect):
+    if name == "etag" and old.dialect != new.dialect:
         return lambda answer: "present" if answer.field(name) else ""
     if name == "last-modified" and old.is_built_in:
         return lambda answer: "present" if answer.field(name) else ""
@@ -110,7 +109,12 @@ def _form(name: str, old: Answer, new: Answer) -> Callable[[Answer], str]:
         return lambda answer: ",".join(sorted({w.strip() for v in answer.field(name) for w in v.split(",")}))
     if name == "set-cookie":
         return lambda answer: ", ".join(value.partition("=")[0] for value in answer.field(name))
-    return lambda answer: _BOUNDARY.sub("boundary=", ", ".join(answer.field(name)))
+    return lambda answer: _BOUNDARY.sub("boundary=", _text(answer.field(name)))
+
+
+def _text(values: tuple[str, ...]) -> str:
+    """Return the values of a field as one text; an empty field is not a missing one."""
+    return ", ".join(values) or ('""' if values else "")
 
 
 def _compare_environments(parts: list[FieldDifference], old: Answer, new: Answer) -> None:

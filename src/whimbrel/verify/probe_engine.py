@@ -152,9 +152,11 @@ class ProbeEngine(Engine):
             path = path.rstrip("/").rpartition("/")[0]
 
     def forget(self) -> None:
-        """Drop what earlier probes have left: plans, walks and looks at files."""
+        """Drop what earlier probes have left: plans and what depends on them, walks and looks at files."""
         self.probe_plans.invalidate()
         self.probe_plans.parts.clear()
+        self.head_templates.clear()
+        self.checks.clear()
         self.limit_files()
 
     def limit_files(self) -> None:

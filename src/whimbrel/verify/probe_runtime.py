@@ -59,6 +59,12 @@ class ProbeRuntime:
         """Call *work* in this thread."""
         return work()
 
+    async def in_script_thread(
+        self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
+    ) -> T:
+        """Call *work* in this thread."""
+        return work()
+
     async def compute(self, work: Callable[[], T]) -> T:
         """Call *work* in this thread."""
         return work()

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whimbrel.base.dialect import DIALECTS, Dialect
-from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.load import load as load_configuration
+from whimbrel.config.load import complete, new_configuration, read
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
@@ -44,6 +44,7 @@ class Side:
         configuration: None if it does not load; *errors* then has the reasons.
         unimplemented: directives and handlers without behaviour, as text: requests that need them are not
             decided.
+        missing: what lines name and this machine does not have; these lines were left out.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Side:
     configuration: Configuration | None = None
     errors: tuple[LoadError, ...] = ()
     unimplemented: tuple[str, ...] = ()
+    missing: tuple[MissingResource, ...] = ()
     runtime: ProbeRuntime = field(default_factory=ProbeRuntime)
     _engine: Engine | None = None
     _probing: ProbeEngine | None = None
@@ -75,9 +77,10 @@ class Side:
         dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
         side = cls(name or dialect.name, replace(options, check_only=check_only), dialect)
         side.runtime = ProbeRuntime(now)
+        configuration = new_configuration(side.options, modules, dialect)
         try:
             with without_programs():
-                side.configuration = load_configuration(side.options, modules, dialect)
+                side.configuration = complete(read(configuration))
             side.runtime.open_segments(side.configuration)
         except ConfigError as problem:
             side.configuration = None
@@ -88,6 +91,7 @@ class Side:
         else:
             found = [(node, module) for node, module in side.configuration.unimplemented]
             side.unimplemented = tuple(f"{node.place}: {node.name} ({module})" for node, module in found)
+        side.missing = tuple(configuration.missing)
         return side
 
     @property

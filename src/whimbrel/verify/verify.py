@@ -10,9 +10,11 @@ from typing import Final
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.space import Space
+from whimbrel.base.errors import ForeignDirective, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
+from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
@@ -51,11 +53,39 @@ def verify(
 
     *limit* bounds the probes of all servers together; *more* are asked beside the derived ones.
     """
-    result = VerifyResult((old.name, new.name), (old.errors, new.errors))
+    result = VerifyResult((old.name, new.name), (old.errors, new.errors), limits=missing_lines(old, new))
     if not (old.is_loaded and new.is_loaded):
         return result
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
+
+
+def missing_lines(old: Side, new: Side) -> list[str]:
+    """Return a sentence about lines without effect on answers that name what this machine does not have."""
+    found = [one for side in (old, new) for one in side.missing if not one.hides_lines]
+    lines = list(dict.fromkeys(map(_placed, found)))
+    shown = "; ".join(lines[:3]) + (" ..." if len(lines) > 3 else "")
+    return [f"lines that name what is not here were left out: {len(lines)} ({shown})"] if lines else []
+
+
+def hidden_lines(side: Side) -> list[str]:
+    """Return what was left out of the text of *side* and may change answers; directives of modules that are
+    not here make one sentence.
+    """
+    texts = [
+        _placed(one) for one in side.missing if one.hides_lines and not isinstance(one, ForeignDirective)
+    ]
+    lines = [one for one in side.missing if isinstance(one, ForeignDirective)]
+    if lines:
+        names = list(dict.fromkeys(one.name for one in lines))
+        shown = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+        text = f"directives of modules that are not here were left out: {len(lines)} ({shown}), the first at"
+        texts.append(f"{text} {lines[0].place}")
+    return texts
+
+
+def _placed(problem: MissingResource) -> str:
+    return f"{problem.place}: {problem.reason}" if problem.place is not None else problem.reason
 
 
 class Comparison:
@@ -63,6 +93,7 @@ class Comparison:
 
     def __init__(self, old: Side, new: Side, result: VerifyResult, limit: int | None = None) -> None:
         self.old, self.new, self.result = old, new, result
+        new.runtime.time = old.runtime.time  # times in responses must be equal
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
@@ -77,6 +108,10 @@ class Comparison:
         for side in (old, new):
             for text in side.unimplemented:
                 self._undecided(f"{side.name}: {text} has no behaviour here", None)
+            for place in sorted(side.loaded.declared_names.get(SCRIPTS, ())):
+                self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
+            for text in hidden_lines(side):
+                self._undecided(f"{side.name}: {text}", None)
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
         """Ask all probes."""
@@ -85,10 +120,10 @@ class Comparison:
         groups = self.source.groups()
         has_many = len(groups) > 2 * _FLUSHED
         if has_many:
-            gc.freeze()  # the configurations
             equal = self.source.group_equal_hosts()
             if equal:
                 self.result.limits.append(f"hosts asked for / alone, as others have equal lines: {equal}")
+            gc.freeze()  # the configurations and what was derived from them
         for number, routes in enumerate(groups):
             for count, probe in enumerate(self.source.of_group(routes)):
                 if has_many:
@@ -120,6 +155,7 @@ class Comparison:
             side.probing.forget()
             decisions.forget()
         gc.collect()
+        gc.freeze()  # what remains belongs to the servers
 
     def _assume_directories(self) -> None:
         """Let directories exist that servers and sections name: what is here may be a copy."""

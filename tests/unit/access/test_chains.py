@@ -128,3 +128,14 @@ def test_what_is_not_tried_is_told(tmp_path: Path) -> None:
     bounds = Bounds(on_disk=-1)
     find_chains(read.root, find_sections(read), bounds)
     assert list(bounds.exceeded) == ["of the files below document roots and aliases only 200000 were tried"]
+
+
+def test_aliases_of_a_directory_that_match_the_same_sections(tmp_path: Path) -> None:
+    conf = (
+        "DocumentRoot ROOT/htdocs\nAlias /a ROOT/d/\nAlias /b ROOT/d\nAlias /c ROOT/d\nAlias /dd ROOT/dd\n"
+        f"<Directory ROOT/d>\n{DENY}</Directory>\n<Location /c>\n{DENY}</Location>\n"
+    )
+    every = found(tmp_path, {"conf/httpd.conf": conf, "d/x": "", "dd/x": ""})
+    alone = next(chain for chain in every if names(chain, tmp_path) == ["/d/"])
+    rest = alone.url.removeprefix("/a")
+    assert (alone.url, alone.aliases) == (f"/a{rest}", (f"/b{rest}",))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 import pytest
 
 from whimbrel.backends.object_cache import (
@@ -60,3 +62,15 @@ def test_commands() -> None:
     assert memcache_set(b"k", b"ab", 60, 1000) == b"set k 0 60 2\r\nab\r\n"
     assert memcache_set(b"k", b"", 2592001, 1000) == b"set k 0 2593001 0\r\n\r\n"
     assert redis_command(b"GET", b"k") == b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"
+
+
+def test_the_time_of_a_long_value_grows_with_its_length() -> None:
+    size, piece = 32 << 20, bytes(4096)
+    reader = MemcacheReader(size)
+    begin = thread_time()
+    assert reader.feed(b"VALUE k 0 %d\r\n" % size) is None
+    for _ in range(size // len(piece)):
+        assert reader.feed(piece) is None
+    found = reader.feed(b"\r\nEND\r\n")
+    assert found is not None and found.value == bytes(size)
+    assert thread_time() - begin < 4

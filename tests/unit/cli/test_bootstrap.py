@@ -10,23 +10,35 @@ import pytest
 from whimbrel.cli.httpd import run
 
 PREAMBLE = "LoadModule mpm_event_module m/mod_mpm_event.so\nServerName a\n"
-WITHOUT = "LoadModule lua_module m/mod_lua.so\nLuaHookAccessChecker a b\n"
+# of 2.2: every module of 2.4 has behaviour
+WITHOUT = "LoadModule example_module m/mod_example.so\n<Location />\nExample\n</Location>\n"
 
 
 def call(root: Path, text: str, *words: str) -> int:
     """Run whimbrel-httpd with *words* on a server root with this configuration."""
     (root / "logs").mkdir(exist_ok=True)
-    (root / "httpd.conf").write_text(PREAMBLE + text)
-    return run(["whimbrel-httpd", "-d", str(root), "-f", "httpd.conf", *words])
+    is_22 = text == WITHOUT
+    (root / "httpd.conf").write_text(("ServerName a\n" if is_22 else PREAMBLE) + text)
+    return run(
+        [
+            "whimbrel-httpd",
+            *(("--dialect", "2.2") if is_22 else ()),
+            "-d",
+            str(root),
+            "-f",
+            "httpd.conf",
+            *words,
+        ]
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "words", "status", "lines"),
     [
         ("", ["-t", "--strict"], 0, ["Syntax OK"]),
-        (WITHOUT, ["-t"], 0, ["Syntax OK", "LuaHookAccessChecker (mod_lua.c)"]),
-        (WITHOUT, ["-t", "--strict"], 1, ["Syntax OK", "LuaHookAccessChecker (mod_lua.c)"]),
-        (WITHOUT, ["-S", "--strict"], 1, []),
+        (WITHOUT, ["-t"], 0, ["Syntax OK", "Example (mod_example.c)"]),
+        (WITHOUT, ["-t", "--strict"], 1, ["Syntax OK", "Example (mod_example.c)"]),
+        (WITHOUT, ["-S", "--strict"], 1, ["Syntax OK", "Example (mod_example.c)"]),
     ],
 )
 def test_directives_without_behaviour(
@@ -48,7 +60,7 @@ def test_json(words: list[str], status: int, tmp_path: Path, capfd: pytest.Captu
     assert call(tmp_path, WITHOUT, *words, "--json") == status
     document = json.loads(capfd.readouterr().out)
     assert document["ok"]
-    assert [row["directive"] for row in document["without_behaviour"]] == ["LuaHookAccessChecker"]
+    assert [row["directive"] for row in document["without_behaviour"]] == ["Example"]
 
 
 def test_the_list_of_directives_is_that_of_the_loaded_modules(

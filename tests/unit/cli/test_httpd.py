@@ -137,6 +137,24 @@ def test_dumps_stand_in_the_order_in_which_httpd_comes_to_them(
     assert [head for line in out.splitlines() for head in known if line.startswith(head)] == heads
 
 
+def test_included_files_are_shown_with_the_line_of_the_last_include(tmp_path: Path) -> None:
+    """Every number is that of httpd 2.4.71."""
+    (tmp_path / "more").mkdir()
+    texts = {"1": "\n\n\n\n\n\nInclude conf/a.conf", "2": "#", "3": "\nIncludeOptional no/*", "4": ""}
+    for name, text in texts.items():
+        (tmp_path / "more" / name).write_text(text)
+    out = site(tmp_path, "Include more/*\nInclude conf/a.conf\n", "-DDUMP_INCLUDES").stdout
+    assert [line.strip().replace(f"{tmp_path}/", "") for line in out.splitlines()[1:]] == [
+        "(*) conf/httpd.conf",
+        "(3) more/1",
+        "(7) conf/a.conf",
+        "(7) more/2",
+        "(7) more/3",
+        "(2) more/4",
+        "(4) conf/a.conf",
+    ]
+
+
 def test_v_ends_the_reading() -> None:
     """apache2 -v -V shows the version only (config-dumps-0314)."""
     assert parse("p", ["-v", "-V", "-Z"]).show == "v"

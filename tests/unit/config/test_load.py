@@ -109,12 +109,12 @@ def test_unknown_directive(tmp_path: Path) -> None:
 
 def test_directive_without_behaviour_is_noted(tmp_path: Path) -> None:
     configuration = Site(
-        tmp_path, "LoadModule lua_module m/mod_lua.so\n<Directory />\nLuaInherit none\n</Directory>\n"
-    ).load()
+        tmp_path, "LoadModule example_module m/mod_example.so\n<Directory />\nExample\n</Directory>\n"
+    ).load(V22)
     assert [(node.name, node.place.line, source) for node, source in configuration.unimplemented] == [
-        ("LuaInherit", 3, "mod_lua.c")
+        ("Example", 3, "mod_example.c")
     ]
-    assert configuration.loaded("lua_module")
+    assert configuration.loaded("example_module")
 
 
 def test_sections_in_order_of_merging(tmp_path: Path) -> None:

@@ -68,6 +68,24 @@ def test_short_work_does_not_wait() -> None:
         steps().send(None)
 
 
+def test_work_without_others_has_a_slice_in_each_tick() -> None:
+    turns = Turns()
+
+    async def run() -> int:
+        work = asyncio.create_task(slices())
+        ticks = 0
+        while not work.done():
+            await asyncio.sleep(0)
+            ticks += 1
+        return ticks
+
+    async def slices() -> None:
+        for _ in range(20):
+            await turns.next()
+
+    assert asyncio.run(run()) <= 22
+
+
 def test_one_slice_in_each_turn() -> None:
     """Two pieces of work alternate, and a cancelled one delays no other."""
     turns = Turns()

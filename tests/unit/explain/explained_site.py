@@ -6,8 +6,8 @@ from pathlib import Path
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.explain.explanation import explain_probe
-from whimbrel.explain.loading import load_side
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser
 from whimbrel.verify.side import Side
 

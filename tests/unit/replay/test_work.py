@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.explain.explained_site import CONF
 from tests.unit.replay.replayed_site import NEW, line, replayer_of, write_log
 
+from whimbrel.replay import work
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.tally import NOT_RUN, Tally
 from whimbrel.replay.work import LoadFailure, Replayer
@@ -113,6 +116,55 @@ def test_fast_answers_have_the_status_of_the_general_path(tmp_path: Path) -> Non
         assert statuses[1:] == tuple(side.answer(probe).status for side in (replayer.old, replayer.new)), (
             probe
         )
+
+
+def test_odd_targets_have_the_status_of_the_general_path(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path)
+    chooser = random.Random(11)
+    segments = ["private", "closed", "gone", "files", "x.html", "index.html", "none", "a.b.c", "", ".", ".."]
+    odd = [
+        "%2e",
+        "%2F",
+        "%00",
+        "%zz",
+        '"',
+        "a%20b",
+        ";x",
+        "~",
+        "\\",
+        "é",
+        "*",
+        "x" * 300,
+        ".htaccess",
+        "https:",
+    ]
+    for _ in range(400):
+        names = [chooser.choice(chooser.choice([segments, odd])) for _ in range(chooser.randint(1, 3))]
+        target = "/" + "/".join(names) + chooser.choice(["", "", "/", "?", "?q=1", "?a?b", "?%"])
+        method, client = chooser.choice(["GET", "HEAD", "POST"]), chooser.choice(["10.1.0.1", "192.0.2.9"])
+        logged = target.replace("\\", "\\\\").replace('"', '\\"').replace("é", "\\xe9")
+        (statuses,) = replayed(replayer, line(logged, client, 299, method=method)).statuses
+        probe = Probe(target, method, host="a.example", client=client)
+        assert statuses[1:] == tuple(side.answer(probe).status for side in (replayer.old, replayer.new)), (
+            probe
+        )
+
+
+def test_what_is_remembered_for_many_requests_is_bounded(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path)
+    (tmp_path / "htdocs" / "large.html").write_text("x" * work.MAX_PAIR_BYTES)
+    for name in ("index.html", "large.html"):
+        os.utime(tmp_path / "htdocs" / name, (1_600_000_000, 1_600_000_000))
+    replayed(replayer, *(line(f"/{name}?{n}") for n in range(9) for name in ("index.html", "large.html")))
+    pairs = [old.weight + new.weight for old, new in replayer._pairs]
+    assert pairs and max(pairs) <= work.MAX_PAIR_BYTES
+    agents = ("a", "b" * work.MAX_TAIL_BYTES)
+    work_with_fields = replace(replayer.work, with_fields=True)
+    replayer = Replayer(work_with_fields)
+    replayed(
+        replayer, *(line(f"/{n}").replace("Mozilla/4.08 [en]", agent) for n in range(9) for agent in agents)
+    )
+    assert [len(tail.data) < work.MAX_TAIL_BYTES for tail in replayer._tails.values()] == [True]
 
 
 def test_one_result_for_all_piece_orders(tmp_path: Path) -> None:

@@ -48,3 +48,16 @@ def test_pages_of_the_server_are_compared_within_a_version() -> None:
     old, new = Answer(404, body="a", is_built_in=True), Answer(404, body="b", is_built_in=True)
     assert compare(old, new) is not None
     assert compare(Answer(404, body="a", is_built_in=True, dialect="2.2"), new) is None
+
+
+def test_an_empty_field_is_not_a_missing_one() -> None:
+    found = compare(Answer(200, (("X-L", ""),)), Answer(200))
+    assert found is not None and str(found) == 'x-l: "" -> none'
+
+
+def test_expiry_times_are_compared() -> None:
+    old, new = (
+        Answer(200, (("Expires", f"Sun, 13 Sep 2020 12:2{n}:40 GMT"),), dialect="2.2") for n in (6, 7)
+    )
+    found = compare(old, new)
+    assert found is not None and found.names == ("expires",)

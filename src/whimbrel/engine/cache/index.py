@@ -35,6 +35,7 @@ from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.engine.specialized.directories import SpecializedResponses
+from whimbrel.engine.specialized.split_path import LineParts, line_parts
 from whimbrel.engine.tls import TlsSession
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
@@ -347,10 +348,8 @@ class CacheIndex:
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, None
-        if len(raw) > limits.plain:
-            return NOTHING
-        head = self._answers.shapes.split(raw, connection.shape)
-        if head is None or 0 < limits.fields < head.shape.size - 3 - spare:
+        head = self.split(raw, limits, connection.shape, spare)
+        if head is None:
             return NOTHING
         connection.shape = head.shape.number
         line, missing = head.lines[0], b""
@@ -378,6 +377,33 @@ class CacheIndex:
             return cached, head
         return (cached, head) if cached.is_valid(connection, tick) else NOTHING
 
+    def split(self, raw: bytes, limits: HeadLimits, likely: int = 0, spare: int = 0) -> SplitHead | None:
+        """Return a head in pieces (`HeadShapes.split`); None if the general path has to read it."""
+        if len(raw) > limits.plain:
+            return None
+        head = self._answers.shapes.split(raw, likely)
+        return None if head is None or 0 < limits.fields < head.shape.size - 3 - spare else head
+
+    def answer_line(
+        self, connection: Connection, parts: LineParts, head: SplitHead, tick: int
+    ) -> tuple[CachedResponse, bool] | None:
+        """Return the answer to a request line in *parts* with the fields of *head*: that which is stored for
+        the line with any query, or that of a specialized function. True: it is for this request alone.
+        """
+        before, directory, name, _query, after = parts
+        bare, client = before + directory + name + after, connection.client_ip
+        spec, is_own = self._lines.get(bare), False
+        if spec is not None and spec.by_query:
+            return None
+        response = None if spec is None else self.by_key.get(spec.build_key(head, bare, client) or ())
+        if response is None:
+            answer = self.specialized.respond(parts, head, client, tick, self._answers.stats)
+            if answer is None:
+                return None
+            response, spec, missing = answer
+            is_own = spec is not None or not missing
+        return (response, is_own) if response.is_valid(connection, tick) else None
+
     def _specialized(
         self, head: SplitHead, bare: bytes, client: str, tick: int
     ) -> tuple[CachedResponse | None, bytes]:
@@ -385,7 +411,10 @@ class CacheIndex:
 
         The response with a file is stored as an entry of its own.
         """
-        answer = self.specialized.respond(head, client, tick, self._answers.stats)
+        parts = None if self.specialized.is_empty else line_parts(head.lines[0])
+        if parts is None:
+            return None, b""
+        answer = self.specialized.respond(parts, head, client, tick, self._answers.stats)
         if answer is None:
             return None, b""
         response, spec, missing = answer

@@ -12,6 +12,8 @@ from whimbrel.http.syntax.line_reader import LogMessage
 if TYPE_CHECKING:
     from asyncio import Future
 
+    from whimbrel.engine.request import Request
+
 
 CODE_ANNOUNCED: Final = "AH01588"
 
@@ -45,6 +47,11 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
 def level_of(reason: LogMessage, *, version22: bool) -> str:
     """Return the level at which a version logs the refusal of a body; "" if it does not."""
     return "error" if version22 and reason.code == CODE_ANNOUNCED else reason.level
+
+
+def body_limit(r: Request) -> int:
+    """Return LimitRequestBody, 0 for none; it does not apply to proxied requests (ap_http_filter)."""
+    return 0 if r.proxy else r.plan.body_limit
 
 
 class RequestBody:
@@ -136,7 +143,12 @@ class RequestBody:
             waiter.set_result(None)
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" at the end; raise BodyError, 413 beyond `limit`."""
+        """Return the next bytes, b"" at the end; raise BodyError, 413 beyond `limit`.
+
+        A body that was refused as too large ends there: the program of an ErrorDocument reads nothing.
+        """
+        if self.failure_reported and self.failure is not None and self.failure.status == 413:
+            return b""
         if self.limit and self.count == 0:
             self.check_announced()
         while not self._chunks:
@@ -159,6 +171,11 @@ class RequestBody:
         if self.limit and self.count > self.limit:
             raise self.refused(too_large(self.limit, read=self.count))
         return data
+
+    @property
+    def keeps_length(self) -> bool:
+        """True if no input filter changes the length."""
+        return True
 
     def check_announced(self) -> None:
         """Raise BodyError(413) if Content-Length exceeds `limit`."""

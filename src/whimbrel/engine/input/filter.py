@@ -38,10 +38,16 @@ class InputFilter:
 
 
 class FilteredBody(RequestBody):
-    """Request body that is read through a filter; `read` is the filter's own."""
+    """Request body that is read through a filter; `read` is the filter's own.
+
+    Attributes:
+        source: the body in front of the filter.
+        preserves_length: the filter returns as many bytes as it reads.
+    """
 
     __slots__ = ("source",)
     is_filtered = True
+    preserves_length = False
 
     def __init__(self, source: RequestBody) -> None:
         super().__init__(source.length)
@@ -52,6 +58,11 @@ class FilteredBody(RequestBody):
     def ended(self) -> bool:
         """True if the last byte has arrived."""
         return self.source.ended
+
+    @property
+    def keeps_length(self) -> bool:
+        """True if neither this filter nor one in front of it changes the length."""
+        return self.preserves_length and self.source.keeps_length
 
     @property
     def buffered(self) -> int:

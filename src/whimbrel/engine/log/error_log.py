@@ -47,7 +47,7 @@ class ErrorLog:
             runtime.pid,
             runtime.tid,
             client,
-            connection.user_port or connection.client_port,
+            connection.useragent_port,
             r.headers_in.get("Referer"),
             "remote" if connection.is_http2 else "client",
         )

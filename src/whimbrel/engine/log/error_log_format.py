@@ -75,7 +75,7 @@ def _client(m: LogRecord, argument: str) -> str:
     return (
         f"{c.client_ip}:{c.client_port}"
         if argument == "c" or m.r is None
-        else f"{c.useragent_ip or c.client_ip}:{c.user_port or c.client_port}"
+        else f"{c.useragent_ip or c.client_ip}:{c.useragent_port}"
     )
 
 

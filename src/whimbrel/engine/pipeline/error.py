@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.engine.input.body import body_limit
 from whimbrel.engine.output.filter import keep_protocol_filters
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
@@ -104,6 +105,16 @@ def error_document(r: Request, status: int) -> str | None:
     return text
 
 
+def is_redirected(r: Request, status: int) -> bool:
+    """Return True if the page for *status* is that of a path on this server: the request's body is left to
+    it, which 2.2 discards before.
+    """
+    if r.plan.dialect.wire_22 or not (r.plan.core.error_documents or CUSTOM_RESPONSE in r.notes):
+        return False
+    document = error_document(r, status)
+    return document is not None and document.startswith("/")
+
+
 async def body_failure(r: Request, status: int) -> BodyError | None:
     """Read the rest of the request's body before the page for *status* is built, if the connection persists
     (ap_discard_request_body).
@@ -113,7 +124,7 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
     body = r.body_in
     if r.close or status in CLOSING_STATUSES or r.connection.is_http2:
         return None
-    body.limit = r.plan.body_limit
+    body.limit = body_limit(r)
     try:
         if r.head is not None and r.head.expect_continue:
             body.check_announced()  # the client awaits 100 Continue, which is not sent

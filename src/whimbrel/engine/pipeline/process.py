@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.engine.input.body import body_limit
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.pipeline.hooks import config_error, run_phase
 from whimbrel.engine.request import Request
@@ -63,8 +64,8 @@ async def process(r: Request) -> HookStatus:
         walk_location_and_if(r)
     plan = r.plan
     if r.main is None:
-        if r.body_in.length != 0:
-            r.body_in.limit = plan.body_limit
+        if r.body_in.length != 0 and not r.body_in.count and r.body_in.failure is None:
+            r.body_in.limit = body_limit(r)
         outcome = plan.header_parser.run(r)
         status = outcome if type(outcome) is int else await outcome
         if status not in (OK, DECLINED):

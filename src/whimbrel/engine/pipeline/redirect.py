@@ -51,7 +51,7 @@ def redirected(r: Request, target: str) -> Request:
     new = derive_request(r)
     new.port = r.port
     set_target(new, target)
-    new.prev, r.next, new.expecting_100 = r, new, r.expecting_100
+    new.prev, r.next, new.expecting_100 = r, new, r.expecting_100 and not r.body_in.count
     new.status, new.allowed, new.no_cache, new.no_local_copy = (
         r.status,
         r.allowed,

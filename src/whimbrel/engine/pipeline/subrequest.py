@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.engine.env import UNIQUE_ID_NAME, LazyEnv, append
-from whimbrel.engine.output.filter import FilterError
+from whimbrel.engine.output.filter import FilterError, FilterType, add_output_filter, protocol_filters
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
@@ -98,26 +98,33 @@ async def lookup_dirent(r: Request, name: str, *, with_query: bool = False) -> R
 async def run_sub(sub: Request) -> HookStatus:
     """Run the handler of a sub-request; its body is added to the request that it belongs to
     (ap_run_sub_req).
+
+    The output filters run at an error, too: with an empty body, as httpd passes them the end of the stream.
     """
     status = await invoke_handler(sub)
     main, last = sub.main, sub
     while last.next is not None:
         last = last.next
-    if status in (OK, DONE):
-        try:
-            await run_output_filters(last)
-        except FilterError as failure:
-            last.drop_body()
-            return failure.status
+    has_failed = status not in (OK, DONE)
+    if has_failed:
+        last.drop_body()
+    try:
+        await run_output_filters(last)
+    except FilterError as failure:
+        last.drop_body()
+        return status if has_failed else failure.status
     if main is None:
         return status
     main.body.extend(last.body)
     return status
 
 
-def fast_redirect(sub: Request, r: Request) -> None:
+def fast_redirect(sub: Request, r: Request, *, keeps_filters: bool = False) -> None:
     """Copy the results of a sub-request to *r*, without another run of the phases
     (ap_internal_fast_redirect).
+
+    *keeps_filters*: the output filters of *r* stay, as where httpd's module makes the sub-request with them
+    as its next filters; otherwise only those of the protocol stay.
     """
     adopt(sub, r)
     r.uri, r.untracked_target = sub.uri, sub.untracked_target
@@ -127,10 +134,16 @@ def fast_redirect(sub: Request, r: Request) -> None:
         sub.path_info,
         sub.untracked_args,
     )
-    r.finfo, r.handler, r.content_type = sub.finfo, sub.handler, sub.content_type
+    r.proxy, r.finfo, r.handler, r.content_type = sub.proxy, sub.finfo, sub.handler, sub.content_type
     r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
     r.plan = sub.plan
-    r.output_filters = [*sub.output_filters]
+    added, r.output_filters = (
+        sub.output_filters,
+        [*r.output_filters] if keeps_filters else protocol_filters(r),
+    )
+    for each in added:
+        if each.type < FilterType.PROTOCOL or each not in r.output_filters:
+            add_output_filter(r, each)
     for name, value in sub.headers_out.items():
         r.headers_out.set(name, value)
     for name, value in sub.err_headers_out.items():

@@ -14,8 +14,8 @@ from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.deps.files import KIND, TickStatCache, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Request
-from whimbrel.engine.specialized.file_template import FileTemplate, file_template
 from whimbrel.engine.specialized.split_path import SplitPath
+from whimbrel.engine.specialized.templates import FileTemplate, file_template
 from whimbrel.http.semantics.conditional import CONDITIONS
 from whimbrel.registry.module import PathRules, Reads
 

@@ -22,8 +22,9 @@ from whimbrel.engine.deps.listings import DirectoryListing, DirectoryListings
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.answers import ConstantAnswer, FileAnswer, answer_for
-from whimbrel.engine.specialized.rules import Classify, classifier
-from whimbrel.engine.specialized.split_path import LINE_FORM, MAX_PATH, SplitPath, split_path
+from whimbrel.engine.specialized.rules import Classify, classifier, redirected
+from whimbrel.engine.specialized.split_path import LineParts, SplitPath, split_path
+from whimbrel.engine.specialized.templates import RedirectTemplate, is_plain_rest, redirect_template
 from whimbrel.http.syntax.head_shape import SplitHead
 
 MAX_DIRECTORIES: Final = 1024
@@ -49,6 +50,7 @@ class DirectoryFunction:
     """
 
     __slots__ = ("answers", "classify", "directory", "listing", "plan")
+    takes_query = True
 
     def __init__(self, directory: bytes, listing: DirectoryListing, plan: Plan, classify: Classify) -> None:
         self.directory, self.listing, self.plan, self.classify = directory, listing, plan, classify
@@ -80,6 +82,33 @@ class DirectoryFunction:
         return None if response is None else (response, True, b"")
 
 
+class RedirectFunction:
+    """The redirects of the paths below a URL directory, for requests with the same relevant fields.
+
+    Attributes:
+        start: the bytes of that directory's path; `plan`: the settings that apply to it.
+        classify: what these read of names (`rules.NameRules`).
+        answers: by the class of the first name.
+    """
+
+    __slots__ = ("answers", "classify", "plan", "start")
+    takes_query = False
+
+    def __init__(self, start: int, plan: Plan, classify: Classify) -> None:
+        self.start, self.plan, self.classify = start, plan, classify
+        self.answers: dict[Hashable, RedirectTemplate] = {}
+
+    def respond(
+        self, path: bytes, name: bytes, end: int, rest: int, tick: int, stats: TickStatCache
+    ) -> tuple[CachedResponse, bool, bytes] | None:
+        """See `DirectoryFunction.respond`."""
+        template = self.answers.get(self.classify(path, name))
+        rest_of_path = path[self.start :]
+        if template is None or is_plain_rest(rest_of_path) is None:
+            return None
+        return template.respond(rest_of_path), False, b""
+
+
 class KnownDirectory:
     """A directory by its URL path: what its answers depend on, and its functions.
 
@@ -90,8 +119,10 @@ class KnownDirectory:
 
     def __init__(self) -> None:
         self.spec: KeySpec | None = None
-        self.functions: dict[Key, DirectoryFunction] = {}
-        self._classifiers: BoundedDict[tuple[Plan, bytes], Classify | None] = BoundedDict(MAX_CLASSIFIERS)
+        self.functions: dict[Key, DirectoryFunction | RedirectFunction] = {}
+        self._classifiers: BoundedDict[tuple[Plan, bytes | None], Classify | None] = BoundedDict(
+            MAX_CLASSIFIERS
+        )
         self.attempts = 0
 
     @property
@@ -99,10 +130,11 @@ class KnownDirectory:
         """Return True if something may be learned from the next response: after many attempts, from a few."""
         return self.attempts < MAX_ATTEMPTS or self.attempts % MAX_ATTEMPTS == 0
 
-    def _classifier(self, r: Request, split: SplitPath, directory: bytes) -> Classify | None:
+    def _classifier(self, r: Request, split: SplitPath, directory: bytes | None) -> Classify | None:
         key = (r.plan, directory)
         if key not in self._classifiers:
-            found = classifier(r, to_text(split.directory), to_text(directory))
+            path = None if directory is None else to_text(directory)
+            found = classifier(r, to_text(split.directory), path)
             self._classifiers[key] = found
         return self._classifiers[key]
 
@@ -123,7 +155,11 @@ class KnownDirectory:
         """
         directory, weight = file[: -len(split.name)], cached.weight
         function = self.functions.get(key) if spec is self.spec else None
-        if function is None or function.directory != directory or function.plan is not r.plan:
+        if (
+            not isinstance(function, DirectoryFunction)
+            or function.directory != directory
+            or function.plan is not r.plan
+        ):
             classify = self._classifier(r, split, directory)
             if classify is None or len(self.functions) >= MAX_FUNCTIONS:
                 return 0
@@ -139,9 +175,7 @@ class KnownDirectory:
         answer = answer_for(cached, r, file, split)
         if answer is None:
             return 0
-        if spec is not self.spec:
-            self.spec, self.functions = spec, {}
-        self.functions[key] = function
+        self._put(spec, key, function)
         if len(function.answers) >= MAX_ANSWERS:
             function.answers.clear()
         if isinstance(answer, FileAnswer):
@@ -150,6 +184,34 @@ class KnownDirectory:
             missing = answer
         function.answers[split.rest, group] = missing, found
         return weight
+
+    def add_redirect(
+        self, spec: KeySpec, key: Key, split: SplitPath, cached: CachedResponse, r: Request
+    ) -> int:
+        """Add *cached*, the response to *r*, as the redirect of paths like that of *split*; see `add`."""
+        function = self.functions.get(key) if spec is self.spec else None
+        weight = cached.weight
+        if not isinstance(function, RedirectFunction) or function.plan is not r.plan:
+            classify = self._classifier(r, split, None)
+            if classify is None or len(self.functions) >= MAX_FUNCTIONS:
+                return 0
+            function = RedirectFunction(len(split.directory), r.plan, classify)
+            weight += FUNCTION_WEIGHT
+        path = to_bytes(r.uri)
+        group = function.classify(path, split.name)
+        template = redirect_template(cached, r, path[function.start :]) if group is not None else None
+        if template is None:
+            return 0
+        self._put(spec, key, function)
+        if len(function.answers) >= MAX_ANSWERS:
+            function.answers.clear()
+        function.answers[group] = template
+        return weight
+
+    def _put(self, spec: KeySpec, key: Key, function: DirectoryFunction | RedirectFunction) -> None:
+        if spec is not self.spec:
+            self.spec, self.functions = spec, {}
+        self.functions[key] = function
 
 
 class SpecializedResponses:
@@ -165,21 +227,23 @@ class SpecializedResponses:
         """Drop everything."""
         self._directories.clear()
 
+    @property
+    def is_empty(self) -> bool:
+        """Return True if nothing was learned."""
+        return not self._directories
+
     def respond(
-        self, head: SplitHead, client: str, tick: int, stats: TickStatCache
+        self, parts: LineParts, head: SplitHead, client: str, tick: int, stats: TickStatCache
     ) -> tuple[CachedResponse, KeySpec | None, bytes] | None:
         """Return the answer to a request of *client*, to be validated as every cached response; None if the
         general path has to answer.
 
-        A response that was made for this request alone comes with the fields that it depends on, another one
-        with the path of the file on whose absence it depends.
+        *parts* are those of the request line; *head* has the fields, its line is not read. A response that
+        was made for this request alone comes with the fields that it depends on, another one with the path
+        of the file on whose absence it depends.
         """
         # as `SplitPath` does it, without an object
-        line, rest = head.lines[0], 0
-        match = LINE_FORM(line) if self._directories and len(line) <= MAX_PATH else None
-        if match is None:
-            return None
-        before, directory, name, after = match.groups()
+        (before, directory, name, query, after), rest = parts, 0
         path, known = directory + name, self._directories.get(directory)
         while known is None:
             at = directory.rfind(b"/", 0, -1) + 1
@@ -191,7 +255,7 @@ class SpecializedResponses:
         if known.spec is None or not name:
             return None
         function = known.functions.get(known.spec.build_key(head, before + after, client) or ())
-        if function is None:
+        if function is None or (query is not None and not function.takes_query):
             return None
         found = function.respond(path, name, len(directory) + len(name), rest, tick, stats)
         if found is None:
@@ -214,7 +278,10 @@ class SpecializedResponses:
         if split is None:
             return False
         known = self._find(split)
-        return known is None or known.is_promising
+        if known is None or known.is_promising:
+            return True
+        known.attempts += 1
+        return False
 
     def learn(
         self,
@@ -231,9 +298,11 @@ class SpecializedResponses:
         if split is None or not _is_general(cached, r) or r.uri != to_text(split.path):
             return 0
         file = to_bytes(r.filename or "")
-        while not (split.name and file.endswith(b"/" + split.name) and _rest_of(r) == split.rest):
-            if not split.ascend():
-                return 0
+        is_redirect = not file and 300 <= r.status < 400 and b"?" not in head.lines[0]
+        if not (is_redirect or cached.any_query):
+            return 0
+        if not (_ascend_to_redirect(split, r) if is_redirect else _ascend_to_file(split, r, file)):
+            return 0
         known, weight = self._directories.get(split.directory), 0
         if known is None:
             if len(self._directories) >= MAX_DIRECTORIES:
@@ -244,10 +313,30 @@ class SpecializedResponses:
         if spec is None:
             known.attempts += 1
             return weight
-        key = spec.build_key(head, split.frame, r.connection.client_ip)
-        learned = 0 if key is None else known.add(spec, key, split, file, cached, r, self._listings)
+        key, learned = spec.build_key(head, split.frame, r.connection.client_ip), 0
+        if key is not None and is_redirect:
+            learned = known.add_redirect(spec, key, split, cached, r)
+        elif key is not None:
+            learned = known.add(spec, key, split, file, cached, r, self._listings)
         known.attempts += not learned
         return weight + learned
+
+
+def _ascend_to_file(split: SplitPath, r: Request, file: bytes) -> bool:
+    """Split the path at the directory of *file*, which *r* was mapped to; return False if it has none."""
+    while not (split.name and file.endswith(b"/" + split.name) and _rest_of(r) == split.rest):
+        if not split.ascend():
+            return False
+    return True
+
+
+def _ascend_to_redirect(split: SplitPath, r: Request) -> bool:
+    """Split the path at the deepest directory whose paths are all redirected; return False without one."""
+    directories = {to_bytes(prefix.rstrip("/") + "/") for prefix in redirected(r)}
+    while not (split.name and split.directory in directories):
+        if not split.ascend():
+            return False
+    return True
 
 
 def _rest_of(r: Request) -> int:
@@ -260,7 +349,6 @@ def _is_general(cached: CachedResponse, r: Request) -> bool:
         r.prev is None
         and r.main is None
         and r.next is None
-        and cached.any_query
         and not r.deps.on_path
         and cached.client is None
         and cached.changed is None

@@ -9,9 +9,23 @@ MAX_PATH: Final = 1024
 _NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}"
 # a request line of HTTP/1, and of HTTP/2 (see http2/protocol.py), with a path that needs no decoding
 LINE_FORM: Final = re.compile(
-    rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)((?:%b)?)(?:\?[!\"$-~\x80-\xff]*)?"
+    rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)((?:%b)?)(\?[!\"$-~\x80-\xff]*)?"
     rb"((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))" % (_NAME, _NAME)
 ).fullmatch
+
+
+LineParts = tuple[bytes, bytes, bytes, bytes | None, bytes]
+"""Method and what else is before the path; directory; name; query with its mark; what follows."""
+
+
+def line_parts(line: bytes) -> LineParts | None:
+    """Return the parts of a request line, the path split before its last segment; None for lines of another
+    form."""
+    match = LINE_FORM(line) if len(line) <= MAX_PATH else None
+    if match is None:
+        return None
+    before, directory, name, query, after = match.groups()
+    return before, directory, name, query, after
 
 
 class SplitPath:
@@ -42,8 +56,8 @@ class SplitPath:
 
 def split_path(line: bytes) -> SplitPath | None:
     """Return the path of a request line, split before its last segment; None for lines of another form."""
-    match = LINE_FORM(line) if len(line) <= MAX_PATH else None
-    if match is None:
+    parts = line_parts(line)
+    if parts is None:
         return None
-    before, directory, name, after = match.groups()
+    before, directory, name, _query, after = parts
     return SplitPath(before + after, directory, name)

@@ -26,12 +26,17 @@ def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP
 
 def is_status_line(line: str, status: int) -> bool:
     """Return True if *line* is a status line of *status*, without control characters that forge fields."""
-    return line[:3] == str(status) and line[3:4] in ("", " ") and _BAD_VALUE.search(line) is None
+    return line[:3] == f"{status:03}" and line[3:4] in ("", " ") and _BAD_VALUE.search(line) is None
 
 
-def interim_bytes(status: int, fields: Iterable[Pair] = ()) -> bytes:
-    """Return an interim response (RFC 9110, 15.2) without the fields that are malformed."""
-    return head_bytes(status_line(status), [pair for pair in fields if invalid_field((pair,)) is None])
+def interim_bytes(status: int, fields: Iterable[Pair] = (), reason: str | None = None) -> bytes:
+    """Return an interim response (RFC 9110, 15.2) without the fields that are malformed; *reason* is its
+    reason phrase; one that forges fields and None stand for httpd's.
+    """
+    line = f"{status} {reason}"
+    if reason is None or not is_status_line(line, status):
+        line = status_line(status)
+    return head_bytes(line, [pair for pair in fields if invalid_field((pair,)) is None])
 
 
 def chunk(data: bytes) -> bytes:

@@ -141,7 +141,9 @@ class ServerH2Connection(Generic[S]):
     # frames that arrive -------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Send the settings, and enlarge the connection's window."""
-        pairs = b"\0\3" + self.max_streams.to_bytes(4) + b"\0\4" + self._stream_window.to_bytes(4)
+        pairs = b"\0\3" + self.max_streams.to_bytes(4)
+        if self._stream_window != FIRST_WINDOW:
+            pairs += b"\0\4" + self._stream_window.to_bytes(4)
         if self.takes_protocols:
             pairs += b"\0\x08\0\0\0\x01"
         self.send(SETTINGS, 0, 0, pairs)

@@ -26,6 +26,7 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
 MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are cached
 MAX_KEY: Final = 8 * 1024  # bytes of a key of the response cache
+MAX_FAILED: Final = 100  # fields beyond a limit; with more there is no response but a reset
 MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no response but a reset
 
 RawField = tuple[bytes, bytes]
@@ -40,16 +41,15 @@ _PSEUDO = {
 }
 _ALL_PSEUDO = _PSEUDO.keys()
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
+_IN_LINE = frozenset((b":method", b":path"))  # checked against LimitRequestLine
 # fields that `read_request` decides about
 _READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))
 _WELL_FORMED = compile(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
 _WORDS = compile(
     rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"
 )
-_NOT_SENT = frozenset(
-    (b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings")
-)
-_ONE_HOP = frozenset(
+_NOT_SENT = frozenset((b"connection", b"keep-alive", b"transfer-encoding", b"upgrade"))
+ONE_HOP = frozenset(
     ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings")
 )
 
@@ -71,11 +71,13 @@ class ErrorCode(IntEnum):
 
 
 class MalformedRequest(Exception):
-    """A block of fields that gets no response: the stream is reset with *code*."""
+    """A block of fields that gets no response: the stream is reset with *code*; *reasons* are for the error
+    log.
+    """
 
-    def __init__(self, code: ErrorCode) -> None:
+    def __init__(self, code: ErrorCode, reasons: tuple[LogMessage, ...] = ()) -> None:
         super().__init__(code)
-        self.code = code
+        self.code, self.reasons = code, reasons
 
 
 class HeadTooLong(Exception):
@@ -94,12 +96,25 @@ class ConnectionFault(Exception):
 class _Block:
     """The fields of a request, sorted: *entries* by lower-case name, values of one name joined; *pseudo* has
     Host, too, as received.
+
+    Attributes:
+        count, seen: fields that LimitRequestFields counts; all fields.
+        failed: fields beyond a limit.
+        status, reasons: of the response, if a limit is exceeded; the line for the error log.
     """
 
     pseudo: dict[bytes, bytes] = field(default_factory=dict)
     entries: dict[str, tuple[str, str]] = field(default_factory=dict)
     count: int = 0
+    seen: int = 0
+    failed: int = 0
     status: int = 0
+    reasons: tuple[LogMessage, ...] = ()
+
+    def refuse(self, status: int, code: str, text: str) -> None:
+        """Let *status* be the response; httpd logs the first reason of a request only."""
+        self.status = status
+        self.reasons = self.reasons or (LogMessage("info", code, text, module="http2"),)
 
 
 def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
@@ -137,21 +152,20 @@ def read_request(
     block = _sorted(fields, limits)
     pseudo, entries = block.pseudo, block.entries
     method, target = _target(pseudo, entries, rules)
-    if len(method) > limits.line:
-        raise MalformedRequest(ErrorCode.INTERNAL_ERROR)
+    if len(method) > limits.line or block.failed > MAX_FAILED:
+        raise MalformedRequest(ErrorCode.INTERNAL_ERROR, block.reasons)
     if b":authority" in pseudo:
         entries["host"] = ("Host", pseudo[b":authority"].decode("latin-1"))
     if not ended and "content-length" not in entries:
         entries["transfer-encoding"] = ("Transfer-Encoding", "chunked")
     elif ended and "content-type" in entries and "content-length" not in entries:
         entries["content-length"] = ("Content-Length", "0")
-    if len(pseudo.get(b":path", b"")) > limits.line:
-        return refused_request(
-            method, "(null)", Headers.from_unique(entries), HeadError(414, additional=400), raw
-        )
     headers = Headers.from_unique(entries)
+    if len(pseudo.get(b":path", b"")) > limits.line:
+        error = HeadError(block.status, block.reasons, additional=400)
+        return refused_request(method, "(null)", headers, error, raw)
     if block.status:
-        return refused_request(method, target, headers, HeadError(block.status), raw)
+        return refused_request(method, target, headers, HeadError(block.status, block.reasons), raw)
     return head_from_parts(raw, f"{method} {target} HTTP/2.0", headers, rules)
 
 
@@ -160,17 +174,21 @@ def _sorted(fields: Iterable[RawField], limits: HeadLimits) -> _Block:
     for name, value in fields:
         if name[:1] == b":":
             pattern = _PSEUDO.get(name)
-            if pattern is None or name in block.pseudo or block.count or pattern.fullmatch(value) is None:
+            if pattern is None or name in block.pseudo or block.seen or pattern.fullmatch(value) is None:
                 raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
             block.pseudo[name] = value
+            if name in _IN_LINE and len(value) > limits.line:
+                text = f"Request pseudo header exceeds LimitRequestFieldSize: {name.decode()}"
+                block.refuse(414, "AH10178", text)
         else:
             _add(block, name, value, limits)
     return block
 
 
 def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
-    if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
+    if not is_field(name, value):
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    block.seen += 1
     if name == b"host":
         if name in block.pseudo or _PSEUDO[b":authority"].fullmatch(value) is None:
             raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
@@ -181,14 +199,19 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
         name == b"content-length" and (known or not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII))
     ):
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    if not limits.fields or block.count <= limits.fields:
+        if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
+            block.failed += 1
+            text = f"Request header exceeds LimitRequestFieldSize({limits.field_size}): {low}"
+            block.refuse(431, "AH10180", text)
+            return
     block.count += 1
     if limits.fields and block.count > limits.fields:
-        block.status = 431
+        block.failed += 1
+        text = f"Number of request headers exceeds LimitRequestFields({limits.fields})"
+        block.refuse(431, "AH10181", text)
         if block.count > limits.fields + MORE_FIELDS:
-            raise MalformedRequest(ErrorCode.ENHANCE_YOUR_CALM)
-        return
-    if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
-        block.status = 431
+            raise MalformedRequest(ErrorCode.ENHANCE_YOUR_CALM, block.reasons)
         return
     if known is not None:
         text = f"{known[1]}{'; ' if low == 'cookie' else ', '}{text}"
@@ -262,15 +285,22 @@ def promised_request(
 def check_trailers(fields: Iterable[RawField]) -> None:
     """Raise MalformedRequest where fields after a body are not what they may be."""
     for name, value in fields:
-        if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
+        if not is_field(name, value):
             raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+
+
+def is_field(name: bytes, value: bytes) -> bool:
+    """Return True if *name* and *value* are well-formed, and not those of a connection-specific field."""
+    return (
+        _NAME.fullmatch(name) is not None and _VALUE.fullmatch(value) is not None and name not in _FORBIDDEN
+    )
 
 
 def upgraded(head: Head, rules: ParserOptions) -> Head:
     """Return the request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the
     connection.
     """
-    headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in _ONE_HOP)
+    headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in ONE_HOP)
     return head_from_parts(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
 
 
@@ -326,6 +356,7 @@ def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
 
 
 __all__ = [
+    "ONE_HOP",
     "PREFACE",
     "ConnectionFault",
     "HeadTooLong",
@@ -337,6 +368,7 @@ __all__ = [
     "check_trailers",
     "client_settings",
     "goaway",
+    "is_field",
     "promised_request",
     "raw_head",
     "read_request",

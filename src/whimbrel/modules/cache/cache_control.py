@@ -34,7 +34,6 @@ FLAGS: Final = (
 _LAYOUT: Final = struct.Struct("<I4x4q")
 SIZE: Final = _LAYOUT.size
 _LARGEST: Final = (1 << 63) - 1
-_STOPS: Final = frozenset('"(),/:;<=>?@[\\]{} \t') | {chr(code) for code in range(32)} | {"\x7f"}
 _PLAIN: Final = {  # directives without argument, by name, with their flags
     "no-store": "no_store",
     "no-transform": "no_transform",
@@ -107,9 +106,9 @@ def joined(fields: Headers, name: str) -> str | None:
 
 
 def parse(cache_control: str | None, pragma: str | None) -> CacheControl:
-    """Return the directives of the two fields; reading ends where a field breaks the grammar."""
+    """Return the directives of the two fields."""
     control = CacheControl(cache_control=cache_control is not None, pragma=pragma is not None)
-    for name, _ in members(pragma or "", has_arguments=False):
+    for name, _ in members(pragma or ""):
         if lower(name) == "no-cache":
             control.no_cache = True
     for name, argument in members(cache_control or ""):
@@ -121,7 +120,7 @@ def _set(control: CacheControl, name: str, argument: str | None) -> None:
     if name in ("no-cache", "private"):
         flag = name.replace("-", "_")
         setattr(control, flag if argument is None else f"{flag}_header", True)
-    elif name in _PLAIN:
+    elif name in _PLAIN and argument is None:
         setattr(control, _PLAIN[name], True)
     elif name == "max-stale" and argument is None:
         control.max_stale, control.max_stale_value = True, -1
@@ -133,58 +132,32 @@ def _set(control: CacheControl, name: str, argument: str | None) -> None:
 
 
 def _number(text: str) -> int | None:
-    """Return a number as apr_strtoff reads all of *text*; None for other text and beyond 64 bits."""
+    """Return a number as apr_strtoff reads all of *text*, which may be quoted (RFC 9111, 5.2); None for other
+    text and beyond 64 bits.
+    """
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1]
     value, rest = strtol(text)
     return None if not text or rest or not -_LARGEST - 1 < value < _LARGEST else value
 
 
-def members(text: str, *, has_arguments: bool = True) -> Iterator[tuple[str, str | None]]:
-    """Yield the elements of ``1#token[=["]argument["]]`` unquoted (cache_strqtok); end at a broken one."""
-    at, end = 0, len(text)
-    while True:
-        while at < end and text[at] in _STOPS:
-            if text[at] not in "\t ,":
-                return
-            at += 1
-        if at == end:
-            return
-        name, argument, at = _member(text, at, has_arguments)
-        yield name, argument
-        while at < end:
-            character = text[at]
-            at += 1
-            if character == ",":
-                break
-            if character not in "\t ":
-                return
-
-
-def _member(text: str, at: int, has_arguments: bool) -> tuple[str, str | None, int]:
-    """Return one element from *at* and the position behind it."""
-    parts: list[list[str]] = [[]]
+def members(text: str, separators: str = ", \t") -> Iterator[tuple[str, str | None]]:
+    """Yield name and argument of each token: httpd ends one at a comma or blank outside of quotes, and takes
+    any other text as it is (cache_strqtok).
+    """
+    start = at = 0
     quoted = False
-    while at < len(text):
-        character = text[at]
-        if quoted:
-            if character == '"':
-                at += 1
-                break
-            if character == "\\" and at + 1 < len(text):
-                at += 1
-                character = text[at]
-        elif character == '"':
-            quoted = True
+    while start <= len(text):
+        if at >= len(text) or (not quoted and text[at] in separators):
+            if at > start:
+                name, equals, argument = text[start:at].partition("=")
+                yield name, argument if equals else None
+            start = at + 1
+        elif text[at] == '"':
+            quoted = not quoted
+        elif quoted and text[at] == "\\":
             at += 1
-            continue
-        elif character == "=" and has_arguments and len(parts) == 1:
-            parts.append([])
-            at += 1
-            continue
-        elif character in _STOPS:
-            break
-        parts[-1].append(character)
         at += 1
-    return "".join(parts[0]), "".join(parts[1]) if len(parts) > 1 else None, at
 
 
 def remove_named_fields(fields: Headers) -> None:
@@ -193,5 +166,5 @@ def remove_named_fields(fields: Headers) -> None:
     """
     for name, argument in list(members(joined(fields, "Cache-Control") or "")):
         if argument is not None and lower(name) in ("no-cache", "private"):
-            for field, _ in members(argument, has_arguments=False):
+            for field, _ in members(argument, ', \t"'):
                 fields.unset(field)

@@ -25,7 +25,7 @@ from whimbrel.backends.object_cache import (
 )
 from whimbrel.base.net import numeric_address
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.modules.cache.object_cache import ObjectCache
 
@@ -48,9 +48,8 @@ class CacheConnection(asyncio.Protocol):
         self._reader: ReplyReader | None = None
         self._reply: asyncio.Future[Reply] | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport."""
-        assert isinstance(transport, asyncio.Transport)
+    def connection_made(self, transport: Any) -> None:
+        """Store the transport, which need not be a class of asyncio's."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:

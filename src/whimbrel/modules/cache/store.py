@@ -137,6 +137,10 @@ class CacheStore:
     def declines(self, r: Request, key: str, size: int) -> bool:
         """Return True if a body of *size* bytes (-1: unknown) is not stored (create_entity)."""
 
+    def read_size(self, r: Request) -> int:
+        """Return how many bytes of a body httpd stores before it passes them on; 0: each bucket by itself."""
+        return 0
+
     @abstractmethod
     def create_entry(
         self, r: Request, key: str, info: CacheInfo, fields: Headers, request_fields: Headers

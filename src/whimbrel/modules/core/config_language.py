@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import Any
 from whimbrel.config.configuration import Configuration
@@ -38,9 +38,12 @@ def _include(reader: Reader, name: str, *, optional: bool) -> None:
         raise ConfigError(f"Exceeded maximum include depth of {MAX_DEPTH}, There appears to be a recursion.")
     path = root_relative(reader.configuration.root, name)
     place = reader.source.place()
+    reader.configuration.include_line = place.line
     reader.include_depth += 1
-    Includer(reader, optional=optional, line=place.line, included_from=place).include(path)
-    reader.include_depth -= 1
+    try:
+        Includer(reader, optional=optional, line=place.line, included_from=place).include(path)
+    finally:
+        reader.include_depth -= 1
 
 
 def set_define(command: Command, _none: None, words: list[str]) -> None:
@@ -75,10 +78,14 @@ def set_error(_command: Command, _none: None, words: list[str]) -> None:
 def set_server_root(command: Command, _none: None, words: list[str]) -> None:
     """Execute ServerRoot: an existing directory, relative to the working directory."""
     check_context(command, Forbidden.GLOBAL_ONLY)
+    configuration = reading(command).configuration
     path = root_relative(working_directory(), words[0])
-    if not is_directory(path):
-        raise ConfigError("ServerRoot must be a valid directory")
-    reading(command).configuration.set_root(path)
+    if configuration.options.is_copy:
+        configuration.moved_root = path
+    elif is_directory(path):
+        configuration.set_root(path)
+    else:
+        raise MissingResource("ServerRoot must be a valid directory")
 
 
 # containers of reading ---------------------------------------------------------------------------

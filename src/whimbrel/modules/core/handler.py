@@ -203,6 +203,14 @@ def make_guard(scope: Scope) -> CompiledHook | None:
     return CompiledHook(guard, Reads.HEAD, handlers=names)
 
 
+def leaves_body(r: Request) -> bool:
+    """Return True if a handler leaves the request body unread: a sub-request has none, and a connection that
+    ends needs no rest of it.  A body of unknown length is read, because that logs the error.
+    """
+    ends = r.close and not (r.head is not None and r.head.length_bad)
+    return r.main is not None or ends or r.status in CLOSING_STATUSES
+
+
 def make_default_handler(scope: Scope) -> CompiledHook:
     """Make the default handler: it discards the request body and responds with the file."""
     missing = "error" if scope.dialect.missing_is_error else "info"
@@ -215,11 +223,8 @@ def make_default_handler(scope: Scope) -> CompiledHook:
         return answer(r) if r.method_number else deliver(r, missing, style)
 
     async def after_body(r: Request) -> HookStatus:
-        if (
-            r.main is None
-            and (not r.close or (r.head is not None and r.head.length_bad))
-            and r.status not in CLOSING_STATUSES
-            and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None)
+        if not leaves_body(r) and (
+            not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None
         ):
             # read to keep the connection usable; a sub-request has no body to read
             await r.body_in.discard()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import BLANKS
 from whimbrel.base.static_typing import Any
@@ -134,7 +134,7 @@ def check_error_logs(configuration: Any) -> None:
 
     Virtual hosts are checked in httpd's order, the last one first.
     """
-    if not configuration.dialect.checks_log_directories_first or configuration.options.is_elsewhere:
+    if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()
     main_log = main.value(CoreServerConfig, "error_log")
@@ -148,9 +148,7 @@ def check_error_logs(configuration: Any) -> None:
                     f"error log of vhost defined at {server.place.path}:{server.place.line}",
                 )
             )
-    problems = [line for line in lines if line]
-    if problems:
-        raise StartError(*problems, "AH00014: Configuration check failed")
+    configuration.refuse_logs([line for line in lines if line])
 
 
 def _unreachable(configuration: Any, server: Server, what: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
 from whimbrel.config.load import load_module, no_library
@@ -35,7 +35,7 @@ def set_load_file(command: Command, _none: None, words: list[str]) -> None:
             if not command.dialect.messages_24 or "/" in words[0] or os.path.exists(to_bytes(path))
             else words[0]
         )
-        raise ConfigError(f"Cannot load {words[0]} into server: {shown}: {wrong}")
+        raise MissingResource(f"Cannot load {words[0]} into server: {shown}: {wrong}")
 
 
 MODULE = Module(

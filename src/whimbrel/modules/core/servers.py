@@ -5,7 +5,7 @@ Manual: vhosts/, mod/core.html.
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.numbers import strtol
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.execute import is_directory, state_of
@@ -66,9 +66,12 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
     path = command.server_path(words[0])
     configuration = state_of(command).configuration
     options = configuration.options
-    if path in configuration.known_directories or options.is_elsewhere or not options.check_roots:
+    if path in configuration.known_directories or not options.check_roots:
         pass  # thousands of hosts may name the same directory
     elif is_directory(path):
+        configuration.known_directories.add(path)
+    elif options.is_elsewhere:
+        configuration.missing.append(MissingResource(f"DocumentRoot '{path}' is not here", command.place))
         configuration.known_directories.add(path)
     else:
         if not command.in_virtual_host:

@@ -31,6 +31,7 @@ class UpperCaseBody(FilteredBody):
     """Request body with ASCII letters in upper case."""
 
     __slots__ = ()
+    preserves_length = True
 
     async def read(self) -> bytes:
         """Return the next bytes in upper case."""

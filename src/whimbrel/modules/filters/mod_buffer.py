@@ -84,6 +84,7 @@ class BufferedBody(FilteredBody):
     """Request body that is read in pieces of *size* bytes."""
 
     __slots__ = ("_size",)
+    preserves_length = True
 
     def __init__(self, source: RequestBody, size: int) -> None:
         super().__init__(source)

@@ -85,7 +85,7 @@ async def _reflect(r: Request, headers: list[tuple[str, str]], no_ranges: bool) 
         size += len(data)
     first, length = b"".join(pieces), r.headers_in.get("Content-Length")
     r.chunked = bool(first)
-    if length is not None and (not body.is_filtered if data else length == str(size)):
+    if length is not None and (body.keeps_length if data else length == str(size)):
         out.set("Content-Length", length)  # an input filter may have changed the length
     if data:
         r.body.append(ReflectedBody(r, first, body))
@@ -95,6 +95,7 @@ async def _reflect(r: Request, headers: list[tuple[str, str]], no_ranges: bool) 
 
 def make_handler(scope: Scope) -> CompiledHook:
     """Make the handler."""
+    from whimbrel.modules.core.handler import leaves_body
     from whimbrel.modules.http.methods import options
 
     headers = scope.dir_config(ReflectorDirConfig).headers
@@ -108,7 +109,7 @@ def make_handler(scope: Scope) -> CompiledHook:
             return options(r)
         if r.method_number != _POST:
             return 405
-        if r.main is None:
+        if not leaves_body(r):
             r.set_uncacheable()
             await _reflect(r, headers, no_ranges)
         return OK

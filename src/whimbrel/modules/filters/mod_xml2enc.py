@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import lower, upper
+from whimbrel.base.numbers import decimal, lower, upper
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.engine.body import is_complete, size_of
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from whimbrel.modules.support.iconv import Iconv
 
 _MODULE: Final = "xml2enc"
+_SHORT: Final = 7  # characters of a media type that is too short for an XML type
+_CUT_NOTE: Final = "xml2enc meta"  # position of the META element that was cut
 _NOTE: Final = "xml2enc charset"  # charset of the document for iconv, and its own name, separated by a blank
 MIN_SNIFFED: Final = 4096  # bytes that are read before the charset is decided
 UNKNOWN: Final = 8191  # length that httpd takes for a document of unknown length
@@ -182,7 +184,7 @@ class Xml2Enc(OutputFilter):
     async def begin(self, r: Request) -> Transform | None:
         """Sniff the charset; return the conversion if there is one."""
         kind = r.content_type
-        if kind is None or not (lower(kind).startswith("text/") or "xml" in lower(kind)):
+        if kind is None or not _is_text(lower(kind)):
             return None
         start = await first_bytes(r, MIN_SNIFFED)
         size = sum(map(size_of, r.body)) if is_complete(r.body) else UNKNOWN
@@ -193,12 +195,27 @@ class Xml2Enc(OutputFilter):
         r.notes[_NOTE] = f"{sniffer.read} {sniffer.charset}"
         from whimbrel.modules.filters.charset_conversion import MAX_HELD, Utf8Conversion
 
+        r.headers_out.unset("Content-Length")
         if iconv is None:
+            if sniffer.meta is not None:
+                r.notes[_CUT_NOTE] = str(meta - skipped)
             r.chunked = r.chunked and size > MAX_HELD
             return None
         r.chunked = False  # the conversion gathers its output: see `Transform.early`
-        r.headers_out.unset("Content-Length")
         return Utf8Conversion(r, iconv, size, (sniffer.meta or 0) and meta - skipped)
+
+
+def _is_text(kind: str) -> bool:
+    """Return True for media types of text and XML; *kind* is in lower case."""
+    media_type = kind.partition(";")[0]
+    is_xml = media_type == "application/xml" or (len(media_type) > _SHORT and media_type.endswith("+xml"))
+    return kind.startswith("text/") or is_xml
+
+
+def first_bucket(r: Request) -> int | None:
+    """Return the length of the first bucket if the filter has ended it, where it cut a META element."""
+    cut_at = r.notes.get(_CUT_NOTE)
+    return None if cut_at is None else decimal(cut_at)
 
 
 def charset_of(r: Request) -> tuple[str, str] | None:
@@ -256,6 +273,7 @@ MODULE = Module(
         Provider("output_filter", "xml2enc", Xml2Enc(skips=True)),
         Provider("xml2enc", "input", Xml2Enc(skips=False)),
         Provider("xml2enc", "charset", charset_of),
+        Provider("xml2enc", "first_bucket", first_bucket),
         Provider("xml2enc", "encoding", encoding),
     ),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import MissingResource
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
@@ -21,7 +21,7 @@ def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> 
     """SuexecUserGroup: existing names, or ``#number``; 2.2 only warns where suEXEC is disabled."""
     reason = disabled_now(cmd.main_server(MpmConfig), cmd.dialect)
     if reason and cmd.dialect.messages_24:
-        raise ConfigError(f"SuexecUserGroup configured, but suEXEC is disabled: {reason}")
+        raise MissingResource(f"SuexecUserGroup configured, but suEXEC is disabled: {reason}")
     if reason:
         cmd.warn("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
         return

@@ -228,6 +228,7 @@ def make_fixups(scope: Scope) -> CompiledHook:
         notes = r.connection.notes
         if NOTE_ID not in notes:
             return DECLINED
+        r.headers_in.get("Accept-Push-Policy")  # decides about H2PUSH and about pushes of the response
         r.env.update(variables(notes))
         if STREAM_TAGS in r.engine.configuration.declared_names:
             r.set_uncacheable()

@@ -96,7 +96,7 @@ def _make_fallback(conf: DirDirConfig) -> Any:
     async def fall_back(r: Any) -> HookStatus:
         sub = await r.engine.lookup_uri(r, conf.fallback or "", with_query=True)
         if _serves(sub):
-            r.engine.fast_redirect(sub, r)
+            r.engine.fast_redirect(sub, r, keeps_filters=True)
             return OK
         if 300 <= sub.status < 400:
             return _take_over(r, sub)
@@ -136,7 +136,7 @@ def _make_index(conf: DirDirConfig) -> Any:
                 if conf.redirect:
                     r.headers_out.set("Location", r.engine.construct_url(r, sub.uri))
                     return conf.redirect
-                r.engine.fast_redirect(sub, r)
+                r.engine.fast_redirect(sub, r, keeps_filters=True)
                 return OK
             if 300 <= sub.status < 400 or (at == last and sub.status in (401, 406)):
                 return _take_over(r, sub)

@@ -121,11 +121,12 @@ def expects_header(server: Any, client: str) -> bool:
 # hooks --------------------------------------------------------------------------------------------
 def _plain(text: str) -> str | None:
     """Return the normalized address, None if it is invalid; IPv4 as C's inet_aton reads it (``1.2.3`` is
-    1.2.0.3).
+    1.2.0.3), also where an IPv6 address maps it (RFC 4291, 2.5.5.2).
     """
     try:
         if ":" in text:
-            return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
+            shown = socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
+            return shown.removeprefix("::ffff:") if "." in shown else shown
         return socket.inet_ntoa(socket.inet_aton(text)) if is_digits(text[:1]) and " " not in text else None
     except (OSError, ValueError):
         return None
@@ -180,7 +181,10 @@ def _as_announced(r: Any) -> HookStatus:
 
 
 def make_address(scope: Scope) -> CompiledHook | None:
-    """Read the address from the field; the unused rest stays in it."""
+    """Read the address from the field; the unused rest stays in it.
+
+    An internal redirect runs the hook again: it starts with the address that the first run determined.
+    """
     conf = scope.server_config(RemoteIpServerConfig)
     if conf.header is None:
         return CompiledHook(_as_announced) if conf.proxy_protocol else None
@@ -192,19 +196,20 @@ def make_address(scope: Scope) -> CompiledHook | None:
             _as_announced(r)
         if r.connection.proxied is not None:
             return OK
-        r.connection.useragent_ip = ""
+        if r.prev is None:
+            r.connection.useragent_ip = ""
         field = r.headers_in.get(name)
         if field is None:
             return OK
         r.set_uncacheable()
-        walk = AddressChain(r.connection.client_ip, field)
+        walk = AddressChain(r.connection.useragent_ip or r.connection.client_ip, field)
         stopped = walk.go(lists)
         if stopped:
             code = "AH01568" if "parsed" in stopped else "AH01569"
             r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip")
         if not walk.moved:
             return OK
-        r.connection.useragent_ip = walk.address
+        r.connection.useragent_ip, r.connection.user_port = walk.address, 0
         r.headers_in = r.headers_in.copy()
         if walk.left is None:
             r.headers_in.unset(name)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.errors import ConfigError, MissingResource, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, strtol, upper
+from whimbrel.config.execute import state_of
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
@@ -31,8 +32,10 @@ def program(cmd: Command) -> str:
     return name
 
 
-def unknown(cmd: Command, code: str, text: str) -> StartError:
+def unknown(cmd: Command, code: str, text: str) -> StartError | MissingResource:
     """Return the error for an unknown user or group, which httpd prints without source location."""
+    if state_of(cmd).configuration.options.is_elsewhere:
+        return MissingResource(text)
     return StartError((f"{code}: " if cmd.dialect.messages_24 else "") + f"{program(cmd)}: {text}")
 
 
@@ -55,7 +58,7 @@ def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """Set CoreDumpDirectory: it must exist."""
     path = cmd.server_path(words[0])
     if not os.path.exists(to_bytes(path)):
-        raise ConfigError(f"CoreDumpDirectory {path} does not exist")
+        raise MissingResource(f"CoreDumpDirectory {path} does not exist")
     if not os.path.isdir(to_bytes(path)):
         raise ConfigError(f"CoreDumpDirectory {path} is not a directory")
     conf.core_directory = path
@@ -64,7 +67,7 @@ def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
 def set_chroot(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """Set ChrootDir: it must be a directory; 2.4 resolves a relative one in the working directory."""
     if not os.path.isdir(to_bytes(words[0])):
-        raise ConfigError("ChrootDir must be a valid directory")
+        raise MissingResource("ChrootDir must be a valid directory")
     conf.chroot = words[0]
 
 
@@ -75,7 +78,8 @@ def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
     except ConfigError:
         path = ""
     if not path or not os.path.isdir(to_bytes(path)):
-        raise ConfigError("DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot")
+        text = "DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot"
+        raise MissingResource(text)
     cmd.main_server(MpmConfig).run_directory = path
 
 
@@ -138,7 +142,7 @@ def set_mutex(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
     if mechanism.lower() not in _MECHANISMS:
         raise ConfigError(f"Invalid Mutex argument {tokens[0]} {_MECHANISM_HELP}")
     if directory and not os.path.isdir(to_bytes(cmd.server_path(directory))):
-        raise ConfigError(f"Invalid Mutex directory in argument {tokens[0]}")
+        raise MissingResource(f"Invalid Mutex directory in argument {tokens[0]}")
     types = [word for word in tokens[1:] if word.lower() != "omitpid"]
     kind = types[-1] if types else "default"
     if not any(cmd.loaded(module) for module in MUTEX_TYPES.get(kind, ())):
@@ -197,10 +201,10 @@ def set_suexec(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     is_on = words[0].lower() == "on"
     reason = disabled_now(conf, cmd.dialect) if is_on else ""
     if reason and cmd.dialect.messages_24:
-        raise ConfigError(f"suEXEC isn't supported: {reason}")
+        raise MissingResource(f"suEXEC isn't supported: {reason}")
     if reason:
         text = f"check existence, owner, and file mode of {wrapper_of(cmd.dialect)}"
-        raise ConfigError(f"suEXEC isn't supported; {text}")
+        raise MissingResource(f"suEXEC isn't supported; {text}")
     conf.suexec = is_on
 
 

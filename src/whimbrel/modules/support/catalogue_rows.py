@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whimbrel.base.static_typing import cast
+from whimbrel.catalogue.context_rules import CONTEXT_GROUPS
 from whimbrel.catalogue.load import DirectiveEntry, catalogue
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import Setter, global_only
+from whimbrel.modules.support.setters import Setter, not_in
 
 
 def rows(source: str, setters: Mapping[str, tuple[Setter, ConfigScope]]) -> tuple[AnyDirective, ...]:
@@ -30,11 +31,12 @@ def _row(
     source: str, entry: DirectiveEntry, versions: Versions, setter: Setter, record: ConfigScope
 ) -> AnyDirective:
     checked = _checked(source, entry.name.lower(), setter)
+    forbidden = frozenset[str]().union(*(CONTEXT_GROUPS.get(word, {word}) for word in entry.forbidden_in))
     return Directive(
         name=entry.name,
         args=Args[entry.args],
         where=cast(Context, entry.where),
-        apply=global_only(checked) if entry.forbidden_in else checked,
+        apply=not_in(forbidden, checked) if forbidden else checked,
         help=entry.help,
         record=record,
         versions=versions,

@@ -48,6 +48,11 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
     return fields
 
 
+def decoded_pair(name: str, value: str) -> tuple[str, str]:
+    """Return a name and its value decoded, each up to the first NUL."""
+    return _ended(_decoded(name)), _ended(_decoded(value))
+
+
 def _ended(text: str) -> str:
     """Return the text before the first NUL."""
     return text.partition("\0")[0]

@@ -72,7 +72,7 @@ def _version_1(data: bytes) -> ProxyHeaderFields | None:
             f" expected {MOST_V1 + 1 - _FIRST_READ}",
         )
     line = to_text(data[:end])
-    words = line.split(" ")
+    words = [word for word in line.split(" ") if word]  # apr_strtok: runs of spaces separate words
     if words[1:2] == ["UNKNOWN"] and len(words) > 2:
         return ProxyHeaderFields(end + 2)
     if words[1:] == ["UNKNOWN"]:
@@ -88,18 +88,27 @@ def _version_1(data: bytes) -> ProxyHeaderFields | None:
     ):
         if len(words) <= word:
             raise BadHeader("AH03497", f"RemoteIPProxyProtocol: no {what} found in header '{line}'")
-    family = socket.AF_INET if words[1] == "TCP4" else socket.AF_INET6
     try:
-        packed = (
-            socket.inet_aton(words[2]) if family == socket.AF_INET else socket.inet_pton(family, words[2])
-        )
-        return ProxyHeaderFields(end + 2, socket.inet_ntop(family, packed), atoi(words[4]) & 0xFFFF)
+        return ProxyHeaderFields(end + 2, _address(words[1], words[2]), atoi(words[4]) & 0xFFFF)
     except (OSError, ValueError):
         raise BadHeader(
             "AH03502",
             f"RemoteIPProxyProtocol: error converting family '{words[1]}'"
             f" host '{words[2]}' port '{words[4]}'",
         ) from None
+
+
+def _address(family: str, text: str) -> str:
+    """Return the client's address as the header spells it; raise OSError or ValueError if it is none.
+
+    IPv4 addresses with fewer than four numbers, or with octal ones, become those that they stand for.
+    """
+    if family == "TCP6":
+        socket.inet_pton(socket.AF_INET6, text)
+        return text
+    if text.strip("0123456789."):
+        raise ValueError
+    return socket.inet_ntop(socket.AF_INET, socket.inet_aton(text))
 
 
 def _version_2(data: bytes) -> ProxyHeaderFields | None:

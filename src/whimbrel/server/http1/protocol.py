@@ -90,6 +90,8 @@ class HttpProtocol(FastPath):
         self.connection = connection = client_connection(transport)
         connection.id = self.service.accepted
         connection.send_interim = self._send_interim
+        if connection.tls is not None:
+            connection.has_pipelined = self._has_pipelined
         self._listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
         self.connection.peeked = self._listener.peeked
         self._index = self.service.engine.response_cache.index(
@@ -112,7 +114,7 @@ class HttpProtocol(FastPath):
     def connection_lost(self, exc: Exception | None) -> None:
         self.connection.aborted = self.connection.aborted or self._state is not ConnectionState.LINGER
         self._state = ConnectionState.LINGER
-        self.connection.send_interim = None
+        self.connection.send_interim = self.connection.has_pipelined = None
         is_incomplete = self._body is not None and not self._body.ended
         if self._body is not None and is_incomplete:
             self._body.fail(_unreadable(400, "(104)Connection reset by peer"))
@@ -280,7 +282,7 @@ class HttpProtocol(FastPath):
         http2 = Http2Connection(
             self.service, self.transport, self.connection, self._listener, self._listener.http2
         )
-        self.connection.send_interim = None
+        self.connection.send_interim = self.connection.has_pipelined = None
         self.transport.set_protocol(http2)
         return http2
 
@@ -403,7 +405,10 @@ class HttpProtocol(FastPath):
         self._arm_read_timeout(self._body_bytes)
         self._go_on_reading()
 
-    def _send_interim(self, status: int, fields: Iterable[Pair] = ()) -> None:
+    def _has_pipelined(self) -> bool:
+        return bool(self._buffer)
+
+    def _send_interim(self, status: int, fields: Iterable[Pair] = (), reason: str | None = None) -> None:
         """Send an interim response to the present request; see `Request.interim`."""
         head = self._head
         if head is None or self._has_final_head or self._state is not ConnectionState.BUSY:
@@ -413,7 +418,7 @@ class HttpProtocol(FastPath):
         if status == 100:
             self._expects = head.expect_continue = False
         if not self.transport.is_closing():
-            data = interim_bytes(status, fields)
+            data = interim_bytes(status, fields, reason)
             self.connection.interim_bytes += len(data)
             self.transport.write(data)
         if status == 100:

@@ -42,6 +42,7 @@ from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.sender import Sender
+from whimbrel.server.http2.session import log_error, log_reasons
 from whimbrel.server.http2.stream import Stream, StreamBody, TunnelBody, stream_connection
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.scoreboard import connection_row
@@ -289,8 +290,11 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             else:
                 head = read_request(block.fields, limits, rules, raw=raw, ended=ended)
         except MalformedRequest as problem:
+            log_reasons(self, self._tag(number), problem.reasons)
             self._refuse(number, problem.code)
             return
+        if head.error is not None:
+            head.error = log_error(self, self._tag(number), head.error)
         if ended and head.length:
             self._refuse(number, ErrorCode.PROTOCOL_ERROR)
             return
@@ -303,6 +307,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream.head_size, stream.tick = block.size, self._turns
         self.heads += block.size
         self._begun.append(stream)
+
+    def _tag(self, number: int) -> str:
+        return f"{self.service.engine.runtime.pid}-{self.connection.id}-{number}"
 
     def _refuse(self, number: int, code: ErrorCode) -> None:
         self.wire.reset(number, code)
@@ -347,8 +354,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
         received = self.wire.head_received if number & 1 and head.error is None else 0
-        tag = f"{self.service.engine.runtime.pid}-{self.connection.id}-{number}"
-        connection = stream_connection(self.connection, number, tag, self.pusher.note(head), received)
+        tag, push = self._tag(number), self.pusher.note(head)
+        connection = stream_connection(self.connection, number, tag, push, received)
         self.running += number & 1
         stream = Stream(number, connection, head, body, ended=ended)
         connection.send_interim = partial(self.sender.interim, stream)
@@ -413,7 +420,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         """Send 100 Continue to a client that waits for it before it sends its body."""
         stream = self.streams.get(number)
         if stream is not None and stream.head.expect_continue and stream.connection.send_interim is not None:
-            stream.connection.send_interim(100, ())
+            stream.connection.send_interim(100, (), None)
 
     # bodies -------------------------------------------------------------------------------------
     def on_data(self, stream: Stream, data: bytes) -> None:

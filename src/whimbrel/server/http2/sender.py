@@ -93,8 +93,10 @@ class Sender:
             stream.total = count + sum([size_of(part) for part in sized(response.parts)])
         stream.task = self.session.service.loop.create_task(self._rest(stream, response, count))
 
-    def interim(self, stream: Stream, status: int, fields: Iterable[Pair] = ()) -> None:
-        """Send an interim response on *stream*; see `Request.interim`.
+    def interim(
+        self, stream: Stream, status: int, fields: Iterable[Pair] = (), _reason: str | None = None
+    ) -> None:
+        """Send an interim response on *stream*; see `Request.interim`. HTTP/2 has no reason phrases.
 
         What a 103 preloads is pushed; the response itself is sent with H2EarlyHints alone.
         """

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
+from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Connection
 from whimbrel.http.http2.connection import ServerH2Connection
+from whimbrel.http.http2.protocol import LogMessage
+from whimbrel.http.syntax.head import HeadError
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.stream import Stream
 from whimbrel.server.worker.state import ListenerConfig, WorkerState
@@ -53,3 +57,17 @@ class Http2Session(Protocol):
 
     def done(self, stream: Stream) -> None:
         """Account for a stream whose response has ended."""
+
+
+def log_reasons(session: Http2Session, tag: str, reasons: tuple[LogMessage, ...]) -> None:
+    """Log why the head of the stream *tag* is refused, as lines about the connection."""
+    for reason in reasons:
+        text = f"h2_stream({tag},IDLE): {reason.text}"
+        line = LogLine(reason.level, text, reason.code, reason.module)
+        session.service.engine.log_connection(session.connection, session.listener.server, line)
+
+
+def log_error(session: Http2Session, tag: str, error: HeadError) -> HeadError:
+    """Log the reasons of *error*; return it without them."""
+    log_reasons(session, tag, error.reasons)
+    return replace(error, reasons=())

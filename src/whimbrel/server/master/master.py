@@ -37,7 +37,7 @@ from whimbrel.server.master.messages import apr_error, complain
 from whimbrel.server.master.preload import import_everything
 from whimbrel.server.master.segments import SegmentStore
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
-from whimbrel.server.worker.runtime import ServerRuntime
+from whimbrel.server.worker.runtime import ServerRuntime, thread_count
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
 from whimbrel.server.worker.worker import GRACEFUL_STOP
 
@@ -103,9 +103,7 @@ class Master:
         self.sockets = bound
         logs = Logs(configuration.dialect, configuration.program, configuration.root)
         segments = self._segments.open(configuration) if serves else {}
-        runtime = ServerRuntime(
-            logs, min(32, max(4, spec.threads)), slots=self.board.slots, segments=segments
-        )
+        runtime = ServerRuntime(logs, thread_count(spec.threads), slots=self.board.slots, segments=segments)
         self.life.mpm = next(
             (n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event"
         )

@@ -101,6 +101,14 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.aaa.mod_authnz_ldap.users": "ldap",
     "modules.ldap.mod_ldap": "importlib.util .modules.ldap.mod_ldap.cache .modules.ldap.mod_ldap.status "
     ".modules.ldap.mod_ldap.worker",
+    "modules.ldap.mod_ldap.cache": "hashlib",
+    "modules.lua.mod_lua": "importlib.util .modules.lua.mod_lua.hooks",
+    "modules.lua.mod_lua.arguments": "lupa.lua53",
+    "modules.lua.mod_lua.machine": "lupa.lua53 .modules.lua.mod_lua.request_api",
+    "modules.lua.mod_lua.setters": ".modules.lua.mod_lua.authz .modules.lua.mod_lua.filters "
+    ".modules.lua.mod_lua.machine",
+    "modules.support.auth.hashing": "bcrypt passlib.hash passlib.handlers.des_crypt "
+    "passlib.handlers.md5_crypt",
     "modules.support.catalogue_rows": ".config.unimplemented .modules.support.auth.auth_api",
     "modules.aaa.mod_authnz_fcgi.setters": ".modules.aaa.mod_authnz_fcgi.checks",
     "modules.proxy.mod_proxy_connect": ".modules.proxy.mod_proxy_connect.handler",
@@ -141,6 +149,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "base.regex": "pcre2 .base.regex_cost",
     "server.logs.logs": "syslog",
     "server.http2.sender": ".server.http2.tunnels",
+    "server.worker.runtime": ".server.worker.daemon_threads",
     "server.http1.protocol": ".server.http2.connection",
     "server.connection.stack": ".server.connection.dumpio .server.connection.echo "
     ".server.connection.proxy_protocol .server.connection.tls",
@@ -174,6 +183,7 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
         ".server.connection.proxy_protocol": configuration.loaded("remoteip_module"),
         ".server.connection.tls": configuration.provider("ssl", "hosts") is not None,
         ".server.http2.connection": configuration.loaded("http2_module"),
+        ".server.worker.daemon_threads": configuration.loaded("lua_module"),
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names
         or configuration.dialect.access_in_core,
     }

@@ -23,9 +23,20 @@ from whimbrel.server.logs.logs import Logs
 
 if TYPE_CHECKING:
     from whimbrel.engine.tls import BackendTlsParameters
+    from whimbrel.server.worker.daemon_threads import DaemonThreads
 
 T = TypeVar("T")
+# scripts of a worker that run at the same time, WebSocket connections included; further ones wait. As many
+# again may read request bodies for them.
+MAX_SCRIPTS: Final = 64
+# bounds of the threads for other blocking work; one kind of slow work (LDAP) holds at most half of the least
+MIN_THREADS, MAX_THREADS = 16, 32
 FILTER_SLOTS: Final = 8  # large bodies of up to 1 MB each in memory; one of them is in the compute thread
+
+
+def thread_count(threads: int) -> int:
+    """Return the number of threads for blocking work of a worker with ThreadsPerChild *threads*."""
+    return min(MAX_THREADS, max(MIN_THREADS, threads))
 
 
 class ServerRuntime:
@@ -51,6 +62,7 @@ class ServerRuntime:
         self._pool: ThreadPoolExecutor | None = None
         self._connector: UnixConnector | None = None
         self._compute_pool: ThreadPoolExecutor | None = None
+        self._scripts: dict[bool, DaemonThreads] = {}  # True: those that read for others
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
         self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
         self.now: Callable[[], float] = time.time
@@ -71,6 +83,28 @@ class ServerRuntime:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await _run(self._pool, work)
+
+    async def in_script_thread(
+        self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
+    ) -> T:
+        """See Runtime.in_script_thread.
+
+        A cancellation is raised after the end of *work*. Work that has no thread yet is not begun.
+        """
+        threads = self._scripts.get(is_input)
+        if threads is None:
+            from whimbrel.server.worker.daemon_threads import DaemonThreads  # few servers have scripts
+
+            threads = self._scripts[is_input] = DaemonThreads(MAX_SCRIPTS)
+        submitted = threads.submit(work)
+        running = asyncio.wrap_future(submitted)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            abandon()
+            if not submitted.cancel():
+                await _wait_for_end(running)
+            raise
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Run *work* that keeps a core busy and releases the GIL in a thread.
@@ -163,10 +197,15 @@ async def _run(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        await asyncio.wait({running})
-        if not running.cancelled():
-            running.exception()  # retrieved, since the result has no reader
+        await _wait_for_end(running)
         raise
+
+
+async def _wait_for_end(running: asyncio.Future[Any]) -> None:
+    """Wait for the end of *running* without its result."""
+    await asyncio.wait({running})
+    if not running.cancelled():
+        running.exception()  # retrieved, since the result has no reader
 
 
 def _reverse_lookup(address: str) -> str | None:

@@ -195,7 +195,8 @@ class AccessAnalysis:
 def chain_of(equivalent: EquivalentHost, chain: Chain) -> Chain:
     """Return a chain of the first host as a chain of the equivalent host."""
     sections = tuple(equivalent.sections.get(section, section) for section in chain.sections)
-    return Chain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
+    path = equivalent.path(chain.path)
+    return Chain(sections, chain.url, path, chain.is_certain, chain.overrides, aliases=chain.aliases)
 
 
 def outermost(statement: Statement) -> Statement:

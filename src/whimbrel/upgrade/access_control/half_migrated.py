@@ -9,29 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.access.decision import AccessDecision, AccessVerdict
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLayer
-from whimbrel.base.dialect import V24
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
 from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines
-from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22
+from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22, serves_both
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield sections that an outer section with directives of the other version closes for every client, and
-    sections that mix both."""
+    """Yield sections whose decision an outer section with directives of the other version, or with branches
+    for both versions, changes; and sections that mix both."""
     analysis = analyze_access(tree)
     known = persistent_cache(tree)
     if analysis.is_first and any(unit.is_upgraded for unit in analysis.left):
         known.update(
             (("half-migrated", key_of(finding_unit)), finding)
-            for finding_unit, finding in (*_closed(analysis), *_mixed(tree, analysis))
+            for finding_unit, finding in (*_changed(analysis), *_closed(analysis), *_mixed(tree, analysis))
         )
     for unit in analysis.left:
         finding = known.get(("half-migrated", key_of(unit)))
@@ -53,6 +53,47 @@ def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]
         ):
             seen.add(unit)
             yield unit, _finding(analysis, unit, other)
+
+
+def _changed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
+    """Yield sections of 2.2 below a section with a branch for each version, where 2.4 decides differently."""
+    seen: set[AccessSection] = set()
+    decisions = analysis.decisions.cache
+    for chain in analysis.every:
+        unit, outer = chain.last, [part for part in chain.sections[:-1] if part.is_upgraded]
+        if (
+            unit in seen
+            or unit.is_upgraded
+            or unit not in analysis.left
+            or not outer
+            or not all(map(serves_both, outer))
+            or any(part.choices for part in chain.sections)
+        ):
+            continue
+        before, after = (
+            decisions.decision(
+                version,
+                [decisions.layer(part.kind, part.in_htaccess, lines_of(part)) for part in chain.sections],
+            )
+            for version, lines_of in ((V22.name, _old), (V24.name, _new))
+        )
+        example = None if before is None or after is None else decisions.difference(before, after)
+        if example is not None:
+            seen.add(unit)
+            yield unit, _changed_finding(unit, outer[-1], example)
+
+
+def _changed_finding(unit: AccessSection, outer: AccessSection, example: Counterexample) -> Finding:
+    return Finding(
+        "C20",
+        unit.place,
+        (
+            f"its lines of 2.2 stand below {outer.place}, which has a branch for each version: 2.4 applies "
+            f"them together with the Require there; {example}"
+        ),
+        "write a branch for each version here too, or Require lines alone",
+        Risk.OPENS if example.after is AccessVerdict.GRANTED else Risk.CLOSES,
+    )
 
 
 def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
@@ -90,6 +131,10 @@ def _other_words(chain: Chain) -> AccessSection | None:
     if chain.last.is_upgraded and not has_directive(last, RECORD):
         return next((unit for unit in chain.sections[:-1] if has_directive(_new(unit), RECORD)), None)
     return None
+
+
+def _old(unit: AccessSection) -> Lines:
+    return unit.access_lines
 
 
 def _new(unit: AccessSection) -> Lines:

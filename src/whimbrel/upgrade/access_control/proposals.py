@@ -19,7 +19,7 @@ from whimbrel.upgrade.access_control.replacement import (
     can_hold,
     can_repeat,
     group_by_directory,
-    prefix_of,
+    prefixes_of,
     with_replacement,
 )
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
@@ -203,16 +203,17 @@ class Proposals:
                 if replacement is None:
                     candidate: Replacement | None = Replacement(lines)
                 else:
-                    prefix = prefix_of(section, holder, chains[0]) if holder is not None else None
+                    prefixes = prefixes_of(section, holder, chains) if holder is not None else []
                     if (
                         holder is None
-                        or prefix is None
+                        or not prefixes
                         or not can_hold(holder, section)
                         or not self._is_admitted(holder, lines)
                     ):
                         return None
                     candidate = Replacement(
-                        replacement.control, (*replacement.repeats, Repetition(holder, lines, prefix))
+                        replacement.control,
+                        (*replacement.repeats, *(Repetition(holder, lines, prefix) for prefix in prefixes)),
                     )
                 if candidate is not None and self._is_right(section, candidate, replacements, chains):
                     return candidate

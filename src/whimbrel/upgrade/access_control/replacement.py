@@ -87,17 +87,31 @@ def holders(section: AccessSection, chain: Chain) -> list[AccessSection]:
     return list(by_directory.values())
 
 
-def prefix_of(section: AccessSection, holder: AccessSection, chain: Chain) -> str | None:
-    """Return the directory of the holder as the pattern of *section* matches it; None if it is unknown.
+def prefixes_of(section: AccessSection, holder: AccessSection, chains: Sequence[Chain]) -> list[str]:
+    """Return the directory of the holder as the pattern of *section* matches it, once for each alias of the
+    directory; nothing if it is unknown.
 
     It is a path or a URL path without a slash at its end.
     """
-    directory = directory_of(holder)
     if section.kind in FILES:
-        return ""
+        return [""]
     if section.kind is SectionKind.DIRECTORY_MATCH:
-        return directory.rstrip("/")
-    path, url = chain.path, chain.url
+        return [directory_of(holder).rstrip("/")]
+    first = _url_prefix(holder, chains[0].path, chains[0].url)
+    if first is None:
+        return []
+    aliases = (
+        _url_prefix(holder, chain.path, url)
+        for chain in chains
+        for url in (chain.url, *chain.aliases)
+        if section.matches(url)
+    )
+    return list(dict.fromkeys([first, *(prefix for prefix in aliases if prefix is not None)]))
+
+
+def _url_prefix(holder: AccessSection, path: str, url: str) -> str | None:
+    """Return the URL path of the directory of *holder*; *url* is mapped to *path*."""
+    directory = directory_of(holder)
     rest = path[len(directory) :] if path.startswith(directory) else None
     if rest is None or not url.endswith(rest):
         return url.rstrip("/") if path + "/" == directory else None

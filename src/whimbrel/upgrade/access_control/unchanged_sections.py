@@ -61,7 +61,7 @@ def left(
     surely = {
         unit
         for unit in units
-        if unit.is_upgraded and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))
+        if unit.is_upgraded and not serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))
     }
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(tree, unit))}
     reasons = {
@@ -134,7 +134,7 @@ def _behind(start: set[AccessSection], chains: Sequence[Chain]) -> set[AccessSec
     return behind
 
 
-def _serves_both(unit: AccessSection) -> bool:
+def serves_both(unit: AccessSection) -> bool:
     """Return True if the section has a branch for each version."""
     return bool(unit.lines_24_only) and has_directive(unit.access_lines, CONTROL)
 

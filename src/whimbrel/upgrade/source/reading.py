@@ -13,6 +13,7 @@ from typing import Final
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config.configuration import DEBIAN_ROOT
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_regular
 from whimbrel.config.load import DeepRecursion
@@ -29,8 +30,6 @@ from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, ReadError, 
 from whimbrel.upgrade.source.foreign_text import is_foreign
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
 
-DEBIAN_ROOT: Final = "/etc/apache2"
-"""The ServerRoot of Debian's apache2, whose main file does not set it."""
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections whose contents are in another language."""
 BOM: Final = b"\xef\xbb\xbf"

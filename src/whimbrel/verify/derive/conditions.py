@@ -37,6 +37,7 @@ _COMPARISON: Final = re.compile(
 )
 _ADDRESS_TEST: Final = re.compile(r"""-R\s*['"]?([0-9a-fA-F:./]+)|-ipmatch\s*['"]([0-9a-fA-F:./]+)""")
 _MAX_SAMPLES: Final = 3
+_FIELD_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _SAFE: Final = re.compile(r"[\x21-\x7e]+\Z")
 
 
@@ -44,7 +45,8 @@ def facts_of_line(line: ConfigLine) -> Iterator[Facts]:
     """Yield facts under which a condition of *line* holds, one at a time."""
     name, words = line.name, line.words()
     if name in ("setenvif", "setenvifnocase") and len(words) >= 2:
-        yield from _matching(words[0], words[1])
+        for attribute in _attributes(words[0]):
+            yield from _matching(attribute, words[1])
     elif name in ("browsermatch", "browsermatchnocase") and words:
         yield from _matching("User-Agent", words[0])
     elif name in ("limit", "limitexcept", "allowmethods"):
@@ -63,6 +65,13 @@ def facts_of_line(line: ConfigLine) -> Iterator[Facts]:
         yield Facts(method=words[0])
     if "%{" in line.args or "('" in line.args or "-R" in line.args or "-ipmatch" in line.args:
         yield from expression_facts(line.args)
+
+
+def _attributes(text: str) -> list[str]:
+    """Return the names that the first argument of SetEnvIf stands for: itself, or fields that it matches."""
+    if _FIELD_NAME.fullmatch(text) or "_" in text:
+        return [text]
+    return [name for name in regex_samples(text)[:_MAX_SAMPLES] if _FIELD_NAME.fullmatch(name)]
 
 
 def condition_facts(subject: str, pattern: str) -> list[Facts]:
@@ -158,7 +167,7 @@ def _setting(name: str, value: str) -> Facts:
     if fact is not None:
         changes: dict[str, Any] = {fact: value} if value and _SAFE.match(value) else {}
         return replace(Facts(), **changes)
-    if re.fullmatch(r"[A-Za-z0-9-]+", name) and "\n" not in value and value.isascii():
+    if _FIELD_NAME.fullmatch(name) and "\n" not in value and value.isascii():
         return Facts(((name, value),))
     return Facts()
 

@@ -8,24 +8,31 @@ from typing import Final
 from whimbrel.access.samples import wildcard_samples
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import Server
+from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import key_of
+from whimbrel.verify.derive.mass_hosts import mass_hosts
 from whimbrel.verify.probe import Probe, TlsFacts
 from whimbrel.verify.side import Side
 
 _MAX_NAMES: Final = 4
 _MAX_PORTS: Final = 3
 _ADDRESS: Final = "127.0.0.1"
+_ANY: Final = frozenset(("*", "_default_"))
 
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """One way to a server; *server* is the location of the virtual host that it should lead to."""
+    """One way to a server; *server* is the location of the virtual host that it should lead to.
+
+    *targets* exist for this host alone.
+    """
 
     host: str
     address: str = _ADDRESS
     port: int = 80
     is_tls: bool = False
     server: tuple[str, int] = ("", 0)
+    targets: tuple[str, ...] = ()
 
     def probe(self, target: str) -> Probe:
         """Return a request that enters here."""
@@ -37,27 +44,34 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
     """Return the ways to each server by its location; the main server's first."""
     ports = [listener.port for listener in side.loaded.spec.listeners] or [80]
     found: dict[tuple[str, int], list[Entrance]] = {}
-    for server in side.loaded.servers():
-        key = key_of(server)
-        tls = _speaks_tls(server)
-        routes = found[key] = []
-        for address, port in _addresses(server, ports):
-            routes += [Entrance(name, address, port, tls, key) for name in _names(server)]
     named = {address.host for server in side.loaded.servers() for address in server.addresses}
-    for port in dict.fromkeys(ports):
+    others = {port: _others(side, port, named) for port in dict.fromkeys(ports)}
+    for server in side.loaded.servers():
+        key, tls, found_hosts = key_of(server), _speaks_tls(server), mass_hosts(server)
+        routes = found[key] = []
+        for address, port in _addresses(server, ports, others):
+            routes += [Entrance(name, address, port, tls, key) for name in _names(server)]
+            routes += [
+                Entrance(host.name, address, port, tls, key, tuple("/" + escape_uri(f) for f in host.files))
+                for host in found_hosts
+            ]
+    takes_all = not named.isdisjoint(_ANY)
+    for port in others:
         found[("", 0)].append(Entrance("unknown.invalid", _ADDRESS, port, False, ("", 0)))
         found[("", 0)] += [
             Entrance(name, address, port, False, ("", 0))
-            for address in _others(side, port, named)
+            for address in ([] if takes_all else others[port])
             for name in (side.loaded.main.name or "localhost", *_some_names(side))
         ]
     return found
 
 
 def _others(side: Side, port: int, named: set[str]) -> list[str]:
-    """Return an address that the server listens on and no virtual host names, and those it listens on."""
+    """Return an address that the server listens on and no virtual host names, or all such addresses that it
+    listens on alone; [] if no virtual host names one.
+    """
     own = [each.address for each in side.loaded.spec.listeners if each.port == port]
-    if named & {"*", "_default_"} or not named:
+    if not named.difference(_ANY):
         return []
     if any(address in ("", "0.0.0.0", "::") for address in own):
         return [next(other for number in range(2, 255) if (other := f"127.0.0.{number}") not in named)]
@@ -68,11 +82,13 @@ def _some_names(side: Side) -> list[str]:
     return [server.name for server in side.loaded.virtual_hosts[:_MAX_NAMES] if server.name]
 
 
-def _addresses(server: Server, ports: list[int]) -> list[tuple[str, int]]:
+def _addresses(server: Server, ports: list[int], others: dict[int, list[str]]) -> list[tuple[str, int]]:
+    """Return the pairs of address and port that lead to *server*."""
     pairs = [
-        (_ADDRESS if address.host in ("*", "_default_") else address.host, port)
+        (host, port)
         for address in server.addresses
         for port in ([address.port] if address.port else ports[:_MAX_PORTS])
+        for host in ([_ADDRESS, *others.get(port, ())[:1]] if address.host in _ANY else [address.host])
     ]
     return list(dict.fromkeys(pairs)) or [(_ADDRESS, port) for port in dict.fromkeys(ports)]
 

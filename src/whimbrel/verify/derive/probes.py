@@ -28,6 +28,8 @@ _MAX_WITH_FACTS: Final = 10
 """Targets that each fact is tried with."""
 _MAX_OWN: Final = 1000
 """Candidates of the sections of one server, beyond its share."""
+_MAX_PLACES: Final = 4
+"""Addresses with their ports that are asked with wrong Host fields."""
 _METHODS: Final = ("HEAD", "POST", "OPTIONS", "TRACE", "PUT", "FROB")
 _VISIBLE: Final = frozenset(map(chr, range(0x21, 0x7F)))
 
@@ -124,14 +126,15 @@ class ProbeSource:
             targets.setdefault(_clean(candidate.target))
         for target in targets:
             yield first.probe(target)
-        for route in others:
-            yield route.probe("/")
+        for route in routes:
+            yield from map(route.probe, ("/", *route.targets))
         for candidate in exact:
             yield candidate.facts.applied(first.probe(_clean(candidate.target)))
         yield from self._with_facts(first, sources, list(targets), share)
         for target in islice(self._tree(sources), share):
             yield first.probe(target)
         yield from self._variants(first, list(targets))
+        yield from self._host_fields(routes)
         for route in others:
             yield from (route.probe(target) for target in islice(targets, 4))
 
@@ -176,6 +179,14 @@ class ProbeSource:
     @staticmethod
     def _tree(sources: Sources) -> Iterator[str]:
         yield from _alternating([source.of_tree(_MAX_OF_TREE) for source, _, _ in sources])
+
+    @staticmethod
+    def _host_fields(routes: list[Entrance]) -> Iterator[Probe]:
+        """Yield Host fields that are empty or wrong: the default server of each address refuses them."""
+        places = {(route.address, route.port): route for route in reversed(routes) if not route.is_tls}
+        for route in list(places.values())[:_MAX_PLACES]:
+            for host in ("", f"{route.host}:", "a b"):
+                yield replace(route.probe("/"), host="", fields=(("Host", host),))
 
     @staticmethod
     def _variants(route: Entrance, targets: list[str]) -> Iterator[Probe]:

@@ -6,6 +6,7 @@ import contextlib
 import glob
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -20,6 +21,8 @@ from whimbrel.verify.derive.facts import Facts, distinct
 NEUTRAL: Final = "whimbrel-probe"
 """A name that no section matches and no directory has."""
 _MAX_SAMPLES: Final = 4
+_LANGUAGES: Final = frozenset(("addlanguage", "languagepriority", "forcelanguagepriority", "defaultlanguage"))
+UNKNOWN_LANGUAGE: Final = "i-klingon"
 _PREFIXED: Final = frozenset(("alias", "scriptalias", "proxypass", "redirecttemp", "redirectpermanent"))
 _PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
@@ -111,7 +114,10 @@ class Targets:
 
     def _around(self, scope: LineScope, base: str) -> Iterator[str]:
         yield base
-        if scope.kind in _FILES or scope.kind.endswith("match"):
+        if scope.kind in _FILES:
+            yield base + "/" + NEUTRAL  # path info
+            return
+        if scope.kind.endswith("match"):
             return
         yield base.rstrip("/") + "/"
         yield base.rstrip("/") + "/" + NEUTRAL
@@ -121,15 +127,20 @@ class Targets:
     # lines ------------------------------------------------------------------------------------------
     def _of_lines(self, scope: LineScope, bases: list[str]) -> Iterator[TargetCandidate]:
         conditions: list[list[Facts]] = []
+        before: RuleSample | None = None
         for line in scope.lines:
             if line.name == "rewritecond":
                 words = line.words()
                 conditions.append(condition_facts(words[0], words[1]) if len(words) > 1 else [Facts()])
             elif line.name == "rewriterule":
                 yield from self._rule(line, bases, conditions)
-                conditions = []
+                rule = _sample_of(line, conditions)
+                if before is not None and rule is not None:
+                    yield from _of_both(before, rule, bases)
+                before, conditions = rule, []
             else:
                 yield from map(TargetCandidate, self._of_line(line, bases))
+                yield from self._negotiated(line)
 
     def _rule(
         self, line: ConfigLine, bases: list[str], conditions: list[list[Facts]]
@@ -150,6 +161,18 @@ class Targets:
                     yield TargetCandidate(target, facts, True)
                 if conditions:
                     yield TargetCandidate(target)
+
+    def _negotiated(self, line: ConfigLine) -> Iterator[TargetCandidate]:
+        """Yield names without extensions: in the language of AddLanguage, and in one that no file has."""
+        words = line.words()
+        if line.name not in _LANGUAGES or not words or not self.lines.has_multiviews:
+            return
+        language = words[0] if line.name == "addlanguage" else UNKNOWN_LANGUAGE
+        facts = Facts(fields=(("Accept-Language", language),))
+        for directory, names in self.lines.directories.items():
+            for url in self.served.urls_of(directory)[:1]:
+                for stem in _most_varied(names):
+                    yield TargetCandidate(escape_uri(url.rstrip("/") + "/" + stem), facts, True)
 
     def _of_line(self, line: ConfigLine, bases: list[str]) -> Iterator[str]:
         words = line.words()
@@ -229,13 +252,55 @@ class Targets:
                     continue
                 urls = self.served.urls_of(directory)
                 for url in urls[:1]:
-                    for name in ("", *_sample(names), NEUTRAL):
+                    if url.rstrip("/"):
+                        yield escape_uri(url.rstrip("/"))  # mod_dir adds the slash
+                    stems = _stems(names) if self.lines.has_multiviews else []
+                    for name in ("", *_sample(names), *stems, NEUTRAL):
                         yield escape_uri(url.rstrip("/") + "/" + name)
                         if name.endswith(".map"):  # a point of an image map
                             yield escape_uri(url.rstrip("/") + "/" + name) + "?99,99"
                         count += 1
                 if count >= limit:
                     return
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSample:
+    """Texts that a RewriteRule matches, and a request for which its conditions hold."""
+
+    texts: tuple[str, ...]
+    facts: Facts
+
+
+def _sample_of(line: ConfigLine, conditions: list[list[Facts]]) -> RuleSample | None:
+    words = line.words()
+    if not words or words[0].startswith("!"):
+        return None
+    facts = Facts()
+    for choices in conditions:
+        facts = facts.joined(choices[0])
+    return RuleSample(tuple(regex_samples(words[0])[:2]), facts)
+
+
+def _of_both(first: RuleSample, second: RuleSample, bases: list[str]) -> Iterator[TargetCandidate]:
+    """Yield requests that two neighbouring rules match: their order may matter."""
+    facts = first.facts.joined(second.facts)
+    for base in bases[:1]:
+        for one in first.texts:
+            for other in second.texts:
+                yield TargetCandidate(_joined(base, one.rstrip("/") + other), facts, True)
+                yield TargetCandidate(_joined(base, other.rstrip("/") + one), facts, True)
+
+
+def _stems(names: list[str]) -> list[str]:
+    """Return the names up to their first dot: MultiViews finds their extensions."""
+    return list(dict.fromkeys(name.partition(".")[0] for name in names if "." in name[1:]))
+
+
+def _most_varied(names: list[str]) -> list[str]:
+    """Return the stems of the most names, in the order of the directory if they have as many."""
+    counts = Counter(name.partition(".")[0] for name in names if "." in name[1:])
+    return [stem for stem, _ in counts.most_common(_MAX_SAMPLES)]
 
 
 def _users_of(words: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.performance.site import BenchmarkWorker
 
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
@@ -177,3 +178,34 @@ def test_a_file_that_has_just_changed_is_not_kept(root: Path) -> None:
         )[0]
         is None
     )
+
+
+STATUS_HEAD = b"GET /server-status?auto HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def accesses(wire: bytes) -> int:
+    """The number of requests that a page shows."""
+    found = re.search(rb"\nTotal Accesses: (\d+)\n", wire)
+    assert found is not None, wire
+    return int(found[1])
+
+
+def test_a_page_is_built_once_a_tick_for_all_connections(tmp_path: Path) -> None:
+    site = BenchmarkWorker(tmp_path)
+    (one, of_one), (other, of_other) = site.accept(), site.accept()
+    for _ in range(6):
+        for connection in (one, other):
+            connection.connection.served = 1  # the first response of a connection may offer other protocols
+            connection.data_received(STATUS_HEAD)
+        site.loop.tick()
+    begun = site.service.requests
+    one.data_received(STATUS_HEAD)
+    first = accesses(of_one.out)
+    other.data_received(STATUS_HEAD)
+    assert accesses(of_other.out) == first
+    one.data_received(STATUS_HEAD)
+    assert accesses(of_one.out) == first + 2
+    site.loop.tick()
+    other.data_received(STATUS_HEAD)
+    assert accesses(of_other.out) == first + 3
+    assert site.service.requests == begun + 4

@@ -213,13 +213,14 @@ def test_an_error_document_of_a_status_that_ends_the_connection_reads_no_body(tm
     assert answer.startswith("HTTP/1.1 500 ") and answer.endswith("\r\n\r\npage\n")
 
 
-def test_a_body_that_the_error_document_cannot_read(tmp_path: Path) -> None:
-    """On HTTP/2 the body is read for the ErrorDocument only."""
+@pytest.mark.parametrize("is_http2", [False, True])
+def test_a_body_that_the_error_document_cannot_read(tmp_path: Path, is_http2: bool) -> None:
+    """The body is read for the ErrorDocument only; the page names the first failure twice."""
     conf = "<Location /in>\nRequire all denied\n</Location>\nErrorDocument 403 /f.html\n"
     engine = AccessSite(tmp_path, conf).engine
-    client = TestClient(engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080, is_http2=True))
+    client = TestClient(engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080, is_http2=is_http2))
     answer = client.send(f"POST /in/f.html HTTP/1.1\r\n{CHUNKED}\r\n-1\r\n".encode()).decode()
-    assert answer.startswith("HTTP/1.1 403 ") and "a 400 Bad Request\nerror was encountered" in answer
+    assert answer.startswith("HTTP/1.1 403 ") and "a 403 Forbidden\nerror was encountered" in answer
 
 
 def test_an_error_document_for_a_bad_body(tmp_path: Path) -> None:

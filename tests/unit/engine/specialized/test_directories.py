@@ -343,3 +343,49 @@ def test_answers_are_counted_with_their_heads(site: Site) -> None:
             site.workers[0].loop.tick()
     assert cache.learned.entries == 8 and cache.learned.bytes > 8 * 10_000
     assert cache.by_key.bytes > 8 * 5000
+
+
+# redirects
+REDIRECTS = "RedirectMatch ^/moved/odd http://odd.example/\nRedirect /moved/apart http://apart.example/\n"
+
+
+@pytest.mark.parametrize(
+    "target", ["http://example.org/new", "https://example.org/new?old=", "/new", "http://example.org/a&b<c"]
+)
+def test_paths_below_a_redirect_have_one_template(tmp_path: Path, target: str) -> None:
+    site = Site(tmp_path, f'{REDIRECTS}Redirect permanent /moved "{target}"')
+    assert specialized(site, [f"/moved/alpha-{n}" for n in range(9)]) >= 7
+    assert specialized(site, [f"/moved/beta/{n}/gamma.html" for n in range(9)]) >= 7
+    assert specialized(site, ["/moved/odd-1", "/moved/apart", "/moved/apart/x", "/moved", "/moved/"]) == 0
+
+
+def test_all_paths_of_a_server(tmp_path: Path) -> None:
+    site = Site(tmp_path, "Redirect permanent / https://example.org/")
+    assert specialized(site, [f"/alpha-{n}" for n in range(9)]) >= 7
+    assert specialized(site, ["/x", "/x/y.html"]) == 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/moved/a%20b",
+        "/moved/a&b",
+        "/moved/a'b",
+        "/moved//b",
+        "/moved/../b",
+        "/moved/x?q=1",
+        "/moved/x?",
+        "/moved/a;b",
+    ],
+)
+def test_what_a_url_or_a_page_escapes_takes_the_general_path(tmp_path: Path, path: str) -> None:
+    site = Site(tmp_path, "Redirect /moved http://example.org/new")
+    specialized(site, [f"/moved/alpha-{n}" for n in range(4)])
+    assert not site.ask(path)
+
+
+def test_hooks_that_may_read_the_path_take_the_general_path(tmp_path: Path) -> None:
+    rules = "RewriteEngine On\nRewriteRule ^/moved/(.*)-7$ http://other.example/$1 [R,L]\n"
+    site = Site(tmp_path, f"{rules}Redirect /moved http://example.org/new")
+    specialized(site, [f"/moved/alpha-{n}" for n in range(9)])
+    assert specialized(site, ["/moved/alpha-7", "/moved/beta-7"]) == 0

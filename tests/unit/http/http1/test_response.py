@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.http.http1.response import chunk, chunked, head_bytes, invalid_field
+from whimbrel.http.http1.response import chunk, chunked, head_bytes, interim_bytes, invalid_field
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.ranges import (
     RangeLimits,
@@ -18,6 +18,12 @@ from whimbrel.http.semantics.status import CLOSING_STATUSES, known, status_line
 
 def test_head():
     assert head_bytes("200 OK", [("A", "b"), ("C", "\xe9")]) == b"HTTP/1.1 200 OK\r\nA: b\r\nC: \xe9\r\n\r\n"
+
+
+def test_an_interim_reason_with_control_characters_is_replaced():
+    assert interim_bytes(103, (), "Early") == b"HTTP/1.1 103 Early\r\n\r\n"
+    assert interim_bytes(103, (), "Early\rX-Forged: a") == b"HTTP/1.1 103 Early Hints\r\n\r\n"
+    assert interim_bytes(102, (), "") == b"HTTP/1.1 102 \r\n\r\n"
 
 
 def test_chunks():
@@ -56,3 +62,10 @@ def test_multipart_length_is_that_of_the_body():
 
 def test_statuses_after_which_24_closes():
     assert sorted(CLOSING_STATUSES) == [400, 408, 411, 413, 414, 500, 501, 503]
+
+
+def test_reason_phrases_of_interim_responses() -> None:
+    assert interim_bytes(103, (), "Soon") == b"HTTP/1.1 103 Soon\r\n\r\n"
+    assert interim_bytes(103, (), "") == b"HTTP/1.1 103 \r\n\r\n"
+    for reason in ("Soon\rX-Forged: 1", "Soon\r\n\r\nHTTP/1.1 200 OK", "Soon\0", "Soon\x7f"):
+        assert interim_bytes(103, (), reason) == b"HTTP/1.1 103 Early Hints\r\n\r\n"

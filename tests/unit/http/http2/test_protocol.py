@@ -163,6 +163,33 @@ def test_far_too_many_fields_get_no_answer() -> None:
     assert caught.value.code is ErrorCode.ENHANCE_YOUR_CALM
 
 
+def test_far_too_many_long_fields_get_no_answer() -> None:
+    long: list[RawField] = [(b"x%d" % n, b"1" * 9000) for n in range(101)]
+    error = read_request([*GET, *long[:100]], LIMITS, RULES).error
+    assert error is not None and error.status == 431
+    with pytest.raises(MalformedRequest) as caught:
+        read_request([*GET, *long], LIMITS, RULES)
+    assert caught.value.code is ErrorCode.INTERNAL_ERROR
+    assert [reason.code for reason in caught.value.reasons] == ["AH10180"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "codes"),
+    [
+        ([*changed(b":path", b"/" * 9000)], 414, ["AH10178"]),
+        ([*changed(b":path", b"/" * 9000), (b"x", b"1" * 9000)], 431, ["AH10178"]),
+        ([*GET, (b"x", b"1" * 9000), (b"y", b"1" * 9000)], 431, ["AH10180"]),
+        ([*GET, *((b"x%d" % n, b"1") for n in range(150))], 431, ["AH10181"]),
+    ],
+)
+def test_the_first_reason_is_logged_and_the_last_status_sent(
+    fields: list[RawField], status: int, codes: list[str]
+) -> None:
+    error = read_request(fields, LIMITS, RULES).error
+    assert error is not None
+    assert (error.status, [reason.code for reason in error.reasons]) == (status, codes)
+
+
 def test_joined_values_count_together() -> None:
     error = read_request([*GET, (b"x", b"v" * 5000), (b"x", b"v" * 5000)], LIMITS, RULES).error
     assert error is not None and error.status == 431

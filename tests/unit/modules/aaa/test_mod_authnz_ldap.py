@@ -79,6 +79,7 @@ REQUIREMENTS_24 = (
     (f"AuthLDAPMaxSubGroupDepth 1\nRequire ldap-group cn=top,{BASE}\n", 401, 200),
     (f"AuthLDAPMaxSubGroupDepth 0\nRequire ldap-group cn=all,{BASE}\n", 401, 200),
     (f"Require ldap-group cn=ring,{BASE}\n", 401, 401),
+    (f"AuthLDAPMaxSubGroupDepth 5000\nRequire ldap-group cn=ring,{BASE}\n", 401, 401),
     ("Require ldap-search (uid=alice)\n", 200, 200),
     ("Require ldap-search (uid=nobody)\n", 403, 403),
     ("Require ldap-search (uid=*)\n", 403, 403),

@@ -61,12 +61,14 @@ def test_session_identifiers(query: str, exact: str, partial: str) -> None:
     assert _without(query, "id", partial=True) == partial
 
 
-def test_cache_control_is_read_to_the_first_error() -> None:
+def test_cache_control_is_split_at_commas_and_blanks() -> None:
     assert list(members('a, b=1 ,c="x, y" , d=e f, g')) == [
         ("a", None),
         ("b", "1"),
-        ("c", "x, y"),
+        ("c", '"x, y"'),
         ("d", "e"),
+        ("f", None),
+        ("g", None),
     ]
     control = parse('MAX-AGE=9, s-maxage=x, max-stale, private="a", no-cache', "x, No-Cache")
     assert (control.max_age_value, control.s_maxage, control.max_stale) == (9, False, True)
@@ -137,6 +139,40 @@ def test_fields_that_are_not_stored(tmp_path: Path) -> None:
     assert site.get().get("Set-Cookie") == "a=b"
     hit = site.get()
     assert (hit.get("Set-Cookie"), hit.get("X-A"), hit.get("Keep-Alive")) == (None, None, None)
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
+@pytest.mark.parametrize("more", ["", "FallbackResource /b.txt"])
+def test_directory_indexes_are_stored(tmp_path: Path, more: str, version: str) -> None:
+    if more and version == "2.2":
+        more = "DirectoryIndex none.txt b.txt"
+    site = CachedSite(
+        tmp_path,
+        f"CacheEnable disk /\n<Directory />\n{more or 'DirectoryIndex a.txt'}\n</Directory>",
+        version,
+    )
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "htdocs" / name).write_text("x")
+    first = site.get("/")
+    assert (first.status, len(site.origin.seen)) == (200, 1)
+    assert (site.get("/").status, len(site.origin.seen)) == (200, 1)
+
+
+def test_stored_cookies_keep_their_place(tmp_path: Path) -> None:
+    site = CachedSite(tmp_path)
+    site.origin.fields = [*FRESH, ("Set-Cookie", "a=b"), ("X-A", "1"), ("Set-Cookie", "c=d")]
+    site.get()
+    names = [name for name, _ in site.get().headers]
+    assert names[names.index("ETag") + 1 :][:3] == ["Set-Cookie", "X-A", "Set-Cookie"]
+
+
+@pytest.mark.parametrize(("version", "value"), [("2.4", "1"), ("2.2", None)])
+def test_ignored_fields_of_a_304_are_sent_in_24(version: str, value: str | None, tmp_path: Path) -> None:
+    site = CachedSite(tmp_path, "CacheEnable disk /\nCacheIgnoreHeaders X-A", version)
+    site.origin.fields = [*FRESH, ("X-A", "1")]
+    assert [site.get().get("X-A"), site.get().get("X-A")] == ["1", None]
+    site.now += 100
+    assert (site.get().get("X-A"), site.origin.seen[-1]["if-none-match"]) == (value, '"1"')
 
 
 def test_storing_options(tmp_path: Path) -> None:

@@ -86,3 +86,13 @@ def test_a_repeated_response_comes_from_the_cache(tmp_path: Path) -> None:
 def test_methods(tmp_path: Path, method: str) -> None:
     reply = fetch(build_engine(tmp_path, BOTH + FORCED, FILES), "/p.html", method=method)
     assert reply.get("Content-Type") == "text/html;charset=utf-8"
+
+
+def test_fields_end_at_the_element_that_xml2enc_cuts(tmp_path: Path) -> None:
+    fields = [f'<meta http-equiv="X-{name}" content="1">' for name in "AB"]
+    cut = '<meta http-equiv="Content-Type" content="text/html; charset=utf-8">'
+    page = f"<html><head>{fields[0]}{cut}{fields[1]}</head><body>x</body></html>"
+    conf = f"{FORCED}ProxyHTMLMeta On\n"
+    for load, second in ((BOTH, None), (LOAD, "1")):
+        reply = fetch(build_engine(tmp_path, load + conf, {"htdocs/m.html": page}), "/m.html")
+        assert (reply.get("X-A"), reply.get("X-B")) == ("1", second)

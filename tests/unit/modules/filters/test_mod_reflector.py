@@ -61,3 +61,16 @@ def test_the_length_is_that_of_the_filtered_body(tmp_path: Path) -> None:
     )
     served = build_engine(tmp_path, conf + CONF % "SetInputFilter double")
     assert decoded_body(fetch(served, "/r", method="POST", body="ab\n")) == "ab\nab\n"
+
+
+def test_the_length_of_a_large_body_behind_a_buffer(tmp_path: Path) -> None:
+    conf = "LoadModule buffer_module modules/mod_buffer.so\n" + CONF % "SetInputFilter BUFFER"
+    reply = fetch(build_engine(tmp_path, conf), "/r", method="POST", body="x" * 300_000)
+    assert (reply.get("Content-Length"), len(reply.body)) == ("300000", 300_000)
+
+
+def test_bodies_with_two_framings_are_not_read(tmp_path: Path) -> None:
+    body = "3\r\nabc\r\n0\r\n\r\n"  # has a Content-Length, too
+    reply = fetch(engine(tmp_path), "/r", "Transfer-Encoding: chunked", method="POST", body=body)
+    assert (reply.status, reply.body, reply.get("Content-Length")) == (200, "", "0")
+    assert (reply.get("Last-Modified"), reply.get("Accept-Ranges")) == (None, None)

@@ -43,6 +43,28 @@ def test_bodies(tmp_path: Path, text: str, conf: str, body: str) -> None:
     assert (reply.get("Content-Type") or "").replace(" ", "") == "text/html;charset=utf-8"
 
 
+@pytest.mark.parametrize(
+    ("media_type", "is_converted"),
+    [
+        ("text/plain", True),
+        ("application/xml", True),
+        ("application/xml;a=b", True),
+        ("image/svg+xml", True),
+        ("aa/b+xml", True),
+        ("a/b+xml", False),
+        ("application/notreallyxml", False),
+        ("application/xml-dtd", False),
+        ("foo/xml", False),
+        ("application/x;y+xml", False),
+        ("application/json", False),
+    ],
+)
+def test_media_types(tmp_path: Path, media_type: str, is_converted: bool) -> None:
+    conf = f"{ON}ForceType {media_type}\n"
+    reply = fetch(build_engine(tmp_path, conf, {"htdocs/p": "caf\xe9"}), "/p")
+    assert reply.body == ("caf\xc3\xa9" if is_converted else "caf\xe9")
+
+
 @pytest.mark.parametrize(("count", "framing"), [(7989, "Content-Length"), (7990, "Transfer-Encoding")])
 def test_8000_bytes_of_a_page_in_pieces_are_passed_on_whole(count: int, framing: str, tmp_path: Path) -> None:
     conf = f"{LOAD}{INCLUDE}Options +Includes\nSetOutputFilter INCLUDES;xml2enc\n"
@@ -122,3 +144,12 @@ def test_messages(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Site(tmp_path, LOAD + line).load()
     assert caught.value.reason == message
+
+
+def test_the_length_is_computed_anew(tmp_path: Path) -> None:
+    """It so stands behind the fields of the handler, also where nothing is converted."""
+    conf = f"{ON}AddType text/html;charset=utf-8 .html\n"
+    reply = fetch(build_engine(tmp_path, conf, {"htdocs/p.html": "abc"}), "/p.html", "Range: bytes=1-2")
+    names = [name for name, _ in reply.headers]
+    assert (reply.status, reply.get("Content-Length")) == (206, "2")
+    assert names.index("Content-Range") < names.index("Content-Length")

@@ -262,6 +262,25 @@ def test_script_log(tmp_path: Path) -> None:
     assert rest[5:] == ["", "abcd", "%response", "no header", "%stdout", "more", ""]
 
 
+def test_script_log_of_an_unfinished_line(tmp_path: Path) -> None:
+    serving = build_cgi_engine(
+        tmp_path, {"bad.cgi": script(r"X-Field: v\nno line end")}, "ScriptLog logs/script.log"
+    )
+    fetch(serving, "/bad.cgi")
+    lines = (tmp_path / "logs/script.log").read_text().splitlines()
+    assert lines[lines.index("%response") :] == ["%response", "no line end"]
+
+
+def test_long_lines_of_standard_error(tmp_path: Path) -> None:
+    """A message has at most 8191 bytes; a line end behind as many bytes is a message of its own."""
+    text = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n%s >&2\n"
+    lines = "{ head -c 8200 /dev/zero; echo; head -c 8191 /dev/zero; echo; } | tr '\\0' e"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": text % lines}, "ScriptLog logs/script.log")
+    fetch(serving, "/a.cgi")
+    logged = (tmp_path / "logs/script.log").read_text().split("%error\n")[1:]
+    assert [len(entry.partition("\n")[0]) for entry in logged] == [8191, 9, 8191, 0]
+
+
 FLOOD = """#!/bin/sh
 printf '{head}'
 exec head -c 300000000 /dev/zero

@@ -109,7 +109,7 @@ def test_resources_of_a_section_replace_those_of_the_server(tmp_path: Path) -> N
     found, notes = [], []
     for uri in ("/a.txt", "/b/a.txt", "/c/a.txt"):
         connection = Connection("127.0.0.1", 5000, "127.0.0.1", 80, notes={NOTE_ID: "1", NOTE_TAG: "t"})
-        connection.send_interim = lambda status, fields: found.append((status, list(fields)))
+        connection.send_interim = lambda status, fields, _reason: found.append((status, list(fields)))
         TestClient(engine, connection).send(f"GET {uri} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         notes.append(NOTE_PUSH_OFF in connection.notes)
     assert found == [

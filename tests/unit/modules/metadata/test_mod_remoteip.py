@@ -29,6 +29,9 @@ CONF = (
         ("", "1.2.3.4:80", "127.0.0.1", "1.2.3.4:80"),
         ("", "2001:db8::1", "2001:db8::1", None),
         ("", "::1", "127.0.0.1", "::1"),
+        ("", "::ffff:8.8.8.8", "8.8.8.8", None),
+        ("RemoteIPInternalProxy 127.0.0.1", "::ffff:8.8.8.8", "8.8.8.8", None),
+        ("RemoteIPInternalProxy 127.0.0.1 10.0.0.1", "8.8.8.8, ::ffff:10.0.0.1", "8.8.8.8", None),
         ("", " 5.6.7.8 ", "5.6.7.8", None),
         ("", "1.2.3", "1.2.0.3", None),
         ("", "300.1.1.1", "127.0.0.1", "300.1.1.1"),
@@ -41,6 +44,21 @@ CONF = (
 def test_addresses(conf: str, field: str, address: str, left: str | None, tmp_path: Path) -> None:
     reply = fetch(build_engine(tmp_path, CONF + conf, {"htdocs/a.txt": "A"}), "/a.txt", f"X-F: {field}")
     assert (reply.get("A"), reply.get("X-F")) == (address, left)
+
+
+@pytest.mark.parametrize(("field", "address"), [("1.2.3.4", "1.2.3.4"), ("8.8.8.8, 1.2.3.4", "1.2.3.4")])
+def test_an_internal_redirect_keeps_the_address(field: str, address: str, tmp_path: Path) -> None:
+    conf = CONF + "RemoteIPInternalProxy 127.0.0.1\nErrorDocument 404 /a.txt\n"
+    serving = build_engine(tmp_path, conf, {"htdocs/a.txt": "A"})
+    reply = fetch(serving, "/none", f"X-F: {field}")
+    assert (reply.status, reply.get("A"), reply.body) == (404, address, "A")
+
+
+def test_a_named_address_has_port_0() -> None:
+    connection = Connection("127.0.0.1", 5, "127.0.0.1", 80)
+    assert connection.useragent_port == 5
+    connection.useragent_ip = "1.2.3.4"
+    assert connection.useragent_port == 0
 
 
 def test_the_address_ends_with_its_request(tmp_path: Path) -> None:

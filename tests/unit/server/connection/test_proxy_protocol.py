@@ -21,6 +21,8 @@ def second(command: int, family: int, data: bytes) -> bytes:
     [
         (b"PROXY TCP4 10.1.2.3 10.9.9.9 5555 80\r\n", "10.1.2.3", 5555),
         (b"PROXY TCP6 2001:db8::1 2001:db8::2 5555 80\r\n", "2001:db8::1", 5555),
+        (b"PROXY TCP6 2001:0DB8::1 2001:db8::2 5555 80\r\n", "2001:0DB8::1", 5555),
+        (b"PROXY TCP4  10.1.2.3  10.9.9.9 5555  80\r\n", "10.1.2.3", 5555),
         (b"PROXY UNKNOWN ffff f 1 2\r\n", "", 0),
         (b"PROXY TCP4 10.1.2.3 10.9.9.9 99999 80\r\n", "10.1.2.3", 34463),
         (second(0x21, 0x11, FOUR), "10.1.2.3", 5555),
@@ -42,6 +44,7 @@ def test_good_headers_however_they_arrive(data: bytes, address: str, port: int) 
         (second(0x11, 0x11, FOUR), ""),
         (b"PROXY TCP5 10.1.2.3 10.9.9.9 5555 80\r\n", "AH03499"),
         (b"PROXY TCP4 10.1.2.3\r\n", "AH03497"),
+        (b"PROXY TCP4 0xa.1.2.3 10.9.9.9 5555 80\r\n", "AH03502"),
         (b"PROXY UNKNOWN\r\n", ""),
         (b"PROXY TCP4 10.1.2.3 10.9.9.9 5555 80" + b" " * 100 + b"\r\n", "AH10185"),
         (second(0x22, 0x11, FOUR), "AH03507"),

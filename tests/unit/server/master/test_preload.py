@@ -182,7 +182,13 @@ def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., s
         "whimbrel.server.connection.proxy_protocol",
         "whimbrel.server.connection.tls",
         "whimbrel.server.http2.connection",
+        "whimbrel.server.worker.daemon_threads",
     }
+
+
+def test_threads_of_scripts_are_imported_where_there_are_scripts(imported: Callable[..., set[str]]) -> None:
+    assert "whimbrel.server.worker.daemon_threads" in imported("lua")
+    assert "whimbrel.server.worker.daemon_threads" not in imported("dir")
 
 
 def test_http2_is_imported_where_it_is_loaded(imported: Callable[..., set[str]]) -> None:

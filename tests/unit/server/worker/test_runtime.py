@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from whimbrel.base.dialect import V24
 from whimbrel.server.logs.logs import Logs
-from whimbrel.server.worker.runtime import ServerRuntime
+from whimbrel.server.worker.runtime import MAX_SCRIPTS, MAX_THREADS, ServerRuntime, thread_count
 
 
 @pytest.fixture
@@ -137,3 +138,55 @@ def test_connect_ends_after_its_time_limit(runtime: ServerRuntime) -> None:
                 client.close()
 
     asyncio.run(main())
+
+
+def test_endless_scripts_delay_no_other_work_and_their_number_is_bounded(runtime: ServerRuntime) -> None:
+    has_ended, begun = threading.Event(), []
+
+    def script() -> None:
+        begun.append(1)
+        has_ended.wait(30)
+
+    async def main() -> None:
+        scripts = [
+            asyncio.ensure_future(runtime.in_script_thread(script, has_ended.set))
+            for _ in range(MAX_SCRIPTS + 2)
+        ]
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(runtime.in_thread(lambda: 1), 5) == 1
+        read = runtime.in_script_thread(lambda: 2, has_ended.set, is_input=True)
+        assert await asyncio.wait_for(read, 5) == 2
+        while len(begun) < MAX_SCRIPTS:
+            await asyncio.sleep(0.01)
+        scripts[-1].cancel()
+        await asyncio.wait(scripts[-1:])
+        has_ended.set()
+        await asyncio.wait(scripts)
+        assert len(begun) == MAX_SCRIPTS + 1
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_script_is_abandoned_and_awaited(runtime: ServerRuntime) -> None:
+    abandoned, ended = threading.Event(), []
+
+    def script() -> None:
+        ended.append(abandoned.wait(30))
+
+    async def main() -> None:
+        running = asyncio.ensure_future(runtime.in_script_thread(script, abandoned.set))
+        await asyncio.sleep(0.05)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert ended == [True]
+
+    asyncio.run(main())
+
+
+def test_slow_directories_leave_threads_to_other_work() -> None:
+    pytest.importorskip("ldap", reason="python-ldap is not installed")
+    from whimbrel.modules.ldap.mod_ldap.worker import MAX_WAITING
+
+    assert MAX_WAITING <= thread_count(1) // 2
+    assert thread_count(25) == 25 and thread_count(1000) == MAX_THREADS

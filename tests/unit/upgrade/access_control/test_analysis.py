@@ -196,3 +196,18 @@ def test_a_page_of_a_handler_is_for_addresses_whatever_files_below_it_would_ask(
     assert text_after(tmp_path, conf).endswith(
         "<Location /server-status>\nSetHandler server-status\nRequire ip 10.0.0.1\n</Location>\n"
     )
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_section_is_repeated_for_each_alias_of_a_directory(tmp_path: Path, slash: str) -> None:
+    """The section of the alias /own has a decision of its own."""
+    conf = (
+        f"LoadModule alias_module modules/mod_alias.so\nAlias /own/n/ ROOT/n/\nAlias /n ROOT/n{slash}\n"
+        f"Alias /N ROOT/n\n<Directory ROOT/n>\n{USER}Order deny,allow\nDeny from all\n"
+        "Allow from 10.0.0.1\nRequire valid-user\n</Directory>\n"
+        "<VirtualHost *:80>\nServerName v\nDocumentRoot ROOT/v\n<Location />\n<LimitExcept GET POST>\n"
+        "Order deny,allow\nDeny from all\n</LimitExcept>\n</Location>\n"
+        f"<Location /own>\n{USER}Require user a\n</Location>\n</VirtualHost>\n"
+    )
+    after = text_after(tmp_path, conf)
+    assert [after.count(f'<Location "{prefix}">') for prefix in ("/n", "/N", "/own/n")] == [1, 1, 0]

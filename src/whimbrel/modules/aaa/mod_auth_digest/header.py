@@ -16,6 +16,7 @@ from whimbrel.http.syntax.url import unescape_loose
 NONCE_LENGTH: Final = 52
 _TIME_LENGTH: Final = 12
 _BLANKS: Final = " \t\n\v\f\r"
+_RESPONSE_LENGTH: Final = 32  # of MD5 in hexadecimal
 _NEEDED: Final = ("username", "realm", "nonce", "uri", "response")
 
 
@@ -35,15 +36,19 @@ class Credentials:
     def complete(self, *, lengths: bool) -> bool:
         """Return True if no parameter is missing.
 
-        With *lengths* (2.4) a nonce counts as missing if its length is wrong or its time does not end as
-        base64.
+        With *lengths* (2.4) a nonce or a response of the wrong length counts as missing, and a nonce whose
+        time does not end as base64.
         """
         if any(name not in self.fields for name in _NEEDED) or (
             "qop" in self.fields and not {"cnonce", "nc"} <= self.fields.keys()
         ):
             return False
         nonce = self.fields["nonce"]
-        return not lengths or (len(nonce) == NONCE_LENGTH and nonce[_TIME_LENGTH - 1] == "=")
+        return not lengths or (
+            len(nonce) == NONCE_LENGTH
+            and nonce[_TIME_LENGTH - 1] == "="
+            and len(self.fields["response"]) == _RESPONSE_LENGTH
+        )
 
 
 def read_credentials(line: str | None) -> Credentials:

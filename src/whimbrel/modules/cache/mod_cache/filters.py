@@ -173,7 +173,8 @@ class CacheSave(CacheFilter):
         cache.entry = entry
         self._caching(r)
         storing.fill_info(r, entry.info, found, int(r.engine.runtime.now() * MICROSECONDS))
-        r.headers_out = storing.merged_fields(r)
+        merged, is_22 = storing.merged_fields(r), r.plan.dialect.cache_22
+        r.headers_out = storing.cacheable(merged, cache.conf) if is_22 else merged
         r.err_headers_out.clear()
         accept_fields(r, entry, is_revalidated=True)
         reason = "conditional cache hit: entity refreshed"
@@ -228,6 +229,8 @@ class CacheSave(CacheFilter):
         request_fields = storing.cacheable(r.headers_in, cache.conf)
         writer = store.create_entry(r, cache.key, info, fields, request_fields)
         cache.is_saved = True
+        if size and not r.plan.dialect.cache_22 and not 0 < size <= store.read_size(r):
+            r.chunked = True  # httpd passes the body on before its end, so that no ranges are cut
         show_status(r, cache, r.headers_out, MISS, "cache miss: attempting entity save")
         if is_complete(r.body):
             await store_complete(r, cache, writer)

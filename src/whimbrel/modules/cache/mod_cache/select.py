@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.http.semantics.conditional import CONDITIONS, find_etag_strong, find_etag_weak
 from whimbrel.http.semantics.dates import format_http, parse_http
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 CONDITIONAL: Final = ("If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since")
+_WARNING: Final = "warning"
 _SETTLED: Final = 60  # seconds after which a time is a strong validator
 
 
@@ -71,7 +73,7 @@ async def select(r: Request, cache: CacheRequest) -> HookStatus:
 def _is_variant(r: Request, entry: CacheEntry) -> bool:
     """Return True if the fields that Vary names are those of the stored request (RFC 9111, 4.1)."""
     vary = joined(entry.fields, "Vary")
-    for name, _ in members(vary or "", has_arguments=False):
+    for name, _ in members(vary or ""):
         if joined(r.headers_in, name) != joined(entry.request_fields, name):
             log(r, "AH00694", "cache_select(): Vary header mismatch.")
             return False
@@ -149,39 +151,53 @@ def accept_fields(r: Request, entry: CacheEntry, *, is_revalidated: bool = False
     """Set the stored fields on the response (cache_accept_headers); *is_revalidated*: those of the new
     response replace stored ones.
     """
-    stored, out = entry.fields.copy(), r.headers_out
-    kind = stored.get("Content-Type")
-    if kind is not None:
-        r.content_type = kind
-        for fields in (stored, out, r.err_headers_out):
+    if r.plan.dialect.cache_22:
+        _accept_fields_22(r, entry, is_revalidated=is_revalidated)
+        return
+    if is_revalidated:
+        stored = (pair for pair in entry.fields if not _is_dropped_warning(*pair))
+        fields, over = Headers(stored), r.headers_out
+    else:
+        fields, over = r.headers_out.copy(), entry.fields
+    for name, _ in over:
+        if lower(name) != _WARNING:
+            fields.unset(name)
+    fields.extend(over)
+    r.headers_out = fields
+    _set_type(r, fields.get("Content-Type"), fields, r.err_headers_out)
+    _set_modified(r, fields.get("Last-Modified"), fields)
+
+
+def _is_dropped_warning(name: str, value: str) -> bool:
+    """Return True for a warning that does not outlive a revalidation (RFC 7234, 5.5)."""
+    return lower(name) == _WARNING and value[:1] == "1"
+
+
+def _set_type(r: Request, value: str | None, *places: Headers) -> None:
+    if value is not None:
+        r.content_type = value
+        for fields in places:
             fields.unset("Content-Type")
+
+
+def _set_modified(r: Request, value: str | None, fields: Headers) -> None:
+    if value is not None:
+        r.mtime = max(r.mtime or 0, (parse_http(value) or 0) * MICROSECONDS)
+        fields.set("Last-Modified", format_http(min(r.mtime // MICROSECONDS, int(r.time))))
+
+
+def _accept_fields_22(r: Request, entry: CacheEntry, *, is_revalidated: bool) -> None:
+    stored, out = entry.fields.copy(), r.headers_out
+    _set_type(r, stored.get("Content-Type"), stored, out, r.err_headers_out)
     fields = Headers() if is_revalidated else out
-    modified = stored.get("Last-Modified")
-    if modified is not None:
-        seconds = parse_http(modified) or 0
-        r.mtime = max(r.mtime or 0, seconds * MICROSECONDS)
-        shown = r.mtime // MICROSECONDS
-        fields.set("Last-Modified", format_http(min(shown, int(r.time))))
-        stored.unset("Last-Modified")
+    _set_modified(r, stored.get("Last-Modified"), fields)
+    stored.unset("Last-Modified")
     for value in stored.get_all("Set-Cookie"):
         r.err_headers_out.add("Set-Cookie", value)
     stored.unset("Set-Cookie")
-    repeats = not r.plan.dialect.cache_22
-    _replace(fields, stored, repeats=repeats)
+    for name, value in stored:
+        fields.set(name, value)
     if is_revalidated:
-        _replace(fields, out, repeats=repeats)
-        r.headers_out = fields
-
-
-def _replace(fields: Headers, over: Headers, *, repeats: bool) -> None:
-    """Replace the fields that *over* has, and add its others; with *repeats* repeated ones stay so, else the
-    last one counts.
-    """
-    seen = set()
-    for name, value in over:
-        low = name.lower()
-        if repeats and low in seen:
-            fields.add(name, value)
-        else:
+        for name, value in out:
             fields.set(name, value)
-        seen.add(low)
+        r.headers_out = fields

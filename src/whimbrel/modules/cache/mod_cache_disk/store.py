@@ -78,7 +78,7 @@ class DiskEntry(CacheEntry):
         Raises:
             OSError: it cannot be read.
         """
-        self.handle = os.open(to_bytes(self.base + disk.DATA), os.O_RDONLY | os.O_CLOEXEC)
+        self.handle = os.open(to_bytes(self.base + disk.DATA), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         found = os.fstat(self.handle)
         self.size = found.st_size
         if (found.st_ino, found.st_dev) != (self.facts.inode, self.facts.device):
@@ -126,20 +126,7 @@ class DiskEntry(CacheEntry):
 
     async def remove(self, r: Request) -> None:
         """Delete the files, and the directories that are empty then."""
-        for suffix, codes, what in (
-            (disk.HEADER, ("AH00711", "AH00712"), "headers"),
-            (disk.DATA, ("AH00713", "AH00714"), "data"),
-        ):
-            path = self.base + suffix
-            _log(r, "debug", codes[0], f"Deleting {path} from cache.")
-            try:
-                os.unlink(to_bytes(path))
-            except FileNotFoundError:
-                pass
-            except OSError as problem:
-                _log(r, "debug", codes[1], f"Failed to delete {what} file {path} from cache.", problem)
-                raise StoreError from problem
-        remove_directories(r, self._paths.root, self.base)
+        remove_files(r, self._paths.root, self.base)
 
     def close(self) -> None:
         """Close the body."""
@@ -150,6 +137,28 @@ class DiskEntry(CacheEntry):
     def __del__(self) -> None:
         """Close the body of an entry whose request was cancelled."""
         self.close()
+
+
+def remove_files(r: Request, root: str, base: str) -> None:
+    """Delete header and body of *base*, and the directories that are empty then.
+
+    Raises:
+        StoreError: a file is still there.
+    """
+    for suffix, codes, what in (
+        (disk.HEADER, ("AH00711", "AH00712"), "headers"),
+        (disk.DATA, ("AH00713", "AH00714"), "data"),
+    ):
+        path = base + suffix
+        _log(r, "debug", codes[0], f"Deleting {path} from cache.")
+        try:
+            os.unlink(to_bytes(path))
+        except FileNotFoundError:
+            pass
+        except OSError as problem:
+            _log(r, "debug", codes[1], f"Failed to delete {what} file {path} from cache.", problem)
+            raise StoreError from problem
+    remove_directories(r, root, base)
 
 
 def remove_directories(r: Request, root: str, base: str) -> None:
@@ -236,20 +245,32 @@ class DiskWriter(EntryWriter):
             raise StoreError("debug", "AH00732", text, MODULE)
 
     async def commit(self, r: Request) -> None:
-        """Rename header and body to their names."""
+        """Rename header and body to their names.
+
+        A response to HEAD is stored in place of an entry with a body only: httpd fails where it has no
+        body file to remove.
+        """
         try:
             self._check(r)
-            self.write_headers(r)
             base = self._base()[0]
+            if self._facts.is_head_only and not os.path.lexists(to_bytes(base + disk.DATA)):
+                remove_files(r, self._paths.root, base)
+                raise self._not_cached(r)
+            self.write_headers(r)
+            if self._facts.is_head_only:
+                os.unlink(to_bytes(base + disk.DATA))
             if self._data:
                 self._rename(self._data, base + disk.DATA)
             self._close()
         except OSError as problem:
             self.abort()
-            text = f"commit_entity: URL '{self._key}' not cached due to earlier disk error."
-            _log(r, "debug", "AH00736", text, problem)
-            raise StoreError from problem
+            raise self._not_cached(r, problem) from problem
         _log(r, "debug", "AH00737", f"commit_entity: Headers and body for URL {self._key} cached.")
+
+    def _not_cached(self, r: Request, problem: OSError | None = None) -> StoreError:
+        text = f"commit_entity: URL '{self._key}' not cached due to earlier disk error."
+        _log(r, "debug", "AH00736", text, problem)
+        return StoreError()
 
     def _check(self, r: Request) -> None:
         if self._facts.is_head_only:
@@ -399,6 +420,10 @@ class DiskStore(CacheStore):
             return True
         return False
 
+    def read_size(self, r: Request) -> int:
+        """Return CacheReadSize."""
+        return r.dir_config(CacheDiskDirConfig).read_size
+
     def create_entry(
         self, r: Request, key: str, info: CacheInfo, fields: Headers, request_fields: Headers
     ) -> EntryWriter:
@@ -423,7 +448,7 @@ class DiskStore(CacheStore):
 
 
 def _read(path: str) -> bytes:
-    handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC)
+    handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         return os.read(handle, disk.MAX_HEADER)
     finally:
@@ -477,18 +502,8 @@ def _read_entry(
         return None
     entry = DiskEntry(store, paths, key, own_key, base, above, facts)
     entry.fields, entry.request_fields = fields, request_fields
-    if facts.has_body:
-        try:
-            belongs = entry.open_body()
-        except OSError as problem:
-            _log(r, "error", "AH00708", f"Cannot open data file {base}{disk.DATA}", problem)
-            return None
-        stored = fields.get("Content-Length")
-        if not belongs or stored not in (None, str(entry.size)):
-            text = f"Cached URL info header '{key}' didn't match body, ignoring this entry"
-            _log(r, "debug", "AH00710", text)
-            return None
-        _log(r, "debug", "AH00709", f"Recalled cached URL info header {key}")
+    if not facts.is_head_only and not _open_matching_body(r, entry):
+        return None
     if count < 2:
         for _ in range(2 - count):
             _log(r, "error", "AH00717", "Premature end of cache headers.")
@@ -496,3 +511,21 @@ def _read_entry(
             return None
     _log(r, "debug", "AH00720", f"Recalled headers for URL {key}")
     return entry
+
+
+def _open_matching_body(r: Request, entry: DiskEntry) -> bool:
+    """Open the body of an entry; return False if it is missing, another one, or not of the stored length."""
+    belongs = True
+    if entry.facts.has_body:
+        try:
+            belongs = entry.open_body()
+        except OSError as problem:
+            _log(r, "error", "AH00708", f"Cannot open data file {entry.base}{disk.DATA}", problem)
+            return False
+    if not belongs or entry.fields.get("Content-Length") not in (None, str(entry.size)):
+        text = f"Cached URL info header '{entry.name}' didn't match body, ignoring this entry"
+        _log(r, "debug", "AH00710", text)
+        return False
+    if entry.facts.has_body:
+        _log(r, "debug", "AH00709", f"Recalled cached URL info header {entry.name}")
+    return True

@@ -80,7 +80,7 @@ class SocacheEntry(CacheEntry):
             self._cache, self._name, self.info, fields, request_fields, self._facts.is_head_only
         )
         writer.write(self._body)
-        await writer.commit(r)
+        await writer.store(r)
 
     async def invalidate(self, r: Request) -> None:
         """Remove the entry."""
@@ -125,23 +125,30 @@ class SocacheWriter(EntryWriter):
         self._body: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Append to the body."""
-        if self._is_head:
-            return
+        """Append to the body; that of a response to HEAD is only counted."""
         self._size += len(data)
         if self._limit and self._size > self._limit:
             self.abort()
             text = f"URL '{self._key}' buffer exceeded ({self._size}>{self._limit})"
             raise StoreError("debug", "AH02379", text, MODULE)
-        self._body.append(data)
+        if not self._is_head:
+            self._body.append(data)
 
     async def commit(self, r: Request) -> None:
-        """Store the value, and the list of a response that varies."""
-        conf = r.dir_config(CacheSocacheDirConfig)
+        """Store a response whose body has the announced length."""
         length = r.headers_out.get("Content-Length")
-        if not self._is_head and length not in (None, str(self._size)):
+        if length not in (None, str(self._size)):
             text = f"URL '{self._key}' didn't receive complete response, not caching"
-            raise StoreError("debug", "AH02380", text, MODULE)
+            raise StoreError("debug", "AH02381", text, MODULE)
+        await self.store(r)
+
+    async def store(self, r: Request) -> None:
+        """Store the value, and the list of a response that varies.
+
+        Raises:
+            StoreError: it is not stored.
+        """
+        conf = r.dir_config(CacheSocacheDirConfig)
         body, info = b"".join(self._body), self._info
         self._body.clear()
         facts = DiskInfo(
@@ -221,6 +228,10 @@ class SocacheStore(CacheStore):
         else:
             return False
         return True
+
+    def read_size(self, r: Request) -> int:
+        """Return CacheSocacheReadSize."""
+        return r.dir_config(CacheSocacheDirConfig).read_size
 
     def create_entry(
         self, r: Request, key: str, info: CacheInfo, fields: Headers, request_fields: Headers

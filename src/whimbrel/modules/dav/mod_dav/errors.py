@@ -73,6 +73,10 @@ class DavError(Exception):
         return DavError(status or self.status, description, error_id, cause=self, responses=self.responses)
 
 
+class TooManyNamespaces(DavError):
+    """A property database has no room for the namespaces of a request."""
+
+
 class Refusal(Exception):
     """A response by its status alone; the reason is logged."""
 

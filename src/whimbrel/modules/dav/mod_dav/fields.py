@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 INVALID_DEPTH: Final = -2
-_MAX_SECONDS: Final = 1 << 40
+_MAX_SECONDS: Final = (1 << 32) - 1  # of a lock (RFC 4918, 10.7)
+_MAX_SECONDS_22: Final = 1 << 40  # 2.2 has no bound; this one keeps the sum in 64 bits
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -50,7 +51,8 @@ def expiry(r: Request) -> int:
         if word.startswith("Infinite"):
             return INFINITE
         if word.startswith("Second-"):
-            return int(time()) + max(0, min(strtol(word[7:])[0], _MAX_SECONDS))
+            longest = _MAX_SECONDS_22 if r.plan.dialect.dav_22 else _MAX_SECONDS
+            return int(time()) + max(0, min(strtol(word[7:])[0], longest))
     return INFINITE
 
 

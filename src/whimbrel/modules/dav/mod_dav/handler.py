@@ -13,6 +13,7 @@ from whimbrel.modules.dav.mod_dav.proppatch import proppatch
 from whimbrel.modules.dav.mod_dav.settings import HANDLER_NAME, DavDirConfig
 from whimbrel.modules.dav.mod_dav.state import resource_of
 from whimbrel.modules.dav.mod_dav.validation import Check, validate
+from whimbrel.modules.dav.mod_dav.xml_document import read_document
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
 
@@ -24,6 +25,16 @@ async def post(r: Request) -> HookStatus:
     """Check the conditions of a POST; the handler of the file responds (with SetHandler only)."""
     await validate(r, resource_of(r), Check.RESOURCE)
     return DECLINED
+
+
+async def report_method(r: Request) -> HookStatus:
+    """Check a REPORT, for which there is no provider; 2.2 declines it."""
+    if r.plan.dialect.dav_22:
+        return DECLINED
+    if await read_document(r) is None:
+        r.log("error", "The request body must specify a report.", code="AH00614", module="dav")
+        return 400
+    return 501 if resource_of(r).exists else 404
 
 
 # Methods of versioning, searching and bindings are declined: there is no provider of these.
@@ -39,6 +50,7 @@ _METHODS = {
     "MOVE": move,
     "LOCK": lock,
     "UNLOCK": unlock,
+    "REPORT": report_method,
 }
 
 

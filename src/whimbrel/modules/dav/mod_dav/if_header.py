@@ -101,6 +101,8 @@ def _resource(tag: str) -> str:
         path = ""
     if not path:
         raise DavError(400, "Invalid URI in tagged If-header.", ErrorId.IF_TAGGED)
+    if not path.startswith("/"):
+        raise DavError(400, "Invalid URI path tagged If-header.", ErrorId.IF_TAGGED)
     decoded, status = unescape(getparents(path))
     if status:
         raise DavError(400, "Invalid percent encoded URI in tagged If-header.", ErrorId.IF_TAGGED)

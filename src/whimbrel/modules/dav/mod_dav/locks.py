@@ -126,7 +126,7 @@ def active_locks(locks: Iterable[Lock]) -> str:
 
 
 def _remaining(lock: Lock) -> str:
-    return "Infinite" if lock.expires == INFINITE else f"Second-{lock.expires - int(time())}"
+    return "Infinite" if lock.expires == INFINITE else f"Second-{max(0, lock.expires - int(time()))}"
 
 
 def parents(path: str) -> list[str]:

@@ -40,7 +40,8 @@ MAX_CLASSES: Final = 1024  # of names in one directory
 OK_STATUS: Final = 200
 MediaType = tuple[str | None, str | None]  # and the language
 _NO_TYPE: Final[MediaType] = (None, None)
-NamedReader = tuple[str, LiveReader | None, PropertyName]
+# index in the request, function that reads a live property (None: one of `CORE`), name; start, end, empty tag
+NamedReader = tuple[int, LiveReader | None, str, str, str, str]
 RENEWED: Final = 64  # sub-requests after which their recorded file dependencies are dropped
 
 
@@ -153,7 +154,19 @@ class Describer:
     all properties.
     """
 
-    __slots__ = ("_kind", "_live", "_locks", "_names", "_needs_type", "_r", "_shows_locks", "_text", "_types")
+    __slots__ = (
+        "_kind",
+        "_kind_of_readers",
+        "_locks",
+        "_names",
+        "_needs_type",
+        "_patterns",
+        "_r",
+        "_readers",
+        "_shows_locks",
+        "_text",
+        "_types",
+    )
 
     def __init__(
         self, r: Request, kind: PropfindKind, document: Document | None, locks: LockView, *, shows_locks: bool
@@ -168,7 +181,9 @@ class Describer:
         self._needs_type = kind is not PropfindKind.NAMED or any(
             name.name in (CONTENT_TYPE, CONTENT_LANGUAGE) for name in self._names
         )
-        self._live: tuple[type[Resource], list[NamedReader]] = (Resource, [])
+        self._kind_of_readers: type[Resource] | None = None
+        self._readers: list[NamedReader] = []
+        self._patterns: dict[tuple[int, ...], tuple[str, str]] = {}
 
     def describe_now(self, resource: Resource) -> str | None:
         """Return the response about *resource*; None if that needs a sub-request."""
@@ -205,48 +220,83 @@ class Describer:
         return response(resource.uri, "".join(parts), declared)
 
     def _named(self, resource: Resource, kind: MediaType) -> str:
-        r, found, missing, live_declared = self._r, [_START], [_START], ""
-        prefixes: Prefixes | None = None
-        dead: PropertyStore | None = None
-        live = self._live if self._live[0] is type(resource) else self._readers(type(resource))
-        for element, read, name in live[1]:
-            value = self._core(resource, name.name, kind) if read is None else read(resource, r)
-            if value is not None:
-                found.append(f"<{element}>{value}</{element}>\n" if value else f"<{element}/>\n")
-                if element[0] == "l":
-                    if name.name != RESOURCE_TYPE:
-                        live_declared = _ALL_LIVE
-                    elif not live_declared:
-                        live_declared = _DAV_LIVE
-                continue
-            if prefixes is None:
-                prefixes, dead = Prefixes(), self._store(resource)
-            text = None if dead is None else dead.get(name)
-            if text is None or dead is None:
+        r, found = self._r, ""
+        absent: list[int] = []
+        for index, read, name, start, end, empty in self._readers_of(type(resource)):
+            value = self._core(resource, name, kind) if read is None else read(resource, r)
+            if value:
+                found += start + value + end
+            elif value is None:
+                absent.append(index)
+            else:
+                found += empty
+        if absent:
+            dead = self._store(resource)
+            if dead is not None:
+                return self._named_with_dead(resource, kind, dead)
+        pattern = tuple(absent)
+        declared, bad = self._patterns.get(pattern) or self._pattern(pattern)
+        good = "" if bad and not found else _START + found + _FOUND
+        return response(resource.uri, good + bad, declared)
+
+    def _pattern(self, absent: tuple[int, ...]) -> tuple[str, str]:
+        """Return the declarations and the propstat of missing properties of resources that lack the named
+        properties with these indexes and have no dead ones.
+        """
+        prefixes, declared, missing, indexes = Prefixes(), "", [], set(absent)
+        for index, name in enumerate(self._names):
+            if index in indexes:
                 missing.append(prefixes.empty(name))
             else:
+                declared = self._declared(name, declared)
+        bad = "".join((_START, *missing, _MISSING)) if missing else ""
+        found = self._patterns[absent] = declared + prefixes.text(), bad
+        return found
+
+    def _declared(self, name: PropertyName, declared: str) -> str:
+        """Return the declarations that a live property needs beside those before it."""
+        if name.namespace not in _PREFIXES or (name.namespace == DAV_URI and name.name in CORE):
+            return declared
+        return _ALL_LIVE if name.name != RESOURCE_TYPE else declared or _DAV_LIVE
+
+    def _named_with_dead(self, resource: Resource, kind: MediaType, dead: PropertyStore) -> str:
+        r, found, missing, live_declared = self._r, [_START], [_START], ""
+        prefixes, has_dead = Prefixes(), False
+        for index, read, core, start, end, empty in self._readers_of(type(resource)):
+            value = self._core(resource, core, kind) if read is None else read(resource, r)
+            name = self._names[index]
+            if value is not None:
+                found.append(f"{start}{value}{end}" if value else empty)
+                live_declared = self._declared(name, live_declared)
+                continue
+            text = dead.get(name)
+            if text is None:
+                missing.append(prefixes.empty(name))
+                continue
+            if not has_dead:
                 prefixes.add_store(dead)
-                found.append(text)
-        if prefixes is None:
-            return response(resource.uri, "".join((*found, _FOUND)), live_declared)
+                has_dead = True
+            found.append(text)
         bad = "".join((*missing, _MISSING)) if len(missing) > 1 else ""
         good = "".join((*found, _FOUND)) if len(found) > 1 or not bad else ""
         return response(resource.uri, good + bad, live_declared + prefixes.text())
 
-    def _readers(self, kind: type[Resource]) -> tuple[type[Resource], list[NamedReader]]:
-        """Return element, function and name of each property that the request names; without a function the
-        property is one of `CORE`.
-        """
+    def _readers_of(self, kind: type[Resource]) -> list[NamedReader]:
+        """Return the readers of the properties that the request names, in its order."""
+        if self._kind_of_readers is kind:
+            return self._readers
         readers: list[NamedReader] = []
-        for name in self._names:
+        for index, name in enumerate(self._names):
             prefix = _PREFIXES.get(name.namespace, "")
+            read: LiveReader | None = None
             if prefix == "lp1" and name.name in CORE:
-                readers.append((f"D:{name.name}", None, name))
+                element = f"D:{name.name}"
             else:
                 read = kind.live_reader(prefix, name.name) or _no_value
-                readers.append((f"{prefix}:{name.name}", read, name))
-        self._live = kind, readers
-        return self._live
+                element = f"{prefix}:{name.name}"
+            readers.append((index, read, name.name, f"<{element}>", f"</{element}>\n", f"<{element}/>\n"))
+        self._kind_of_readers, self._readers = kind, readers
+        return readers
 
     def _store(self, resource: Resource) -> PropertyStore | None:
         """Return the dead properties; None if they cannot be read, as httpd does."""

@@ -130,7 +130,7 @@ async def _pieces(
             if size > BUFFER:
                 yield "".join(gathered)
                 gathered, size = [], 0
-            if not len(gathered) & 7:
+            if not len(gathered) & 7 or len(text) > BUFFER:
                 await slices.pause()
     finally:
         resources.close()

@@ -10,10 +10,12 @@ from whimbrel.modules.dav.mod_dav.errors import (
     DavError,
     ErrorId,
     Refusal,
+    TooManyNamespaces,
     log_error,
 )
 from whimbrel.modules.dav.mod_dav.multistatus import END, begin, response
 from whimbrel.modules.dav.mod_dav.properties import CORE, DAV_URI, LIVE_URIS, RESOURCE_TYPE
+from whimbrel.modules.dav.mod_dav.propfind import BUFFER
 from whimbrel.modules.dav.mod_dav.provider import PropertyName, Resource
 from whimbrel.modules.dav.mod_dav.state import resource_of
 from whimbrel.modules.dav.mod_dav.validation import Check, validate
@@ -73,7 +75,9 @@ async def proppatch(r: Request) -> HookStatus:
     for edit in edits:
         log_error(r, edit.error)
     r.status, r.content_type = 207, XML_TYPE
-    r.write(begin(document.namespaces) + response(resource.uri, propstats) + END)
+    text = begin(document.namespaces) + response(resource.uri, propstats) + END
+    r.chunked = len(text) > BUFFER
+    r.write(text)
     return DONE
 
 
@@ -120,6 +124,12 @@ def _apply(resource: Resource, edits: list[PropertyChange], document: Document) 
                 resource.set_executable(edit.element.text == "T")
         if store is not None:
             store.change(dead, document.namespaces)
+    except TooManyNamespaces as problem:
+        if any(edit.is_live for edit in edits):
+            resource.set_executable(before)
+        for edit in dead:
+            if not edit.is_removal:
+                edit.error = problem
     except DavError as problem:
         if any(edit.is_live for edit in edits):
             resource.set_executable(before)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import decimal, is_digits, lower
+from whimbrel.base.numbers import is_digits, lower, strtol
 
-_SCHEME = compile(r"([A-Za-z0-9+.\-]+):")
+_SCHEME = compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 MAX_PORT = 65535
 
 
@@ -27,13 +27,19 @@ class Uri:
 
 
 def parse_uri(text: str) -> Uri:
-    """Return the parts of *text*; raise UriError for a port that is no number."""
+    """Return the parts of *text*; raise UriError for a port that is no number, or a colon before the first
+    slash that ends no scheme.
+    """
     scheme = host = None
     port = 0
     found = None if text.startswith("/") else _SCHEME.match(text)
     rest = text
-    if found is not None and text.startswith("//", found.end()):
-        scheme, rest = lower(found[1]), text[found.end() + 2 :]
+    if found is not None:
+        scheme, rest = lower(found[1]), text[found.end() :]
+    elif ":" in text.partition("/")[0]:
+        raise UriError(text)
+    if found is not None and rest.startswith("//"):
+        rest = rest[2:]
         end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
         host, port = _authority(rest[:end])
         rest = rest[end:]
@@ -49,9 +55,9 @@ def _authority(text: str) -> tuple[str, int]:
     name = host[: end + 1] + name
     if not colon or not digits:
         return name, 0
-    if not is_digits(digits) or len(digits) > 5 or decimal(digits) > MAX_PORT:
+    if not is_digits(digits):
         raise UriError(text)
-    return name, decimal(digits)
+    return name, strtol(digits)[0] & MAX_PORT
 
 
 def path_of(text: str) -> str:

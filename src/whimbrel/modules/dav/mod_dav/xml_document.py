@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DAV: Final = 0  # index of "DAV:" among the namespaces of a document
 NONE: Final = -1  # an element or attribute without namespace
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 256  # httpd's
 MAX_ELEMENTS: Final = 20_000
 _ABORTED: Final = 35  # expat's XML_ERROR_ABORTED
 
@@ -86,14 +86,16 @@ def _octets(text: str) -> str:
 class XmlReader:
     """Reader of one document: `feed` pieces, then `end`.  Both raise XmlError."""
 
-    __slots__ = ("_count", "_open", "_parser", "_scopes", "document")
+    __slots__ = ("_count", "_numbers", "_open", "_parser", "_prefixes", "_scopes", "document")
 
     def __init__(self) -> None:
         from pyexpat import ParserCreate  # a check of a configuration reads no XML
 
         self.document = Document()
         self._open: list[XmlElement] = []
-        self._scopes: list[dict[str, int]] = [{}]
+        self._numbers = {uri: number for number, uri in enumerate(self.document.namespaces)}
+        self._scopes: list[dict[str, int]] = []  # the prefixes that each open element declares
+        self._prefixes: dict[str, list[int]] = {}  # namespaces of a prefix, the innermost declaration last
         self._count = 0
         parser: Any = ParserCreate()
         parser.buffer_text = True
@@ -129,20 +131,25 @@ class XmlReader:
 
     def _start(self, name: str, attributes: list[str]) -> None:
         self._count += 1
-        if self._count > MAX_ELEMENTS or len(self._open) >= MAX_DEPTH:
-            raise _Stop("The document has too many or too deeply nested elements.")
+        if len(self._open) >= MAX_DEPTH:
+            raise _Stop(f"The maximum element nesting limit ({MAX_DEPTH}) was exceeded.")
+        if self._count > MAX_ELEMENTS:
+            raise _Stop("The document has too many elements.")
         parent = self._open[-1] if self._open else None
         above = parent.language if parent is not None else None
-        scope, language, others = self._scopes[-1], above, []
+        scope: dict[str, int] = {}
+        language, others = above, []
         for at in range(len(attributes) - 2, -2, -2):  # httpd numbers the last declaration first
             key, value = attributes[at], _octets(attributes[at + 1])
             if key == "xmlns" or key.startswith("xmlns:"):
-                scope = {**scope, key[6:]: self._declared(value)}
+                scope[key[6:]] = self._declared(value)
             elif key == "xml:lang":
                 language = value
             else:
                 others.append((key, value))
         self._scopes.append(scope)
+        for prefix, number in scope.items():
+            self._prefixes.setdefault(prefix, []).append(number)
         element = XmlElement(*self._qualified(name, is_element=True), language, above)
         element.attributes = [(*self._qualified(key)[::-1], value) for key, value in others]
         if parent is None:
@@ -156,26 +163,33 @@ class XmlReader:
         if not value:
             return NONE
         uri = quote(value, quotes=True)
-        known = self.document.namespaces
-        if uri not in known:
-            known.append(uri)
-        return known.index(uri)
+        number = self._numbers.setdefault(uri, len(self._numbers))
+        if number == len(self.document.namespaces):
+            self.document.namespaces.append(uri)
+        return number
+
+    def _namespace(self, prefix: str) -> int | None:
+        """Return the number of the namespace that *prefix* stands for; None if it is undefined."""
+        numbers = self._prefixes.get(prefix)
+        return numbers[-1] if numbers else None
 
     def _qualified(self, name: str, *, is_element: bool = False) -> tuple[str, int]:
         """Return the local name and the namespace; names that begin with ``xml`` are reserved."""
         prefix, colon, local = name.partition(":")
         if not colon:
-            return _octets(name), self._scopes[-1].get("", NONE) if is_element else NONE
+            number = self._namespace("") if is_element else None
+            return _octets(name), NONE if number is None else number
         if name[:3].lower() == "xml":
             return _octets(name), NONE
-        number = self._scopes[-1].get(prefix)
+        number = self._namespace(prefix)
         if number is None or number == NONE:
             raise _Stop("An undefined namespace prefix was used.")
         return _octets(local), number
 
     def _close(self, _name: str) -> None:
         self._open.pop()
-        self._scopes.pop()
+        for prefix in self._scopes.pop():
+            self._prefixes[prefix].pop()
 
     def _text(self, text: str) -> None:
         element = self._open[-1]
@@ -228,19 +242,33 @@ def empty_element(element: XmlElement) -> str:
 
 def inner_text(element: XmlElement, number: Callable[[int], int]) -> str:
     """Return the content of *element* as XML; *number* maps namespaces to the numbers of prefixes."""
-    return quote(element.text) + "".join(_serialized(child, number) for child in element.children)
+    parts = [quote(element.text)]
+    rest: list[XmlElement | str] = list(reversed(element.children))  # elements, and ends of open ones
+    while rest:
+        each = rest.pop()
+        if isinstance(each, str):
+            parts.append(each)
+            continue
+        name = _name(each.name, number(each.namespace) if each.namespace >= 0 else NONE)
+        parts.append(_start_tag(each, name, number))
+        if each.text or each.children:
+            parts.append(f">{quote(each.text)}")
+            rest.append(f"</{name}>{quote(each.tail)}")
+            rest += reversed(each.children)
+        else:
+            parts.append(f"/>{quote(each.tail)}")
+    return "".join(parts)
 
 
-def _serialized(element: XmlElement, number: Callable[[int], int]) -> str:
-    name = _name(element.name, number(element.namespace) if element.namespace >= 0 else NONE)
-    head = name + "".join(
+def _start_tag(element: XmlElement, name: str, number: Callable[[int], int]) -> str:
+    """Return the start tag without its end."""
+    tag = f"<{name}" + "".join(
         f' {_name(key, number(space) if space >= 0 else NONE)}="{quote(value, quotes=True)}"'
         for space, key, value in element.attributes
     )
     if element.language is not None and element.language != element.parent_language:
-        head += f' xml:lang="{quote(element.language, quotes=True)}"'
-    inner = inner_text(element, number)
-    return (f"<{head}>{inner}</{name}>" if inner else f"<{head}/>") + quote(element.tail)
+        tag += f' xml:lang="{quote(element.language, quotes=True)}"'
+    return tag
 
 
 def standalone(element: XmlElement, namespaces: Sequence[str]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from errno import ENOENT, ENOSPC
 from functools import lru_cache
 from stat import S_IFDIR, S_IFREG, S_IMODE, S_IXUSR
 from time import gmtime
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import ETAG_MTIME, ETAG_NONE, ETAG_SIZE
 from whimbrel.engine.deps.files import KIND
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _STATE: Final = to_bytes(STATE_DIRECTORY)
-_TEMPORARY: Final = to_bytes(TEMPORARY)
-_DOT: Final = ord(".")
 # levels of a walk with an open directory; the names of deeper ones are read at once
 MAX_OPEN: Final = 16
 _SECOND: Final = 1_000_000_000
@@ -179,17 +177,18 @@ class FileResource(Resource):
         yield FileResource(slash, self.path, self.info, self.style)
         if depth == 0:
             return
-        stack = [_Level(self.path, slash, depth, 0)]
+        stack = [_Level(self.path, slash, depth, 0, self.style)]
         try:
             while stack:
                 level = stack[-1]
-                found = level.next(self.style)
-                if found is None:
+                for found in level.members:
+                    yield found
+                    if found.is_collection and level.depth != 1:
+                        below = level.depth - 1
+                        stack.append(_Level(found.path, found.uri, below, len(stack), self.style))
+                        break
+                else:
                     stack.pop().close()
-                    continue
-                yield found
-                if found.is_collection and level.depth != 1:
-                    stack.append(_Level(found.path, found.uri, level.depth - 1, len(stack)))
         finally:
             for level in stack:
                 level.close()
@@ -276,44 +275,53 @@ def _stat(path: str) -> os.stat_result | None:
 class _Level:
     """One directory of a walk; raises DavError if it cannot be read."""
 
-    __slots__ = ("_entries", "_states", "depth", "path", "uri")
+    __slots__ = ("_entries", "_handle", "depth", "members")
 
-    def __init__(self, path: str, uri: str, depth: int, number: int) -> None:
-        self.path, self.uri, self.depth = path.rstrip("/") + "/", uri, depth
+    def __init__(self, path: str, uri: str, depth: int, number: int, style: FileStyle) -> None:
+        self.depth, self._handle = depth, -1
         try:
-            entries: Any = os.scandir(to_bytes(path))
             if number >= MAX_OPEN:
-                with entries:
-                    entries = iter(list(entries))
+                with os.scandir(os.fsdecode(to_bytes(path))) as opened:
+                    entries: Any = iter(list(opened))
+            else:  # stat relative to the descriptor resolves one name, not the whole path
+                self._handle = os.open(to_bytes(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                entries = os.scandir(self._handle)
         except OSError as problem:
+            self._close_handle()
             raise DavError(404, errno=problem.errno or 0) from None
         self._entries = entries
-        try:
-            self._states = frozenset(os.listdir(to_bytes(self.path) + _STATE))
-        except OSError:
-            self._states = frozenset()
-
-    def next(self, style: FileStyle) -> FileResource | None:
-        """Return the next file or directory, None at the end."""
-        for entry in self._entries:
-            name: bytes = entry.name
-            if name[0] == _DOT and (name == _STATE or name.startswith(_TEMPORARY)):
-                continue
-            try:
-                info = entry.stat(follow_symlinks=False)
-            except OSError:  # it is gone
-                continue
-            kind = info.st_mode & KIND
-            is_directory = kind == S_IFDIR
-            if kind != S_IFREG and not is_directory:
-                continue
-            text = name.decode("latin-1")
-            uri = f"{self.uri}{text}/" if is_directory else self.uri + text
-            return FileResource(uri, self.path + text, info, style, self._states)
-        return None
+        self.members = _members(entries, path.rstrip("/") + "/", uri, style)
 
     def close(self) -> None:
         """Close the directory."""
         close = getattr(self._entries, "close", None)
         if close is not None:
             close()
+        self._close_handle()
+
+    def _close_handle(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def _members(entries: Iterable[Any], path: str, uri: str, style: FileStyle) -> Iterator[FileResource]:
+    """Yield the files and directories of one directory; *path* and *uri* end with a slash."""
+    try:
+        states = frozenset(os.listdir(to_bytes(path) + _STATE))
+    except OSError:
+        states = frozenset()
+    for entry in entries:
+        name: str = entry.name
+        if name[0] == "." and (name == STATE_DIRECTORY or name.startswith(TEMPORARY)):
+            continue
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError:  # it is gone
+            continue
+        kind = info.st_mode & KIND
+        text = name if name.isascii() else to_text(os.fsencode(name))
+        if kind == S_IFREG:
+            yield FileResource(uri + text, path + text, info, style, states)
+        elif kind == S_IFDIR:
+            yield FileResource(f"{uri}{text}/", path + text, info, style, states)

@@ -18,7 +18,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.modules.dav.mod_dav.errors import DavError, ErrorId
+from whimbrel.modules.dav.mod_dav.errors import DavError, ErrorId, TooManyNamespaces
 from whimbrel.modules.dav.mod_dav.provider import PropertyEdit, PropertyName
 from whimbrel.modules.dav.mod_dav_fs.new_files import replace_file
 from whimbrel.modules.support.dbm import bdb, bdb_writer, sdbm, sdbm_writer
@@ -29,13 +29,13 @@ METADATA: Final = b"METADATA"
 _VERSION: Final = 4
 _LENGTH: Final = 4  # bytes of METADATA before the URIs
 MAX_SIZE: Final = 16 * 1024 * 1024  # bytes of a file; a larger one is refused
-MAX_NAMESPACES: Final = 32767
+MAX_NAMESPACES: Final = 2048
 
 
 class DbmProperties:
     """The properties in the file *name* of the state directory in *directory*; raises DavError."""
 
-    __slots__ = ("_base", "_directory", "_is_sdbm", "_namespaces", "_pairs")
+    __slots__ = ("_base", "_by_uri", "_directory", "_is_sdbm", "_namespaces", "_pairs")
 
     def __init__(self, directory: str, name: str) -> None:
         self._directory = f"{directory}/{STATE_DIRECTORY}"
@@ -43,6 +43,7 @@ class DbmProperties:
         self._is_sdbm = False
         self._pairs: dict[bytes, bytes] = {}
         self._namespaces: list[str] = []
+        self._by_uri: dict[str, int] = {}
         self._read()
 
     # reading ------------------------------------------------------------------------------------------
@@ -62,6 +63,9 @@ class DbmProperties:
         except too_short:
             text = "Prop database namespace table is invalid and cannot be used."
             raise DavError(500, text, ErrorId.PROP_BAD_MAJOR) from None
+        self._by_uri = {}
+        for number, uri in enumerate(self._namespaces):
+            self._by_uri.setdefault(uri, number)
 
     def _content(self, suffix: str) -> bytes | None:
         try:
@@ -93,9 +97,8 @@ class DbmProperties:
         """Return the key of a property; None if its namespace is not in use."""
         if not name.namespace:
             return to_bytes(f":{name.name}\0")
-        if name.namespace not in self._namespaces:
-            return None
-        return to_bytes(f"{self._namespaces.index(name.namespace)}:{name.name}\0")
+        number = self._by_uri.get(name.namespace)
+        return None if number is None else to_bytes(f"{number}:{name.name}\0")
 
     def get(self, name: PropertyName) -> str | None:
         """Return the property as XML, with prefixes ``ns`` and the number of the namespace."""
@@ -129,8 +132,10 @@ class DbmProperties:
         with self._locked():
             self._read()
             pairs = dict(self._pairs)
+            number: dict[int, int] = {}
             for edit in edits:
-                number = {} if edit.is_removal else self._numbers(namespaces)
+                if not edit.is_removal and not number:
+                    number = self._numbers(namespaces)
                 key = self._key(edit.name)
                 if edit.is_removal:
                     pairs.pop(key or b"", None)
@@ -147,11 +152,12 @@ class DbmProperties:
     def _numbers(self, namespaces: list[str]) -> dict[int, int]:
         """Return the number of each namespace of a request, added to those in use."""
         for uri in namespaces:
-            if uri not in self._namespaces:
+            if uri not in self._by_uri:
                 if len(self._namespaces) >= MAX_NAMESPACES:
-                    raise DavError(500, "Too many distinct namespaces in property database.")
+                    raise TooManyNamespaces(413, "Too many distinct namespaces in property database.")
+                self._by_uri[uri] = len(self._namespaces)
                 self._namespaces.append(uri)
-        return {index: self._namespaces.index(uri) for index, uri in enumerate(namespaces)}
+        return {index: self._by_uri[uri] for index, uri in enumerate(namespaces)}
 
     def _write(self, pairs: dict[bytes, bytes]) -> None:
         try:

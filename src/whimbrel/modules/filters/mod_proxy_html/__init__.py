@@ -52,7 +52,8 @@ class ProxyHtml(OutputFilter):
         if "meta" in conf.switches:
             from whimbrel.modules.filters.mod_proxy_html.meta import copy_fields
 
-            if where := copy_fields(r, start):
+            first_bucket = r.engine.configuration.provider("xml2enc", "first_bucket")
+            if where := copy_fields(r, start[: first_bucket(r)] if first_bucket is not None else start):
                 r.body = cut(r.body, *where)
         await replace_body(r, conf, rewriter, charset, encoding)
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 _META: Final = compile(rb"(?is)<meta[^>]*(http-equiv)[^>]*>")
 _NAME: Final = compile(rb"[^A-Za-z]*([A-Za-z0-9-]*)")
-_CONTENT: Final = compile(
-    rb"""content\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s>'"][^\s>]*)?)""", re.ASCII | re.IGNORECASE
-)
+_CONTENT: Final = compile(rb"(?i)content")
+# A quoted value may have a ">"; one without its closing quote is skipped.
+_VALUE: Final = compile(rb"""\s*=\s*(?:'([^']*)'|"([^"]*)"|(?!['"])([^\s>]*))""", re.ASCII)
 MAX_FIELDS: Final = 100  # fields copied from one document; httpd has no bound
 
 
@@ -30,9 +30,10 @@ def copy_fields(r: Request, start: bytes) -> tuple[int, int] | None:
         if name[:12].lower() == b"content-type":
             where = (match.start() + 4, match.end() + 4)
         elif name and name[:8].lower() != b"content-":
-            content = _CONTENT.search(text, match.start(), match.end())
-            if content is not None:
-                value = content[content.lastindex or 0] if content.lastindex else b""
+            content = _CONTENT.search(text, match.start(), match.end())  # the first one, in a name, too
+            found = _VALUE.match(text, content.end()) if content is not None else None
+            if found is not None:
+                value = found[found.lastindex or 0]
                 if not value.translate(None, b"\t") or _is_safe(value):
                     r.headers_out.set(name.decode("latin-1"), value.decode("latin-1"))
     return where

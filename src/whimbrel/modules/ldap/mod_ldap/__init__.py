@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from whimbrel.base.errors import StartError
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import ConfigScope
 from whimbrel.modules.ldap.mod_ldap import settings
 from whimbrel.modules.ldap.mod_ldap.settings import LdapDirConfig, LdapServerConfig
 from whimbrel.modules.support.catalogue_rows import rows
 from whimbrel.modules.support.setters import set_flag, set_number
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, CompletedConfig, Hook, Module, Order, Scope
 from whimbrel.registry.phases import HANDLER
 
 if TYPE_CHECKING:
@@ -43,17 +44,29 @@ _SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
 }
 
 
+def make_memory(finished: CompletedConfig) -> None:
+    """Make the memory of the caches before the workers exist; a restart empties them, as in httpd."""
+    main = next(iter(finished.servers())).config(LdapServerConfig)
+    if main.cache_size > 0:
+        from whimbrel.modules.ldap.mod_ldap.cache import SharedMemory
+
+        try:
+            main.memory = SharedMemory(main.cache_size)
+        except (OSError, OverflowError, MemoryError):
+            raise StartError("LDAP cache: could not create shared memory segment") from None
+
+
 def caches_of(engine: Any) -> Caches:
-    """Return the caches of this worker."""
+    """Return the caches, which all workers share unless LDAPSharedCacheSize is 0."""
     found: Caches | None = engine.worker_state.get(_CACHES)
     if found is None:
-        from whimbrel.modules.ldap.mod_ldap.cache import Caches
+        from whimbrel.modules.ldap.mod_ldap.cache import UNSHARED_SIZE, Caches, SharedMemory
 
         settings = engine.main.config(LdapServerConfig)
         found = engine.worker_state[_CACHES] = Caches(
+            settings.memory or SharedMemory(settings.cache_size or UNSHARED_SIZE),
             (settings.search_entries, settings.search_ttl),
             (settings.operation_entries, settings.operation_ttl),
-            settings.cache_size,
         )
     return found
 
@@ -96,5 +109,6 @@ MODULE = Module(
     server_config=LdapServerConfig,
     directives=rows(SOURCE, _SETTERS),
     hooks=(Hook(HANDLER, make_status, Order.MIDDLE),),
+    post_config=(make_memory,),
     worker_ends=(close,),
 )

@@ -153,7 +153,7 @@ class LdapConnection:
     def _connect(self) -> None:
         self.reason = "LDAP: ldap initialization failed"
         target = self.target
-        handle = call(ldap.initialize, target.uris)
+        handle = call(ldap.initialize, _uris(target))
         handle.protocol_version = ldap.VERSION3
         handle.set_option(ldap.OPT_DEREF, _DEREFERENCE[target.dereference])
         if target.referrals is not None:
@@ -298,3 +298,8 @@ class Connections:
 def texts(values: list[bytes] | None) -> str | None:
     """Return the values of an attribute as httpd joins them; None without one."""
     return "; ".join(map(to_text, values)) if values else None
+
+
+def _uris(target: Target) -> str:
+    """Return the URIs of *target*; with mode SSL those of ldap:// mean TLS from the first byte as well."""
+    return target.uris.replace("ldap://", "ldaps://") if target.secure == "ssl" else target.uris

@@ -12,7 +12,7 @@ import ldap
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.modules.ldap.mod_ldap.cache import Caches, digest, same_password
+from whimbrel.modules.ldap.mod_ldap.cache import Caches
 from whimbrel.modules.ldap.mod_ldap.connections import (
     Connections,
     Failed,
@@ -38,8 +38,9 @@ _COMPARISONS: Final = {
     NO_SUCH_ATTRIBUTE: "Comparison no such attribute",
 }
 _MAX_SUBGROUPS: Final = 1024  # groups looked at for one request: groups may contain each other
+_MAX_DEPTH: Final = 100  # levels of groups in groups, whatever AuthLDAPMaxSubGroupDepth allows
 Credentials = tuple[str | None, str | None]  # DN and password to bind with; None for anonymous
-Found = tuple[str, tuple[str | None, ...], bytes]  # DN, values, digest of the password or b""
+Found = tuple[str, list[str | None], str]  # DN, values, digest of the password or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class Search:
     scope: int
     attributes: tuple[str, ...]
 
+    def key(self, wanted: str) -> tuple[Any, ...]:
+        """Return the key of the user whom the filter *wanted* finds."""
+        return self.url, self.base, self.scope, self.attributes, wanted
+
 
 @dataclass(frozen=True, slots=True)
 class Subgroups:
@@ -68,7 +73,7 @@ class Subgroups:
 
 
 class Directory:
-    """A directory, reached by *connections* with the caches of the worker."""
+    """A directory, reached by *connections* with the caches of the server."""
 
     def __init__(self, connections: Connections, caches: Caches, target: Target) -> None:
         self._connections, self._caches, self._target = connections, caches, target
@@ -81,10 +86,28 @@ class Directory:
         """
         if not password:
             return LdapResult(INVALID_CREDENTIALS, "Empty password not allowed")
-        key = search, wanted
-        known: Found | None = self._caches.searches.get(key)
-        if known is not None and known[2] and same_password(known[2], password):
-            return LdapResult(SUCCESS, "Authentication successful (cached)", "", known[0], known[1])
+        key = search.key(wanted)
+        known = self._known_user(key, password)
+        if known is not None:
+            return known
+        with self._caches.searches.serialized((*key, password)):
+            cached = self._known_user(key, password, is_repeated=True)
+            return cached or self._authenticate(search, wanted, password, bind_as)
+
+    def _known_user(
+        self, key: tuple[Any, ...], password: str, *, is_repeated: bool = False
+    ) -> LdapResult | None:
+        """Return the cached user of *key* with *password*."""
+        known: Found | None = self._caches.searches.get(key, is_repeated=is_repeated)
+        if known is None or not known[2]:
+            return None
+        if not self._caches.searches.is_password(key, known[2], password):
+            return None
+        return LdapResult(SUCCESS, "Authentication successful (cached)", "", known[0], tuple(known[1]))
+
+    def _authenticate(self, search: Search, wanted: str, password: str, bind_as: Credentials) -> LdapResult:
+        """Search the user and bind with *password*; cache a success."""
+        key = search.key(wanted)
         with _Borrowed(self._connections, self._target, bind_as) as connection:
             found = _find_one(connection, search, wanted)
             if found.code != SUCCESS:
@@ -92,25 +115,24 @@ class Directory:
             verified = connection.verify(found.dn, password)
             if verified.code != SUCCESS:
                 return verified._replace(dn=found.dn)
-        self._remember(key, found, digest(password))
+        self._remember(key, found, self._caches.searches.hash_password(key, password))
         return found._replace(reason=verified.reason)
 
     def find_user(self, search: Search, wanted: str, bind_as: Credentials) -> LdapResult:
         """Return the one entry that the filter *wanted* finds (uldap_cache_getuserdn)."""
-        key = search, wanted
+        key = search.key(wanted)
         known: Found | None = self._caches.searches.get(key)
         if known is not None:
-            return LdapResult(SUCCESS, "Search successful (cached)", "", known[0], known[1])
+            return LdapResult(SUCCESS, "Search successful (cached)", "", known[0], tuple(known[1]))
         with _Borrowed(self._connections, self._target, bind_as) as connection:
             found = _find_one(connection, search, wanted)
         if found.code == SUCCESS:
-            self._remember(key, found, b"")
+            self._remember(key, found, "")
             return found._replace(reason="Search successful")
         return found
 
-    def _remember(self, key: tuple[Search, str], found: LdapResult, secret: bytes) -> None:
-        length = len(key[1]) + len(found.dn) + sum(len(value or "") for value in found.values) + len(secret)
-        self._caches.searches.put(key, (found.dn, found.values, secret), length)
+    def _remember(self, key: tuple[Any, ...], found: LdapResult, secret: str) -> None:
+        self._caches.searches.put(key, (found.dn, found.values, secret))
 
     # comparisons --------------------------------------------------------------------------------
     def compare(self, url: str, dn: str, attribute: str, value: str, bind_as: Credentials) -> LdapResult:
@@ -132,7 +154,7 @@ class Directory:
                 reason = connection.reason if problem.is_server_down else "Comparison complete"
         if code not in _COMPARISONS:
             return LdapResult(code, reason, text)
-        self._caches.comparisons.put(key, code, sum(map(len, key)))
+        self._caches.comparisons.put(key, code)
         return LdapResult(code, f"{_COMPARISONS[code]} (adding to cache)", text)
 
     def compare_names(
@@ -163,7 +185,7 @@ class Directory:
                 return LdapResult(problem.code, connection.reason, problem.text)
         if not entries or _name(entries[0]) != dn:
             return LdapResult(COMPARE_FALSE, "DN Comparison FALSE (checked on server)")
-        self._caches.names.put((url, required), dn, len(url) + len(required) + len(dn))
+        self._caches.names.put((url, required), dn)
         return LdapResult(COMPARE_TRUE, "DN Comparison TRUE (checked on server)")
 
     # groups in groups ---------------------------------------------------------------------------
@@ -181,10 +203,10 @@ class Directory:
 
     def subgroups_of(self, url: str, dn: str, subgroups: Subgroups, bind_as: Credentials) -> tuple[str, ...]:
         """Return the DNs of the groups that the group *dn* contains, the last one first, as httpd does."""
-        key = url, dn, subgroups
-        known: tuple[str, ...] | None = self._caches.subgroups.get(key)
+        key = url, dn, subgroups.attributes, subgroups.classes
+        known: list[str] | None = self._caches.subgroups.get(key)
         if known is not None:
-            return known
+            return tuple(known)
         with _Borrowed(self._connections, self._target, bind_as) as connection:
             try:
                 name = utf8(dn)
@@ -210,7 +232,7 @@ class Directory:
                 ]
             )
         )
-        self._caches.subgroups.put(key, found, len(url) + len(dn) + sum(map(len, found)))
+        self._caches.subgroups.put(key, found)
         return found
 
     def is_group(self, url: str, dn: str, subgroups: Subgroups, bind_as: Credentials) -> LdapResult:
@@ -241,7 +263,7 @@ class _GroupWalk:
 
     def below(self, dn: str, depth: int) -> LdapResult:
         """Return whether a group below *dn* has the member."""
-        if depth >= self._subgroups.depth:
+        if depth >= min(self._subgroups.depth, _MAX_DEPTH):
             return LdapResult(COMPARE_FALSE, self._reason)
         directory, url, bind_as = self._directory, self._url, self._bind_as
         found = directory.is_group(url, dn, self._subgroups, bind_as)

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower, upper
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.modules.ldap.mod_ldap.cache import SharedMemory
 
 Certificate = tuple[str, str]  # type in upper case, path
 
 
 @dataclass(slots=True)
 class LdapServerConfig:
-    """Per-server settings; times in seconds, a *timeout* of 0 is no limit."""
+    """Per-server settings; times in seconds, a *timeout* of 0 is no limit.
+
+    *memory*, of the main server, is that of the caches, set once the configuration is complete.
+    """
 
     cache_size: int = setting(500_000)
+    memory: SharedMemory | None = setting(None)
     search_ttl: int = setting(600)
     search_entries: int = setting(1024)
     operation_ttl: int = setting(600)

@@ -1,7 +1,7 @@
-"""The handler ``ldap-status``: counters of the caches of the responding worker, in httpd's table.
+"""The handler ``ldap-status``: counters of the caches, in httpd's table.
 
-httpd has caches for each AuthLDAPURL in shared memory, and pages of their entries; a worker here has one of
-each kind, and shows no names of users.
+httpd has caches for each AuthLDAPURL, and pages of their entries; here is one of each kind, and the page
+shows no names of users.
 """
 
 from __future__ import annotations
@@ -72,13 +72,14 @@ def page(caches: tuple[tuple[str, OperationCache], ...]) -> str:
     return f"{_HEAD}<p>\n<table border='0'>\n<tr bgcolor='#000000'>\n{titles}</tr>\n{rows}</table>\n</p>\n"
 
 
-def _row(name: str, cache: OperationCache) -> str:
-    full = 100 * len(cache) / cache.entries if cache.entries else 0
+def _row(name: str, shared: OperationCache) -> str:
+    cache = shared.counters()
+    full = 100 * cache.length / cache.entries if cache.entries else 0
     hits = 100 * cache.hits / cache.fetches if cache.fetches else 100
     purges = f"<td align='right'>{cache.purges}</td>\n<td align='right' nowrap></td>\n"
     cells = (
-        f"<td align='right' nowrap>{len(cache)} ({full:.0f}% full)</td>"
-        f"<td align='right'>{1 if len(cache) else 0:.1f}</td>"
+        f"<td align='right' nowrap>{cache.length} ({full:.0f}% full)</td>"
+        f"<td align='right'>{1 if cache.length else 0:.1f}</td>"
         f"<td align='right'>{cache.hits}/{cache.fetches}</td><td align='right'>{hits:.0f}%</td>"
         f"<td align='right'>{cache.inserts}/{cache.removes}</td>{purges if cache.purges else _NO_PURGE}"
     )

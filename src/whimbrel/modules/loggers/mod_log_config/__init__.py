@@ -11,7 +11,7 @@ Must not import: server, cli.
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.model import LogSink, Server, confs
@@ -221,8 +221,7 @@ def check_directories(configuration: Any) -> None:
                     f"{problem}: AH02297: Cannot access directory '{directory}' for log file '{log.written}' "
                     f"defined at {log.place.path}:{log.place.line}"
                 )
-    if lines:
-        raise StartError(*dict.fromkeys(lines), "AH00014: Configuration check failed")
+    configuration.refuse_logs(list(dict.fromkeys(lines)))
 
 
 def _row(

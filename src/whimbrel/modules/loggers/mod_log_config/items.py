@@ -204,7 +204,7 @@ def port(r: Any, argument: str) -> str | None:
     """%p: the server's port; %{local}p, %{remote}p: the connection's; any other argument is written as is."""
     kind = argument.lower()
     if kind == "remote":
-        return str(r.connection.user_port or r.connection.client_port)
+        return str(r.connection.useragent_port)
     if kind == "local":
         return str(r.connection.local_port)
     if kind in ("", "canonical"):

@@ -245,7 +245,7 @@ def make_multiviews(scope: Scope) -> CompiledHook | None:
             return failed
         if sub.args is None:
             sub.args = r.args
-        r.engine.fast_redirect(sub, r)
+        r.engine.fast_redirect(sub, r, keeps_filters=best.sub is None)
         r.mtime = None
         return OK
 

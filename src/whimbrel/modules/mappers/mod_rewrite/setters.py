@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any, Final
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi
@@ -360,7 +360,7 @@ def _dbm(cmd: Command, name: str, source: str, kind: str, path: str | None) -> R
 
 def _existing(cmd: Command, name: str, path: str) -> str:
     if not os.path.exists(to_bytes(path)):
-        raise ConfigError(f"RewriteMap: file for map {name} not found:{path}")
+        raise MissingResource(f"RewriteMap: file for map {name} not found:{path}", hides_lines=True)
     return path
 
 

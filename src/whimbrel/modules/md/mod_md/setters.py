@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.static_typing import Any
@@ -236,7 +236,7 @@ def set_binding(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
         return
     path = cmd.server_path(words[0])
     if not os.path.isfile(to_bytes(path)):
-        raise ConfigError(f"{cmd.name}: file not found: {path}")
+        raise MissingResource(f"{cmd.name}: file not found: {path}")
     try:
         with open(to_bytes(path), "rb") as file:
             record = json.load(file)

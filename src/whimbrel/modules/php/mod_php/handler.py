@@ -124,11 +124,18 @@ class PhpHandler:
                 await spooled.fill(r)
                 r.env["CONTENT_LENGTH"] = str(spooled.length)
             variables = list(dict(self._variables(r, manager)).items())[::-1]  # PHP lists the last first
-            connection = await self._connect(r, manager)
-            exchange = PhpRequest(r, connection, self.messages)
+            self._prepare(r)
+            if spooled is None and r.method in ("GET", "HEAD") and not r.body_in.length:
+                connection = await self._connect(r, manager)
+                try:
+                    return await PhpRequest(r, connection, self.messages).run(variables, FOREVER)
+                except BackendError:
+                    if connection.has_answered:
+                        raise
+                # the process was killed before it took the request: another one answers
+            exchange = PhpRequest(r, await self._connect(r, manager), self.messages)
             if spooled is not None:
                 exchange.body = spooled
-            self._prepare(r)
             return await exchange.run(variables, FOREVER)
         except BodyError as problem:
             log_refusal(r, problem)

@@ -107,6 +107,8 @@ class ProxyHandler:
         if status != OK:
             r.proxy, r.filename = 0, name
             del r.notes[FROM_HANDLER]
+        else:
+            r.body_in.limit = 0  # as of every proxied request
         if status == DECLINED and self._lacks(handler):
             r.log("error", f"handler {handler} has no behaviour here, {name} is not sent")
             return 500

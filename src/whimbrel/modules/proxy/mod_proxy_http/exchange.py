@@ -40,6 +40,7 @@ from whimbrel.registry.phases import DONE, OK, REVERSE_PROXY, HookStatus
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
+_HTTP_0_9: Final = (0, 9)
 _MODULE: Final = "proxy_http"
 MAX_DISCARD: Final = 64 * 1024  # bytes of an overridden answer that are read to keep the connection
 _BODILESS: Final = frozenset((204, 304))
@@ -244,7 +245,8 @@ class Exchange:
         if policy is None or lower(policy) == "rfc":
             wanted = self.rules.old or r.expecting_100 or not is_continue or policy is not None
             if wanted:
-                r.interim(head.status, response_fields(self.call, head.fields).items())
+                r.interim(head.status, response_fields(self.call, head.fields).items(), head.reason)
+                r.headers_out.clear()  # the client has them
         elif lower(policy) != "suppress":
             text = "undefined proxy interim response policy"
             r.log("warn", text, code="AH01108", module=_MODULE)
@@ -267,7 +269,9 @@ class Exchange:
             return await self._switch(connection, head)
         original, line = r.status, r.status_line
         offered = head.fields.get("Upgrade")
-        fields = r.headers_out = response_fields(call, head.fields)
+        fields = r.headers_out
+        if head.version != _HTTP_0_9:  # its body has no fields that replace those of the response
+            fields = r.headers_out = response_fields(call, head.fields)
         kind = fields.entries().get("content-type")
         if kind is not None:
             r.content_type = kind[1]
@@ -313,7 +317,12 @@ class Exchange:
     def _take_body(self, connection: BackendConnection, reader: ResponseReader) -> None:
         """Give the response its body: the bytes that are there, and a source for the rest."""
         r = self.call.r
-        if reader.done:
+        if r.header_only and (reader.buffered or not reader.done):
+            # an ErrorDocument is requested by GET, also for HEAD
+            self.stop_sending()
+            self.account()
+            self._stop(connection)
+        elif reader.done:
             data = reader.take()
             if data:
                 r.body = [data]
@@ -443,13 +452,15 @@ class Exchange:
                 r.notes["proxy_timedout"] = "1"
                 if self.expects:
                     return proxy_error(r, 503, "Timeout on 100-Continue")
-        served = 0 if r.connection.is_http2 else r.connection.served
+        served = 1 if r.connection.is_http2 else r.connection.served  # httpd's connection of a stream has 1
         if r.proxy == REVERSE_PROXY and served and not late:
             text = (
                 f"{prefix}Closing connection to client because reading from backend server {endpoint.server} "
                 f"failed. Number of keepalives {served}"
             )
             r.log("debug", text, code="AH01104", module=_MODULE)
+            if r.connection.is_http2:
+                return 500  # mod_http2's response to a stream that ends without one
             _close_silently(r)
             return DONE
         if not served:

@@ -30,10 +30,10 @@ _WARNING: Final = compile(r'[0-9]{3}[ \t]+[^ \t]+[ \t]+"[^"]*"([ \t]+"([^"]+)")?
 
 
 def set_status(r: Request, head: ResponseHead) -> None:
-    """Set status and status line; the reason phrase is the back end's, if it has one."""
+    """Set status and status line; the reason phrase is the back end's, even an empty one."""
     r.status, r.status_line = head.status, None
-    if head.reason:
-        line, old = f"{head.status} {head.reason}", not r.plan.dialect.messages_24
+    if head.reason is not None:
+        line, old = f"{head.status:03} {head.reason}", not r.plan.dialect.messages_24
         if not known(head.status, version22=old) or line != status_line(head.status, version22=old):
             r.status_line = line
 

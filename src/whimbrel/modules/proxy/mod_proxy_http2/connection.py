@@ -19,6 +19,7 @@ from h2.events import (
     ResponseReceived,
     StreamEnded,
     StreamReset,
+    TrailersReceived,
     WindowUpdated,
 )
 from h2.exceptions import H2Error
@@ -28,6 +29,7 @@ from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.base.numbers import strtol, upper
 from whimbrel.engine.coroutines import Completion
 from whimbrel.http.client.answer import ResponseHead
+from whimbrel.http.http2.protocol import ErrorCode, is_field
 from whimbrel.http.semantics.headers import Headers
 
 WINDOW: Final = 65535  # bytes of an answer that one stream holds
@@ -37,6 +39,7 @@ _MAX_FRAME: Final = 16384
 _HEADER: Final = 9
 _GOAWAY: Final = 7
 CANCEL: Final = 8
+HEADS: Final = (ResponseReceived, InformationalResponseReceived, TrailersReceived)
 REFUSED: Final = 7
 
 
@@ -58,7 +61,7 @@ class BackendStream:
 
     Attributes:
         head: of the answer; `interim`: heads with a status of 1xx, which the reader removes.
-        done: the answer is complete. `failure`: why it will never be.
+        done: the answer is complete. `failure`: why it will never be. `has_sent`: the request is complete.
         buffered: bytes of the body that wait in `take`.
     """
 
@@ -73,6 +76,7 @@ class BackendStream:
         "buffered",
         "done",
         "failure",
+        "has_sent",
         "head",
         "id",
         "interim",
@@ -83,7 +87,7 @@ class BackendStream:
         self._connection, self.id, self.timeout = connection, number, timeout
         self.head: ResponseHead | None = None
         self.interim: list[ResponseHead] = []
-        self.done = False
+        self.done = self.has_sent = False
         self.failure: StreamError | None = None
         self.buffered = self._owed = 0
         self._pieces: list[bytes] = []
@@ -121,11 +125,14 @@ class BackendStream:
         self._owed += size
 
     def cancel(self) -> None:
-        """Reset a stream whose answer is not wanted."""
+        """Reset a stream whose answer is not wanted, or whose request was answered before its end."""
         self._pieces, self.buffered = [], 0
         if not self.done and self.failure is None:
             self.fail(StreamError(502))
             self._connection.reset(self)
+        elif self.done and not self.has_sent:
+            self.has_sent = True
+            self._connection.abandon(self)
 
     def fail(self, failure: StreamError) -> None:
         """End the stream, unless it has ended."""
@@ -173,6 +180,7 @@ class BackendStream:
                 self._deadline = asyncio.get_running_loop().time() + self.timeout
                 at += size
                 if last:
+                    self.has_sent = self.has_sent or ends
                     return True
             else:
                 self._writable = writable = Completion[None]()
@@ -197,7 +205,9 @@ class MultiplexedConnection(BackendConnection):
         self._limit = 1  # until SETTINGS arrive
         self._partial, self._seen = b"", 0
         self._waiting: deque[Completion[None]] = deque()
-        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+        # h2 ends the connection at a malformed field, nghttp2 the stream: `_is_well_formed`
+        options = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
+        self._h2 = H2Connection(options)
         values = {SettingCodes.ENABLE_PUSH: 0, SettingCodes.MAX_HEADER_LIST_SIZE: 65536}
         self._h2.local_settings = Settings(client=True, initial_values=values)
 
@@ -307,6 +317,9 @@ class MultiplexedConnection(BackendConnection):
         changed[stream.id] = stream
         if isinstance(event, DataReceived):
             stream.add(event.data, event.flow_controlled_length)
+        elif isinstance(event, HEADS) and not _is_well_formed(event.headers):
+            stream.fail(StreamError(502))
+            self.reset(stream, ErrorCode.PROTOCOL_ERROR)
         elif isinstance(event, ResponseReceived):
             stream.head = _head(event.headers)
         elif isinstance(event, InformationalResponseReceived):
@@ -381,6 +394,7 @@ class MultiplexedConnection(BackendConnection):
             self.is_draining = True
             raise StreamError(503, is_untouched=True) from None
         stream = self.streams[number] = BackendStream(self, number, timeout)
+        stream.has_sent = ends
         self._flush()
         return stream
 
@@ -401,12 +415,26 @@ class MultiplexedConnection(BackendConnection):
             self._h2.increment_flow_control_window(size, number)
             self._flush()
 
-    def reset(self, stream: BackendStream) -> None:
+    def reset(self, stream: BackendStream, code: int = CANCEL) -> None:
         """Cancel a stream of which nothing more is wanted."""
         if self.streams.pop(stream.id, None) is not None:
-            self._h2.reset_stream(stream.id, CANCEL)
+            self._h2.reset_stream(stream.id, code)
             self._flush()
             self._continue()
+
+    def abandon(self, stream: BackendStream) -> None:
+        """End the request of a stream that is answered, which else would count as open."""
+        if not self.is_closed:
+            self._h2.reset_stream(stream.id, CANCEL)
+            self._flush()
+
+
+def _is_well_formed(fields: Any) -> bool:
+    """Return True if nghttp2 accepts *fields* in a response: a TE field has the value ``trailers``."""
+    return all(
+        name[:1] == b":" or (is_field(name, value) and (name != b"te" or value.lower() == b"trailers"))
+        for name, value in fields
+    )
 
 
 def _head(fields: Any) -> ResponseHead:

@@ -10,9 +10,12 @@ from whimbrel.engine.body import Aborted, Source
 from whimbrel.engine.coroutines import Driver, Suspended, drive, run_until_suspended
 from whimbrel.http.client.response_reader import MAX_INTERIM
 from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.http2.protocol import ONE_HOP
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.proxy.mod_proxy.backend import WorkerBackend
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
-from whimbrel.modules.proxy.mod_proxy_http.response_head import response_fields, set_status
+from whimbrel.modules.proxy.mod_proxy_http.request_head import via_value
+from whimbrel.modules.proxy.mod_proxy_http.response_head import set_status
 from whimbrel.modules.proxy.mod_proxy_http2.connection import BackendStream, StreamError
 from whimbrel.registry.phases import OK, HookStatus
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_http2"
+_COOKIE: Final = "Set-Cookie"
+IGNORED: Final = ONE_HOP | {"alt-svc"}  # fields of answers that the client does not get
 
 
 class Http2Exchange:
@@ -27,13 +32,28 @@ class Http2Exchange:
 
     Attributes:
         sent, received: bytes of the bodies.
+        _cookies: those that the response had before; httpd adds them to its cookies, among which they are.
+        _expects: the body waits for 100 Continue of the back end.
     """
 
-    __slots__ = ("_interim", "_problem", "_sender", "backend", "call", "received", "sent", "stream")
+    __slots__ = (
+        "_cookies",
+        "_expects",
+        "_interim",
+        "_problem",
+        "_sender",
+        "backend",
+        "call",
+        "received",
+        "sent",
+        "stream",
+    )
 
     def __init__(self, call: ProxyCall, backend: WorkerBackend, stream: BackendStream) -> None:
         self.call, self.backend, self.stream = call, backend, stream
         self.sent = self.received = self._interim = 0
+        self._cookies = call.r.headers_out.get_all(_COOKIE)
+        self._expects = False
         self._sender: Driver[None] | None = None
         self._problem: BodyError | None = None
 
@@ -41,7 +61,9 @@ class Http2Exchange:
         """Send the body and make the response of the answer; raises StreamError, BodyError."""
         try:
             if has_body:
-                self._begin_body()
+                self._expects = self.call.r.expecting_100
+                if not self._expects:
+                    self._begin_body()
             await self._head()
         except BaseException:
             self.end()
@@ -103,15 +125,27 @@ class Http2Exchange:
         if self._interim >= MAX_INTERIM:
             raise StreamError(502)
         for head in interim:
-            policy = lower(r.env.get("proxy-interim-response") or "rfc")
-            if policy != "suppress" and (head.status != 100 or r.expecting_100):
-                r.interim(head.status, response_fields(self.call, head.fields).items())
+            add_fields(r, head.fields)
+            is_continue = head.status == 100
+            if head.status == 103 or (self._expects if is_continue else r.connection.is_http2):
+                r.interim(head.status, r.headers_out.items())
+                r.headers_out.clear()
+            if is_continue and self._expects:
+                self._expects = r.expecting_100 = False
+                self._begin_body()
 
     def _respond(self) -> HookStatus:
         """Make the response of the answer whose head has arrived."""
         r, stream, head = self.call.r, self.stream, self.stream.head
         assert head is not None
-        fields = r.headers_out = response_fields(self.call, head.fields)
+        fields = r.headers_out
+        add_fields(r, head.fields)
+        cookies = [*self._cookies, *fields.get_all(_COOKIE)]
+        if cookies:
+            fields.unset(_COOKIE)
+            fields.extend([(_COOKIE, value) for value in cookies])
+        if self.call.conf.via not in ("off", "block"):
+            fields.add("Via", via_value(r, self.call.conf.via))
         kind = fields.get("Content-Type")
         if kind is not None:
             r.content_type = kind
@@ -130,6 +164,16 @@ class Http2Exchange:
         else:
             r.body = [Http2Body(self)]
         return OK
+
+
+def add_fields(r: Request, fields: Headers) -> None:
+    """Add *fields* of an answer to those of the response (h2_proxy_stream_add_header_out).
+
+    httpd maps no Location and no cookie back here.
+    """
+    for name, value in fields.items():
+        if lower(name) not in IGNORED:
+            r.headers_out.add(name, value)
 
 
 def _override(r: Request, status: int) -> HookStatus:

@@ -81,7 +81,7 @@ async def _serve(call: ProxyCall, function: str) -> HookStatus:
 def request_fields(call: ProxyCall, route: Route, *, secure: bool, has_body: bool) -> Fields:
     """Return the head of a request to the back end; raises UnsafeRequest."""
     r = call.r
-    fields = forwarded_fields(call, route.host_field, expects=False, version22=False)
+    fields = forwarded_fields(call, route.host_field, expects=r.expecting_100, version22=False)
     authority = fields.get("Host") or ""
     fields.unset("Host")
     fields.unset("HTTP2-Settings")
@@ -96,6 +96,7 @@ def request_fields(call: ProxyCall, route: Route, *, secure: bool, has_body: boo
         (b":authority", to_bytes(authority)),
         (b":path", to_bytes(target)),
     ]
+    fields.set("TE", "trailers")
     pairs = fields.entries().values()
     return head + [(to_bytes(name.lower()), to_bytes(value.strip(" \t"))) for name, value in pairs]
 

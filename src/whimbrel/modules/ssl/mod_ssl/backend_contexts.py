@@ -94,6 +94,7 @@ def make(dialect: Dialect, conf: SslProxyDirConfig, lines: list[Line]) -> Backen
     """Return the context of *conf*; raises StartFailure, OSError or ssl.SSLError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False  # `backends` compares names as httpd does
+    context.post_handshake_auth = True  # back ends may ask for a certificate later
     set_protocols(context, conf.protocols)
     context.set_ciphers(conf.ciphers or DEFAULT_CIPHERS)
     if conf.verify in (VERIFY_NONE, VERIFY_NO_CA):

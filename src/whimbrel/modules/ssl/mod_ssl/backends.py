@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from whimbrel.base.dialect import Dialect
@@ -71,6 +72,10 @@ class BackendTls:
             if protocol:
                 found.context.set_alpn_protocols([protocol])
         return found
+
+    def demands(self, r: Request) -> str:
+        """Return what a back end of *r* must fulfil; see `demands`."""
+        return demands(r.plan.dialect, r.dir_config(SslProxyDirConfig))
 
     def check(self, r: Request, host: str, peer: Any, address: str) -> bool:
         """Return True if the certificate of a new connection is acceptable; log why it is not.
@@ -143,6 +148,51 @@ def chain_of(peer: Any) -> Sequence[bytes]:
 
 
 # checks -------------------------------------------------------------------------------------------
+class NameCheck(Enum):
+    """What must be the host of the URL."""
+
+    NOTHING = "no name"
+    COMMON_NAME = "common name"
+    ALL_NAMES = "alternative names or common name"
+
+
+def checks_expiry(dialect: Dialect, conf: SslProxyDirConfig) -> bool:
+    """Return True if the certificate must not have expired; by default in 2.4 (SSLProxyCheckPeerExpire)."""
+    return conf.check_expire if conf.check_expire is not None else not dialect.peer_checks_22
+
+
+def name_check(dialect: Dialect, conf: SslProxyDirConfig) -> NameCheck:
+    """Return which names are compared (SSLProxyCheckPeerName, SSLProxyCheckPeerCN)."""
+    by_default = conf.check_name is not False and (conf.check_cn is not False or conf.check_name)
+    if by_default and not dialect.peer_checks_22:
+        return NameCheck.ALL_NAMES
+    return NameCheck.COMMON_NAME if conf.check_cn is True else NameCheck.NOTHING
+
+
+def demands(dialect: Dialect, conf: SslProxyDirConfig) -> str:
+    """Return what a back end's certificate and connection must fulfil, as a text to compare."""
+    if not conf.engine:
+        return "SSLProxyEngine is off"
+    found = ["not expired"] if checks_expiry(dialect, conf) else []
+    names = name_check(dialect, conf)
+    if names is not NameCheck.NOTHING:
+        found.append(f"host is {names.value}")
+    if conf.verify != VERIFY_NONE:
+        authorities = " ".join(filter(None, (conf.ca_file, conf.ca_path)))
+        found.append(f"chain {conf.verify} to {authorities or 'no authority'}, depth {conf.depth}")
+        lists = " ".join(filter(None, (conf.crl_file, conf.crl_path)))
+        if conf.crl_check != CRL_NONE:
+            found.append(f"revocation {conf.crl_check} by {lists or 'no list'}")
+    if conf.protocols is not None:
+        found.append(f"protocols {' '.join(sorted(conf.protocols))}")
+    if conf.ciphers or conf.tls13_ciphers:
+        found.append(f"ciphers {conf.ciphers} {conf.tls13_ciphers}".rstrip(" "))
+    own = " ".join(filter(None, (conf.certificate_file, conf.certificate_path)))
+    if own:
+        found.append(f"own certificate {own}")
+    return "; ".join(found) or "nothing"
+
+
 def refusals(
     dialect: Dialect, conf: SslProxyDirConfig, certificate: x509.Certificate | None, host: str, now: float
 ) -> list[Problem]:
@@ -150,18 +200,18 @@ def refusals(
     from whimbrel.modules.ssl.mod_ssl.certificates import is_current, matches_name
 
     old, problems = dialect.peer_checks_22, []
-    expires = conf.check_expire if conf.check_expire is not None else not old
-    if expires and (certificate is None or not is_current(certificate, now)):
+    if checks_expiry(dialect, conf) and (certificate is None or not is_current(certificate, now)):
         problems.append(Problem("info", "AH02004", "SSL Proxy: Peer certificate is expired"))
         if old:
             return problems
     if not host:
         return problems
-    if not old and conf.check_name is not False and (conf.check_cn is not False or conf.check_name):
+    checked = name_check(dialect, conf)
+    if checked is NameCheck.ALL_NAMES:
         if certificate is None or not matches_name(certificate, host):
             text = f"SSL Proxy: Peer certificate does not match for hostname {host}"
             problems.append(Problem("info", "AH02411", text))
-    elif conf.check_cn is True:
+    elif checked is NameCheck.COMMON_NAME:
         name = _common_name(certificate)
         if not _is_named(name, host, takes_wildcard=not old):
             names = f"Certificate CN: {name} Requested hostname: {host}"

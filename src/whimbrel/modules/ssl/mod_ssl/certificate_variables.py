@@ -45,7 +45,8 @@ def value(r: Request, der: bytes, name: str) -> str:
     if known == "V_REMAIN":
         if not is_24 and certificate.not_valid_after_utc.year >= MAX_UTC_TIME:
             return "0"
-        return str(certificates.days_left(certificate, r.engine.runtime.now()))
+        left = certificates.days_left(certificate, r.engine.runtime.now())
+        return str(max(0, left if is_24 else left + 1))
     if known == "A_SIG":
         return certificates.algorithm(certificate.signature_algorithm_oid)
     if known == "A_KEY":
@@ -88,7 +89,7 @@ def _alternative_names(certificate: x509.Certificate) -> Iterator[tuple[str, str
 def exported(tls: TlsSession, *, is_24: bool) -> Iterator[tuple[str, str]]:
     """Yield the attributes of names, and in 2.4 the alternative names, of both certificates."""
     for side, der in (("SERVER", tls.certificate), ("CLIENT", tls.peer_certificate)):
-        if der is None:
+        if not der:
             continue
         certificate = certificates.parse(der)
         for letter, name in (("S", certificate.subject), ("I", certificate.issuer)):

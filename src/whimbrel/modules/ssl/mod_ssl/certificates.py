@@ -71,9 +71,8 @@ def time_text(moment: datetime) -> str:
 
 
 def days_left(certificate: x509.Certificate, now: float) -> int:
-    """Return the days until the certificate expires, the last one included; 0 afterwards."""
-    left = certificate.not_valid_after_utc - datetime.fromtimestamp(now, UTC)
-    return max(0, left.days + 1)
+    """Return the whole days until the certificate expires; negative afterwards."""
+    return (certificate.not_valid_after_utc - datetime.fromtimestamp(now, UTC)).days
 
 
 def is_current(certificate: x509.Certificate, now: float) -> bool:

@@ -345,12 +345,14 @@ class OpenSslObject:
         """
         if ciphers and not self.is_tls13:
             self.connection.set_context(self._context.variant(ciphers).context)
-        self.verification = verification
+        present, self.verification = self.verification, verification
         self.verify_error, self.is_unverified = "", False
         self.connection.set_verify(mode_of(verification), _verified)
         if self.is_tls13:
             if lib.SSL_verify_client_post_handshake(self.connection._ssl) != 1:
                 lib.ERR_clear_error()
+                self.verification = present  # the next request of the connection is refused, too
+                self.connection.set_verify(mode_of(present), _verified)
                 raise RenegotiationFailed
         else:
             self.connection.renegotiate()

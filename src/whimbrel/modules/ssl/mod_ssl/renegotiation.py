@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MODULE: Final = "ssl"
 _MODERN: Final = "TLSv1.3"
-_UNABLE: Final = "Reason: Cannot perform Post-Handshake Authentication.<br />\n"
+_UNABLE: Final = "Reason: Cannot perform Post-Handshake Authentication.<br />"
 
 
 def make_verify(scope: Scope) -> CompiledHook | None:
@@ -88,6 +88,7 @@ async def _handshake(
     is_modern = tls.version == _MODERN
     if not is_modern:
         r.log("info", "Requesting connection re-negotiation", code="AH02221", module=_MODULE)
+        _drop_pipelined(r)
     timeout = r.server_conf(CoreServerConfig).timeout
     try:
         await asyncio.wait_for(tls.demand_certificate(wanted, ciphers), timeout)
@@ -97,6 +98,17 @@ async def _handshake(
     if wanted.mode == VERIFY_REQUIRE:
         return _judge(r, tls)
     return DECLINED
+
+
+def _drop_pipelined(r: Request) -> None:
+    """End the connection after the response if a request behind it came before the handshake: it may be
+    another client's (CVE-2009-3555).
+    """
+    has_pipelined = r.connection.has_pipelined
+    if has_pipelined is not None and has_pipelined():
+        r.close = True
+        text = "insecure SSL re-negotiation required, but a pipelined request is present; keepalive disabled"
+        r.log("error", text, code="AH02259", module=_MODULE)
 
 
 def _refused(r: Request) -> HookStatus:

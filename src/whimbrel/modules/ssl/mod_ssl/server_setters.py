@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, is_digits, is_letter, lower
 from whimbrel.base.static_typing import Any, Final
@@ -62,7 +62,7 @@ def set_pass_phrase_dialog(cmd: Command, record: SslServerConfig, words: list[st
     elif len(word) > 5 and word.startswith("exec:"):
         path = cmd.server_path(word[5:])
         if not os.path.exists(to_bytes(path)):
-            raise ConfigError(f"SSLPassPhraseDialog: file '{path}' does not exist")
+            raise MissingResource(f"SSLPassPhraseDialog: file '{path}' does not exist")
         record.dialog = PassPhraseDialog("exec", path)
     elif len(word) > 2 and word[0] == "|":
         record.dialog = PassPhraseDialog("pipe", word[1:])
@@ -89,7 +89,7 @@ def check_random_seed(cmd: Command, _record: Any, words: list[str]) -> None:
     has_kind = len(source) > 5 and source.startswith(("file:", "exec:"))
     path = cmd.server_path(source[5:] if has_kind else source)
     if not os.path.exists(to_bytes(path)):
-        raise ConfigError(f"SSLRandomSeed: source path '{path}' does not exist")
+        raise MissingResource(f"SSLRandomSeed: source path '{path}' does not exist")
     if len(words) > 2 and atoi(words[2]) < 0:
         raise ConfigError("SSLRandomSeed: invalid number of bytes specified")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.static_typing import Any, Final
@@ -41,7 +41,7 @@ def filled_file(cmd: Command, word: str) -> str:
     path = cmd.server_path(word)
     name = to_bytes(path)
     if not os.path.isfile(name) or not os.path.getsize(name):
-        raise ConfigError(f"{cmd.name}: file '{path}' does not exist or is empty")
+        raise MissingResource(f"{cmd.name}: file '{path}' does not exist or is empty")
     return path
 
 
@@ -49,7 +49,7 @@ def directory(cmd: Command, word: str) -> str:
     """Return the absolute path of a directory (ssl_cmd_check_dir)."""
     path = cmd.server_path(word)
     if not os.path.isdir(to_bytes(path)):
-        raise ConfigError(f"{cmd.name}: directory '{path}' does not exist")
+        raise MissingResource(f"{cmd.name}: directory '{path}' does not exist")
     return path
 
 

@@ -91,8 +91,10 @@ def of_tls(r: Request, name: str) -> str:
         return _chain(tls, name[22:])
     if known.startswith("SSL_CLIENT_"):
         der = tls.peer_certificate
-        return "" if der is None else _of_certificate(r, der, name[11:])
-    return _of_certificate(r, tls.certificate, name[11:]) if known.startswith("SSL_SERVER_") else ""
+        return _of_certificate(r, der, name[11:]) if der else ""
+    if tls.certificate and known.startswith("SSL_SERVER_"):
+        return _of_certificate(r, tls.certificate, name[11:])
+    return ""
 
 
 def verified(tls: TlsSession) -> str:
@@ -154,8 +156,8 @@ def standard_variables(r: Request, tls: TlsSession) -> Iterator[tuple[str, str]]
 
 def certificate_variables(tls: TlsSession) -> Iterator[tuple[str, str]]:
     """Yield the variables of SSLOptions +ExportCertData."""
-    yield "SSL_SERVER_CERT", pem(tls.certificate)
-    yield "SSL_CLIENT_CERT", "" if tls.peer_certificate is None else pem(tls.peer_certificate)
+    yield "SSL_SERVER_CERT", pem(tls.certificate) if tls.certificate else ""
+    yield "SSL_CLIENT_CERT", pem(tls.peer_certificate) if tls.peer_certificate else ""
     for index, der in enumerate(tls.peer_chain):
         yield f"SSL_CLIENT_CERT_CHAIN_{index}", pem(der)
 

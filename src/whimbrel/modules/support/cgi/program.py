@@ -23,7 +23,7 @@ from whimbrel.engine.programs import permitted
 PIECE: Final = 65536
 EXIT_TIME: Final = 0.002  # seconds from the end of the output to SIGTERM
 KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
-MAX_STDERR_LINE: Final = 8190
+MAX_STDERR_LINE: Final = 8191  # bytes of standard error in one message (apr_file_gets)
 MAX_COMPLAINTS: Final = 4096  # bytes of standard error logged in one tick
 FAIR_SHARE: Final = 256 * 1024  # bytes read before other clients are served
 _RESOURCES: Final = {
@@ -154,6 +154,13 @@ class Program:
         finally:
             late.cancel()
 
+    def _cut(self, line: bytes) -> bytes:
+        """Log the beginning of a line that is too long for one message; return its rest."""
+        while len(line) >= MAX_STDERR_LINE:
+            self._complain(line[:MAX_STDERR_LINE])
+            line = line[MAX_STDERR_LINE:]
+        return line
+
     def _on_error(self) -> None:
         try:
             data = os.read(self._err, MAX_COMPLAINTS)
@@ -162,11 +169,9 @@ class Program:
         *lines, self._line = (self._line + data).split(b"\n")
         if not data and self._line:
             lines, self._line = [self._line], b""
-        while len(self._line) > MAX_STDERR_LINE:
-            lines.append(self._line[:MAX_STDERR_LINE])
-            self._line = self._line[MAX_STDERR_LINE:]
         for line in lines:
-            self._complain(line)
+            self._complain(self._cut(line))
+        self._line = self._cut(self._line)
         if not data:
             self._err = self._closed(self._err, self._loop.remove_reader)
             if self._stderr_closed is not None and not self._stderr_closed.done():

@@ -180,7 +180,9 @@ class Script(Source):
             self._late()
             return reader.timed_out()
         await self.drain_stderr()
-        return reader.ended()
+        unfinished = to_text(bytes(self.held[:MAX_LINE]))
+        del self.held[:MAX_LINE]
+        return reader.ended(unfinished)
 
     def _late(self) -> None:
         if self.variant.module == "cgi":

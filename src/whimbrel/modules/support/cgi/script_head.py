@@ -100,8 +100,9 @@ class ScriptHead:
         )
         return 500
 
-    def ended(self) -> HookStatus:
-        """Handle the end of output before the empty line."""
+    def ended(self, unfinished: str = "") -> HookStatus:
+        """Handle the end of output before the empty line; *unfinished* is the line without an end."""
+        self.bad = unfinished.partition("\0")[0].replace("\r", "")
         words = (
             "Premature end of script headers"
             if self._old or not self._first

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.support.access_site import MODULES, AccessSite
 
+from whimbrel.modules.aaa.mod_auth_digest.header import read_credentials
+
 AREA = (
     "<Location />\nAuthType Digest\nAuthName Zone\nAuthUserFile conf/dig\nRequire valid-user\n{}</Location>\n"
 )
@@ -115,6 +117,16 @@ def test_the_challenge_and_the_answer(tmp_path: Path) -> None:
         "nc": "00000001",
         "qop": "auth",
     }
+
+
+@pytest.mark.parametrize(
+    ("length", "lengths", "complete"),
+    [(32, True, True), (31, True, False), (33, True, False), (1, False, True)],
+)
+def test_the_length_of_a_response(length: int, lengths: bool, complete: bool) -> None:
+    nonce = "x" * 11 + "=" + "x" * 40
+    line = f'Digest username="a", realm="b", nonce="{nonce}", uri="/", response="{"0" * length}"'
+    assert read_credentials(line).complete(lengths=lengths) is complete
 
 
 def test_22_takes_answers_without_qop(tmp_path: Path) -> None:

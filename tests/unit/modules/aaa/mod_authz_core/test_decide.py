@@ -218,7 +218,7 @@ def _calls(site: AccessSite, source: str) -> int:
         site.status(source=source)
         site.engine.response_cache.clear()
     counts = []
-    for _ in range(3):  # the first request in a second has more to do
+    for _ in range(9):  # the first request in a second has more to do
         profile = cProfile.Profile()
         profile.enable()
         site.status(source=source)

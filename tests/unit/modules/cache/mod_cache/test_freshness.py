@@ -171,3 +171,32 @@ def test_head_is_answered_by_a_get(tmp_path: Path) -> None:
     site.get()
     reply = site.get(method="HEAD")
     assert (reply.body, reply.get("X-Cache"), site.count) == ("", "HIT from localhost", 1)
+
+
+@pytest.mark.parametrize("line", ["", "CacheReadSize 3"])
+def test_a_miss_has_no_ranges_where_httpd_passes_its_body_on_before_the_end(
+    line: str, tmp_path: Path
+) -> None:
+    site = CachedSite(tmp_path, f"CacheEnable disk /\n{line}")
+    reply = site.get("/x", "Range: bytes=1-2")
+    assert (reply.status, reply.get("X-Cache")) == (200, "MISS from localhost")
+    assert site.get("/x", "Range: bytes=9-").status == 416
+    larger = CachedSite(tmp_path, "CacheEnable disk /\nCacheReadSize 4")
+    assert larger.get("/y", "Range: bytes=1-2").status == 206
+
+
+def test_head_is_stored_in_place_of_a_body_only(tmp_path: Path) -> None:
+    site = CachedSite(tmp_path)
+    site.origin.fields = [("Cache-Control", "max-age=60")]
+
+    def states(*methods: str) -> list[str]:
+        return [(site.get(method=method).get("X-Cache") or "none").split()[0] for method in methods]
+
+    assert states("HEAD", "HEAD") == ["MISS", "MISS"]
+    assert not site.files(".header")
+    assert site.get("/x", "If-None-Match: *", method="HEAD").status == 200
+    assert states("GET", "HEAD") == ["MISS", "HIT"]
+    site.now += 100
+    assert states("HEAD", "HEAD") == ["MISS", "HIT"]
+    assert [site.files(suffix) != [] for suffix in (".header", ".data")] == [True, False]
+    assert states("GET", "HEAD", "POST", "GET") == ["MISS", "HIT", "none", "MISS"]

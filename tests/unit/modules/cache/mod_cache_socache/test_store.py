@@ -97,6 +97,19 @@ def test_files_are_shared(tmp_path: Path, kind: str) -> None:
     assert site.state() == ("MISS" if "shmcb" in kind else "HIT")
 
 
+def test_head_is_stored_if_the_handler_produced_the_body(tmp_path: Path) -> None:
+    site = make_site(tmp_path, "shmcb")
+    site.origin.fields = [*FRESH, ("Content-Length", "4")]
+
+    def head() -> str:
+        return (site.get(method="HEAD").get("X-Cache") or "none").split()[0]
+
+    assert [head(), head(), site.state(), head()] == ["MISS", "HIT", "MISS", "HIT"]
+    site.get(method="DELETE")
+    site.origin.body = b""
+    assert [head(), head()] == ["MISS", "MISS"]
+
+
 def test_entries_are_bounded(tmp_path: Path) -> None:
     site = make_site(tmp_path, "shmcb")
     site.origin.body = b"x" * 102400

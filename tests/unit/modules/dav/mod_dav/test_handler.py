@@ -62,7 +62,7 @@ def test_options(tmp_path: Path) -> None:
     assert "<D:supported-report-set>\n</D:supported-report-set>" in found
 
 
-@pytest.mark.parametrize("method", ["REPORT", "SEARCH", "CHECKOUT", "MKACTIVITY", "MERGE", "LABEL", "BIND"])
+@pytest.mark.parametrize("method", ["SEARCH", "CHECKOUT", "MKACTIVITY", "MERGE", "LABEL", "BIND"])
 def test_methods_without_a_provider(tmp_path: Path, method: str) -> None:
     reply = ask(engine(tmp_path), method, "")
     allowed = sorted((reply.get("Allow") or "").split(","))
@@ -117,7 +117,11 @@ def test_mkcol(tmp_path: Path) -> None:
         ("http://localhost/../../etc/b", 400),
         ("http://localhost/dav/../../b", 400),
         ("http://localhost/dav/sub/../b%2etxt", 201),
-        ("http://localhost:99999/dav/b", 400),
+        ("http://localhost:99999/dav/b.txt", 201),  # neither host nor port counts
+        ("http://localhost:80x/dav/b", 400),
+        ("http:/dav/b.txt", 201),
+        ("mailto:b", 502),
+        ("1a:/dav/b", 400),
     ],
 )
 def test_destinations(tmp_path: Path, destination: str, status: int) -> None:
@@ -192,6 +196,18 @@ def test_properties(tmp_path: Path) -> None:
     assert os.access(tmp_path / "htdocs/dav/a.txt", os.X_OK)
 
 
+def test_the_number_of_namespaces_is_limited(tmp_path: Path) -> None:
+    served = engine(tmp_path)
+    for count, status in ((2048, "413 (status)"), (2047, "200 OK")):  # and DAV:
+        declared = "".join(f' xmlns:z{n}="urn:z{n}"' for n in range(count))
+        change = "<D:set><D:prop><z0:p/></D:prop></D:set>"
+        body = f'<D:propertyupdate xmlns:D="DAV:"{declared}>{change}</D:propertyupdate>'
+        reply = ask(served, "PROPPATCH", "a.txt", body=body)
+        assert f"<D:status>HTTP/1.1 {status}</D:status>" in reply.body
+        assert reply.get("Transfer-Encoding") == "chunked"
+    assert "Too many distinct namespaces in property database." in error_log(served)
+
+
 def test_state_directories_are_hidden(tmp_path: Path) -> None:
     served = engine(tmp_path)
     ask(served, "PROPPATCH", "a.txt", body=SET % "<z:p>one</z:p>")
@@ -199,6 +215,23 @@ def test_state_directories_are_hidden(tmp_path: Path) -> None:
         assert ask(served, method, ".DAV/a.txt", "Depth: 0").status == 403
     assert "AH10619: access to .DAV state directory denied for" in error_log(served)
     assert ".DAV" not in ask(served, "PROPFIND", "", "Depth: 1").body
+
+
+@pytest.mark.parametrize(
+    ("timeout", "shown"),
+    [
+        ("Second-4294967295", "Second-4294967295"),
+        ("Second-99999999999999999999", "Second-4294967295"),
+        ("Second--99999999999999999999", "Second-0"),
+        ("Infinite", "Infinite"),
+        ("other", "Infinite"),
+    ],
+)
+def test_timeouts_of_locks_are_bounded(tmp_path: Path, timeout: str, shown: str) -> None:
+    served = engine(tmp_path)
+    body = ask(served, "LOCK", "a.txt", f"Timeout: {timeout}", body=LOCK).body
+    found = body.partition("<D:timeout>")[2].partition("<")[0]
+    assert found in (shown, shown.replace("7295", "7294"))
 
 
 def test_locks(tmp_path: Path) -> None:
@@ -270,3 +303,11 @@ def test_a_subtree_cannot_be_switched_off(tmp_path: Path) -> None:
     assert ask(served, "OPTIONS", "sub/").get("DAV") is not None
     text = 'AH00578: "DAV Off" cannot be used to turn off a subtree of a DAV-enabled location.'
     assert text in error_log(served)
+
+
+def test_report_without_a_provider(tmp_path: Path) -> None:
+    served = engine(tmp_path)
+    assert ask(served, "REPORT", "a.txt").status == 400
+    assert "AH00614: The request body must specify a report." in error_log(served)
+    assert ask(served, "REPORT", "a.txt", body="<a/>").status == 501
+    assert ask(served, "REPORT", "none", body="<a/>").status == 404

@@ -39,6 +39,7 @@ def test_other_state_tokens_are_unknown() -> None:
         ("() <x>", 'Invalid If-header: unclosed "<" or unexpected tagged-list production.', 104),
         ("(Not Not <x>)", 'Invalid "If:" header: Multiple "not" entries for the same state.', 101),
         ("<http://h> ()", "Invalid URI in tagged If-header.", 104),
+        ("<a> (<c>)", "Invalid URI path tagged If-header.", 104),
         ("</%zz> ()", "Invalid percent encoded URI in tagged If-header.", 104),
         (
             "(<opaquelocktoken:x>)",

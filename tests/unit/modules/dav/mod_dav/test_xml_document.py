@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 import pytest
 
 from whimbrel.modules.dav.mod_dav.xml_document import (
@@ -74,7 +76,30 @@ def test_incomplete_documents_fail_at_their_end(text: str) -> None:
         reader.end()
 
 
+def test_the_time_grows_with_the_size() -> None:
+    """A body of a megabyte has 40,000 declarations, or an element of many scopes in each of 19,000."""
+    declared = "".join(f' xmlns:p{number}="u{number}"' for number in range(40_000))
+    children = '<a xmlns="urn:a"/>' * 19_000
+    begin = thread_time()
+    assert len(read(f"<x{declared}/>").namespaces) == 40_001
+    assert len(read(f"<x{declared}>{children}</x>").root.children) == 19_000
+    assert thread_time() - begin < 4
+
+
+def test_a_prefix_is_that_of_the_nearest_element() -> None:
+    document = read('<x xmlns:p="u1"><p:a xmlns:p="u2"><p:b/></p:a><p:c/></x>')
+    outer, last = document.root.children
+    assert [document.uri(each) for each in (outer, outer.children[0], last)] == ["u2", "u2", "u1"]
+
+
+def test_elements_of_the_greatest_depth_are_written() -> None:
+    text = "<a>" * (MAX_DEPTH - 1) + "t" + "</a>" * (MAX_DEPTH - 1)
+    assert inner_text(read(f"<x>{text}</x>").root, lambda number: number) == text
+
+
 def test_bounds() -> None:
+    with pytest.raises(XmlError, match=r"^The maximum element nesting limit \(256\) was exceeded\.$"):
+        XmlReader().feed(b"<a>" * 257)
     for text in ("<a>" * (MAX_DEPTH + 1), "<a>" + "<b/>" * MAX_ELEMENTS):
         with pytest.raises(XmlError):
             XmlReader().feed(text.encode())
@@ -83,3 +108,27 @@ def test_bounds() -> None:
     )
     with pytest.raises(XmlError):
         XmlReader().feed(f"{bomb}]><a>&a39;</a>".encode())
+
+
+def test_prefixes_end_with_their_elements() -> None:
+    text = '<p:a xmlns:p="one"><p:b xmlns:p="two"><p:c/></p:b><p:d/></p:a>'
+    document = read(text)
+    assert document.root is not None
+    inner, last = document.root.children
+    numbers = [document.root.namespace, inner.namespace, inner.children[0].namespace, last.namespace]
+    assert [document.namespaces[number] for number in numbers] == ["one", "two", "two", "one"]
+    with pytest.raises(XmlError, match="undefined namespace prefix"):
+        read('<a><p:b xmlns:p="one"/><p:c/></a>')
+
+
+def test_time_for_many_attributes_in_deep_elements() -> None:
+    def seconds(depth: int) -> float:
+        opened = "".join(f"<e xmlns:p{number}='u'>" for number in range(depth))
+        attributes = "".join(f" p0:a{number}=''" for number in range(20_000))
+        text = f"{opened}<x{attributes}/>" + "</e>" * depth
+        begun = thread_time()
+        read(text)
+        return thread_time() - begun
+
+    shallow = min(seconds(1) for _ in range(3))
+    assert min(seconds(MAX_DEPTH - 1) for _ in range(3)) < 3 * shallow

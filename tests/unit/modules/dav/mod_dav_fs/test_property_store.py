@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from time import thread_time
 
 import pytest
 
@@ -56,6 +57,23 @@ def test_a_new_file_is_that_of_httpd(tmp_path: Path) -> None:
     assert again.get(COLOUR) == '<ns1:colour xml:lang="de">brown</ns1:colour>\n'
     assert again.get(SIZE) == "<size/>\n"
     assert again.get(PropertyName("urn:none", "x")) is None
+
+
+def test_the_time_of_changes_grows_with_their_number(tmp_path: Path) -> None:
+    class Numbered(Change):
+        """A property whose namespace has any number."""
+
+        def value(self, number: dict[int, int]) -> tuple[str, str]:
+            """Return language and content."""
+            return self.language, self.content or ""
+
+    names = [PropertyName(f"urn:{number % 2000}", f"a{number}") for number in range(10_000)]
+    store = DbmProperties(str(tmp_path), "a.txt")
+    store.prepare()
+    begin = thread_time()
+    store.change([Numbered(name, "x") for name in names], [f"urn:{number}" for number in range(2000)])
+    assert all(store.get(name) for name in names)
+    assert thread_time() - begin < 4
 
 
 def test_removals(tmp_path: Path) -> None:

@@ -165,3 +165,15 @@ def test_a_filter_of_another_virtual_host(tmp_path: Path) -> None:
 def test_unknown_options(tmp_path: Path, option: str) -> None:
     with pytest.raises(ConfigError, match=f"Invalid ExtFilterOptions option: {option}"):
         engine(tmp_path, LOAD + f"<Directory @>\nExtFilterOptions {option}\n</Directory>")
+
+
+def test_filters_of_failed_subrequests_get_the_end_of_the_stream(tmp_path: Path) -> None:
+    conf = (
+        f'{LOAD}LoadModule include_module modules/mod_include.so\nExtFilterDefine echo cmd="/bin/echo E"\n'
+        "AddType text/plain .ext .shtml\nAddOutputFilter echo .ext\nAddOutputFilter INCLUDES .shtml\n"
+        f'<Directory "{tmp_path}/htdocs">\nOptions +Includes\n</Directory>\n'
+    )
+    page = '[<!--#include virtual="none.ext"-->]'
+    served = build_engine(tmp_path, conf, {"htdocs/p.shtml": page})
+    body = decoded_body(fetch(served, "/p.shtml"))
+    assert body == "[E\n[an error occurred while processing this directive]]"

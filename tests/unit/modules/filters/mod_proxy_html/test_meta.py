@@ -20,6 +20,11 @@ from whimbrel.modules.filters.mod_proxy_html.meta import copy_fields
         (b"<meta http-equiv=Content-Language content=de>", []),
         (b"<meta http-equiv=X-Foo content='a\nb'>", []),
         (b"<meta name=x content=y>", []),
+        (b'<meta http-equiv="X-A" content="">', [("X-A", "")]),
+        (b'<meta http-equiv="X-A" content="a>b"><p>', [("X-A", "a>b")]),
+        (b"<meta http-equiv=X-A content='a><p>", []),
+        (b'<meta http-equiv="X-Content" content="a">', []),
+        (b'<meta content="a" http-equiv="X-Content">', [("X-Content", "a")]),
     ],
 )
 def test_fields(element: bytes, wanted: list[tuple[str, str]]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 import pytest
 
 pytest.importorskip("ldap", reason="python-ldap (extra ldap) is not installed")
 
-from whimbrel.modules.ldap.mod_ldap.connections import Connections, LdapConnection, Target
+from whimbrel.modules.ldap.mod_ldap.connections import Connections, Failed, LdapConnection, Target, call
 
 
 class Handle:
@@ -59,3 +62,24 @@ def test_old_connections_are_closed() -> None:
     now[0] = 5.1
     assert connections.take(target, None, None) is not connection
     assert handle.is_closed
+
+
+def test_mode_ssl_never_speaks_plain_ldap() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        first: list[bytes] = []
+
+        def accept() -> None:
+            with listener.accept()[0] as peer:
+                first.append(peer.recv(1))
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        port = listener.getsockname()[1]
+        target = Target(
+            f"ldap://127.0.0.1:{port}", "ssl", verify=False, connect_timeout=5, timeout=5, retries=0
+        )
+        connection = Connections().take(target, "cn=a", "secret")
+        with pytest.raises(Failed):
+            connection.operate("ldap_compare_s()", lambda handle: call(handle.compare_s, "cn=a", "cn", b"a"))
+        thread.join(10)
+    assert first == [b"\x16"]  # a TLS record with a ClientHello

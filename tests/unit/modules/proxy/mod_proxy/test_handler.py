@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from tests.support.proxy_site import ProxySite
 
+from whimbrel.engine.connection import Connection
 from whimbrel.modules.proxy.mod_proxy.model import ProxyBalancer
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+from whimbrel.testing.client import TestClient
 
 GET = "GET {} HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -215,3 +217,44 @@ def test_sockets(tmp_path: Path) -> None:
     site = ProxySite(tmp_path, "ProxyPass / unix:/run/x.sock|http://b/\n")
     assert site.url("/y") == "http://b/y"
     assert site.scheme.calls[-1][0] == "http://b/"
+
+
+def client_of(site: ProxySite) -> TestClient:
+    """Return a client of *site*."""
+    return TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+
+
+def test_an_index_of_a_back_end(tmp_path: Path) -> None:
+    site = ProxySite(tmp_path, "DirectoryIndex index.php\nProxyPassMatch ^/(.*[.]php)$ fcgi://b/$1\n")
+    assert site.url("/") == "fcgi://b/index.php"
+
+
+@pytest.mark.parametrize("conf", ["ProxyPass /p http://b/", 'SetHandler "proxy:fcgi://b"'])
+def test_the_limit_of_bodies_does_not_apply(tmp_path: Path, conf: str) -> None:
+    site = ProxySite(tmp_path, conf + "\nLimitRequestBody 1\n")
+    (tmp_path / "htdocs" / "p").write_text("")
+    limits: list[int] = []
+    handle = site.scheme.handle
+
+    def noted(call: ProxyCall) -> HookStatus:
+        limits.append(call.r.body_in.limit)
+        return handle(call)
+
+    site.scheme.handle = noted  # type: ignore[method-assign]
+    client_of(site).send(b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab")
+    assert limits == [0]
+
+
+def test_an_error_document_of_a_back_end_receives_the_body(tmp_path: Path) -> None:
+    conf = "ProxyPass /p http://b/\nErrorDocument 403 /p\n<Location /in>\nRequire all denied\n</Location>\n"
+    site = ProxySite(tmp_path, conf)
+    bodies: list[int] = []
+    handle = site.scheme.handle
+
+    def noted(call: ProxyCall) -> HookStatus:
+        bodies.append(call.r.body_in.buffered)
+        return handle(call)
+
+    site.scheme.handle = noted  # type: ignore[method-assign]
+    client_of(site).send(b"POST /in HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab")
+    assert bodies == [2]

@@ -49,6 +49,22 @@ def test_date_server_and_reason_are_the_back_ends(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [("404", "404 "), ("299", "299 "), ("200 ", "200 "), ("299 Odd", "299 Odd"), ("099 x", "099 x")],
+)
+def test_reason_phrases_are_those_of_the_back_end(tmp_path: Path, line: str, sent: str, version: str) -> None:
+    answer = f"HTTP/1.1 {line}\r\nContent-Length: 2\r\n\r\nok"
+    assert received(tmp_path, answer, version=version)[0] == f"HTTP/1.1 {sent}"
+
+
+def test_interim_responses_keep_their_reason_phrase(tmp_path: Path) -> None:
+    final = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    for line, sent in (("102 Please Wait", "102 Please Wait"), ("103", "103 "), ("150 Odd", "150 Odd")):
+        assert received(tmp_path, f"HTTP/1.1 {line}\r\n\r\n{final}")[0] == f"HTTP/1.1 {sent}"
+
+
 def test_fields_of_the_connection_stay_here(tmp_path: Path) -> None:
     answer = (
         "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-B\r\nX-B: 1\r\nKeep-Alive: 1\r\nUpgrade: h2c\r\n"

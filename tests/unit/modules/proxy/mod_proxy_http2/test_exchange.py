@@ -153,3 +153,62 @@ def test_interim_answers_are_passed_on_up_to_a_bound(tmp_path: Path) -> None:
     response = ask(tmp_path, hint * 100, repeat=50)
     assert response.count(b"HTTP/1.1 103") < 10
     assert b"HTTP/1.1 502" in response
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ((b"proxy-connection", b"x"), 502),
+        ((b"te", b"gzip"), 502),
+        ((b"X-Upper", b"x"), 502),
+        ((b"te", b"trailers"), 200),
+    ],
+)
+def test_a_malformed_field_ends_its_stream(tmp_path: Path, field: tuple[bytes, bytes], expected: int) -> None:
+    response = ask(tmp_path, head(field) + frame(DATA, END_STREAM, 1, BODY))
+    assert status(response) == expected
+
+
+def test_fields_that_are_not_passed_on(tmp_path: Path) -> None:
+    fields = (
+        (b"alt-svc", b"a"),
+        (b"http2-settings", b"b"),
+        (b"trailer", b"c"),
+        (b"proxy-authenticate", b"d"),
+    )
+    lines = ask(tmp_path, head(*fields) + frame(DATA, END_STREAM, 1, BODY)).split(b"\r\n")
+    assert b"Trailer: c" in lines
+    assert b"Proxy-Authenticate: d" in lines
+    assert not any(line.startswith((b"Alt-Svc", b"Http2-Settings")) for line in lines)
+
+
+def test_a_body_waits_for_100_continue_of_the_back_end(tmp_path: Path) -> None:
+    received = b""
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal received
+        writer.write(HELLO)
+        while b"\x01\x04\x00\x00\x00\x01" not in received:  # HEADERS without END_STREAM
+            received += await reader.readexactly(1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                while b"abc" not in received:
+                    received += await reader.readexactly(1)
+        writer.write(head((b"x-a", b"1"), status=b"100"))
+        while b"abc" not in received:
+            received += await reader.readexactly(1)
+        writer.write(WHOLE)
+        await asyncio.sleep(0.05)
+
+    async def use(proxy: RawProxy) -> bytes:
+        reader, writer = await proxy.connect()
+        writer.write(b"POST /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n")
+        writer.write(b"Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
+        first = await reader.readuntil(b"\r\n\r\n")
+        rest = await reader.read()
+        writer.close()
+        return first + rest
+
+    out: bytes = run_raw(tmp_path, "h2c", use, play)
+    assert out.startswith(b"HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\nHTTP/1.1 200 ")
+    assert BODY in out

@@ -187,10 +187,12 @@ def test_a_body_that_ends_early_ends_the_response(tmp_path: Path, path: str) -> 
     run(tmp_path, use)
 
 
-def test_heads_are_mapped(tmp_path: Path) -> None:
+def test_heads_are_not_mapped(tmp_path: Path) -> None:
+    """httpd applies ProxyPassReverse to no field of these answers."""
+
     async def use(server: ProxyServer, backend: Http2Backend) -> None:
         answer = await server.get("/redirect")
-        assert b"\r\nLocation: http://client.example/to\r\n" in answer
+        assert f"\r\nLocation: http://127.0.0.1:{backend.port}/to\r\n".encode() in answer
         assert answer.count(b"\r\nSet-Cookie: ") == 2
         assert b"theirs" in await server.get("/missing")
         assert b"theirs" not in await server.get("/x/missing")

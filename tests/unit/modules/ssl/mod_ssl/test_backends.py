@@ -41,6 +41,10 @@ def conf_of(**fields: Any) -> SslProxyDirConfig:
     return with_defaults(record)
 
 
+def test_back_ends_may_ask_for_a_certificate_later() -> None:
+    assert make(V24, conf_of(), []).context.post_handshake_auth
+
+
 @pytest.mark.parametrize(
     ("number", "version"), [(n, v) for n in NUMBERS for v in DIALECTS if v in case(n)["answers"]]
 )

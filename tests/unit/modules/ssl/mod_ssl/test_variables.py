@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 from tests.support.tls import case, recorded_tls
 from tests.support.tls_site import TlsSite
 
@@ -49,6 +50,17 @@ def test_variables_of_programs(tmp_path: Path, version: str, peer: int) -> None:
     for name, value in expected.items():
         if name not in changing:
             assert fields[f"X-{name}"] == value, name
+
+
+@pytest.mark.parametrize(("version", "more"), [("2.2", 1), ("2.4", 0)])
+def test_days_until_the_certificate_expires(tmp_path: Path, version: str, more: int) -> None:
+    """2.2 counts the last day, too."""
+    tls = recorded_tls(PEERS[1])
+    assert tls.peer_certificate is not None
+    site = TlsSite(tmp_path, 'Header set X-A "%{SSL_CLIENT_V_REMAIN}s"\n', version)
+    expiry = x509.load_der_x509_certificate(tls.peer_certificate).not_valid_after_utc.timestamp()
+    left = expiry - site.engine.runtime.now()
+    assert site.fields(site.over(tls))["X-A"] == str(int(left // 86400) + more)
 
 
 def test_variables_of_rewriting_and_expressions(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""Responses with the files of one directory: one such response with holes in its head."""
+"""Responses with holes: those with the files of one directory, and the redirects of all paths below a URL."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.deps.files import (
@@ -15,10 +17,17 @@ from whimbrel.engine.deps.files import (
 )
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import format_http
+from whimbrel.http.syntax.url import escape_html
 from whimbrel.registry.module import FileResponse
 
 _FIELDS: Final = (b"Last-Modified", b"ETag", b"Content-Length")
+MIN_REST: Final = 3  # bytes of a path's rest that is in no response by chance
+# what neither URLs nor pages escape
+is_plain_rest: Final = re.compile(rb"[A-Za-z0-9_./-]+").fullmatch
 _COUNT: Final = b"\0"  # in the place of the Keep-Alive count
+_REST: Final = b"\1"  # in that of the rest of the path
+_LENGTH: Final = b"\2"  # in that of the length
+_MARKS: Final = re.compile(rb"[\0-\2]").search
 
 
 class FileTemplate:
@@ -84,8 +93,8 @@ def file_template(sample: CachedResponse, r: Request, response: FileResponse) ->
         return None
     head = head.replace(b"%", b"%%")
     for name, value in zip(_FIELDS, _values(info, etag), strict=True):
-        line = b"\r\n%b: %b\r\n" % (name, value.replace(b"%", b"%%"))
-        if head.count(line) != 1 or head.lower().count(b"\r\n%b:" % name.lower()) != 1:
+        line = _only_line(head, name, value.replace(b"%", b"%%"))
+        if not line:
             return None
         head = head.replace(line, b"\r\n%b: %%(%b)b\r\n" % (name, name))
     sample.set_content(texts, b"", b"", None)
@@ -95,3 +104,63 @@ def file_template(sample: CachedResponse, r: Request, response: FileResponse) ->
 def _values(info: os.stat_result, etag: str) -> tuple[bytes, bytes, bytes]:
     """Return the values of `_FIELDS` for a file."""
     return format_http(info.st_mtime_ns // 1_000_000_000).encode(), etag.encode(), b"%d" % info.st_size
+
+
+def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
+    """Return the line of the field *name* with its line ends; b"" unless it is the only one with *name* and
+    has *value*.
+    """
+    line = b"\r\n%b: %b\r\n" % (name, value)
+    return line if head.count(line) == 1 and head.lower().count(b"\r\n%b:" % name.lower()) == 1 else b""
+
+
+class RedirectTemplate:
+    """A redirect for other paths of its class: *head* is what follows Date in it, with marks, as *body* has.
+
+    *sample* is the response that both are made of.
+    """
+
+    __slots__ = ("_body", "_head", "_sample")
+
+    def __init__(self, sample: CachedResponse, head: bytes, body: bytes) -> None:
+        self._sample, self._head, self._body = sample, head, body
+
+    def respond(self, rest: bytes) -> CachedResponse:
+        """Return the redirect of the path that ends with *rest*."""
+        body = self._body.replace(_REST, rest)
+        head = self._head.replace(_REST, rest).replace(_LENGTH, b"%d" % len(body))
+        entry = self._sample.copy()
+        entry.set_content(head.split(_COUNT), body, b"", None)
+        return entry
+
+
+def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> RedirectTemplate | None:
+    """Return the template that *cached*, the response to *r*, gives; None if *rest*, the end of its path, is
+    elsewhere in it than in the URL of the redirect.
+    """
+    location = r.headers_out.get("Location") or ""
+    texts = cached.head_texts()
+    head, body = _COUNT.join(texts), cached.body
+    length = _only_line(head, b"Content-Length", b"%d" % len(body))
+    if (
+        len(rest) < MIN_REST
+        or is_plain_rest(rest) is None
+        or not to_bytes(location).endswith(rest)
+        or r.header_only
+        or cached.chunked
+        or cached.has_slots
+        or cached.file
+        or cached.events
+        or cached.dependencies
+        or any(_MARKS(text) for text in (*texts, body))
+        or rest in cached.head_prefix
+        or head.count(rest) != 1
+        or not (length and _only_line(head, b"Location", to_bytes(location)))
+        or body.count(rest) != body.count(to_bytes(escape_html(location)))
+    ):
+        return None
+    sample = cached.copy()
+    sample.any_query = True  # logs show the line of each request; none has a query
+    sample.prepare_logs()
+    head = head.replace(rest, _REST).replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
+    return RedirectTemplate(sample, head, body.replace(rest, _REST))

@@ -1,0 +1,101 @@
+"""mod_lua: functions in Lua as handlers, hooks, authorization providers and filters.
+
+`lupa` (extra "lua") is the interpreter; each call runs in a thread of the worker. Manual: mod/mod_lua.html.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, Final
+
+from whimbrel.base.errors import StartError
+from whimbrel.directives.spec import ConfigScope, Versions
+from whimbrel.modules.lua.mod_lua import setters, settings
+from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaServerConfig
+from whimbrel.modules.support.catalogue_rows import rows
+from whimbrel.registry import phases
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+
+_DIRECTORY, _SERVER, _NONE = ConfigScope.DIRECTORY, ConfigScope.SERVER, ConfigScope.NONE
+_EARLY, _LATE = Order.FIRST - 1, Order.LAST + 1
+_PHASES: Final = {
+    "LuaHookPreTranslateName": ("pre_translate_name", phases.PRE_TRANSLATE_NAME),
+    "LuaHookTranslateName": ("translate_name", phases.TRANSLATE_NAME),
+    "LuaHookFixups": ("fixups", phases.FIXUPS),
+    "LuaHookMapToStorage": ("map_to_storage", phases.MAP_TO_STORAGE),
+    "LuaHookCheckUserID": ("check_user_id", phases.CHECK_USER_ID),
+    "LuaHookTypeChecker": ("type_checker", phases.TYPE_CHECKER),
+    "LuaHookAccessChecker": ("access_checker", phases.ACCESS_CHECKER),
+    "LuaHookAuthChecker": ("auth_checker", phases.AUTH_CHECKER),
+    "LuaQuickHandler": ("quick", phases.QUICK_HANDLER),
+}
+_ORDERED: Final = frozenset(("translate_name", "check_user_id", "access_checker", "auth_checker"))
+
+
+def _ignore(_cmd: Any, _conf: Any, _words: list[str]) -> None:
+    """The catalogue's rule refuses the directive."""
+
+
+_SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
+    **{name: (setters.set_hook(phase), _DIRECTORY) for name, (phase, _) in _PHASES.items()},
+    **{f"<{name}": (setters.set_block(phase), _NONE) for name, (phase, _) in _PHASES.items()},
+    "LuaHookLog": (setters.set_hook("log_transaction"), _DIRECTORY),
+    "LuaHookInsertFilter": (_ignore, _NONE),
+    "LuaRoot": (setters.set_root, _SERVER),
+    "LuaPackagePath": (setters.add_path("package_path"), _DIRECTORY),
+    "LuaPackageCPath": (setters.add_path("package_cpath"), _DIRECTORY),
+    "LuaAuthzProvider": (setters.set_authz_provider, _NONE),
+    "LuaScope": (setters.set_scope, _DIRECTORY),
+    "LuaInherit": (setters.set_inherit, _DIRECTORY),
+    "LuaCodeCache": (setters.set_code_cache, _DIRECTORY),
+    settings.BYTE_CODE: (setters.set_byte_code, _DIRECTORY),
+    "LuaMapHandler": (setters.add_mapped, _DIRECTORY),
+    "LuaOutputFilter": (setters.set_output_filter, _NONE),
+    "LuaInputFilter": (setters.set_input_filter, _NONE),
+}
+
+
+def _maker(name: str, *arguments: str) -> Any:
+    """Return a hook maker of hooks.py, which is imported when it first runs."""
+
+    def make(scope: Scope) -> CompiledHook | None:
+        from whimbrel.modules.lua.mod_lua import hooks  # -t reads no script
+
+        hook: CompiledHook | None = getattr(hooks, name)(scope, *arguments)
+        return hook
+
+    return make
+
+
+def _hooks() -> tuple[Hook, ...]:
+    found = []
+    for name, phase in _PHASES.values():
+        orders = ((settings.EARLY, _EARLY), (settings.LATE, _LATE)) if name in _ORDERED else ()
+        middle = Order.FIRST if name == "quick" else Order.MIDDLE
+        for order, number in ((settings.MIDDLE, middle), *orders):
+            found.append(Hook(phase, _maker("make_hook", name, order), number))
+    return tuple(found)
+
+
+def require_library(_configuration: Any) -> None:
+    """Refuse the start without an interpreter."""
+    if find_spec("lupa") is None:
+        raise StartError("lua: the package lupa is not installed: pip install 'whimbrel[lua]'")
+
+
+MODULE = Module(
+    name="lua_module",
+    source="mod_lua.c",
+    versions=Versions.V24,
+    dir_config=LuaDirConfig,
+    server_config=LuaServerConfig,
+    directives=rows("mod_lua.c", _SETTERS),
+    hooks=(
+        *_hooks(),
+        Hook(phases.LOG_TRANSACTION, _maker("make_hook", "log_transaction", ""), Order.FIRST),
+        Hook(phases.FIXUPS, _maker("make_mapping"), Order.LAST - 1),
+        Hook(phases.HANDLER, _maker("make_map_handler"), _EARLY),
+        Hook(phases.HANDLER, _maker("make_handler"), Order.MIDDLE),
+    ),
+    post_config=(require_library,),
+)

@@ -1,0 +1,98 @@
+"""Hosts of VirtualDocumentRoot that the directories of a machine suggest."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.config.execute import is_directory
+from whimbrel.config.model import Server
+from whimbrel.modules.mappers.mod_vhost_alias import VhostAliasServerConfig
+
+MAX_MASS_HOSTS: Final = 3
+_MAX_FILES: Final = 4
+MAX_ENTRIES: Final = 50  # names of a directory that are tried
+PARTS: Final = 3  # of a host name
+_PIECE: Final = re.compile(r"%(-?[0-3])(\+?)(?:\.([1-9])\+?)?", re.ASCII)
+_LABEL: Final = re.compile(r"[a-z0-9_-]+")
+_OTHER: Final = "host"  # a part that the format does not use
+
+
+class MassHost(NamedTuple):
+    """A host name, its document root, and some names in it."""
+
+    name: str
+    root: str
+    files: tuple[str, ...] = ()
+
+
+def mass_hosts(server: Server) -> list[MassHost]:
+    """Return some hosts of VirtualDocumentRoot for which there are directories."""
+    formatted = server.config(VhostAliasServerConfig).root
+    text = (formatted or ("", False))[0]
+    head, percent, tail = text.partition("%")
+    if not percent:
+        return []
+    start, _, first = head.rpartition("/")
+    segments = (first + percent + tail).split("/")
+    found = [MassHost(_host_of(segments, path), path + "/") for path in _matching(start, segments)]
+    named = [host for host in found if host.name][:MAX_MASS_HOSTS]
+    return [host._replace(files=tuple(_sorted_names(host.root)[:_MAX_FILES])) for host in named]
+
+
+def _matching(start: str, segments: list[str]) -> Iterator[str]:
+    """Yield the directories that *segments* may stand for below *start*."""
+    if not segments:
+        yield start
+        return
+    segment = segments[0]
+    names = _sorted_names(start) if _PIECE.fullmatch(segment) else [segment]
+    for name in names[:MAX_ENTRIES]:
+        if is_directory(f"{start}/{name}"):
+            yield from _matching(f"{start}/{name}", segments[1:])
+
+
+def _host_of(segments: list[str], path: str) -> str:
+    """Return a host name that leads to *path*, "" if none is known: of three parts, or the name itself."""
+    parts: dict[int, dict[int, str]] = {}
+    for segment, entry in zip(segments, path.split("/")[-len(segments) :], strict=True):
+        piece = _PIECE.fullmatch(segment)
+        if piece is None:
+            continue
+        part, has_rest, letter = int(piece[1]), bool(piece[2]), piece[3]
+        if letter is None and (part == 0 or has_rest):
+            return _with_rest(part, entry)
+        if part == 0 or not _LABEL.fullmatch(entry):
+            return ""
+        number = part if part > 0 else PARTS + 1 + part
+        parts.setdefault(number, {})[int(letter or 0)] = entry
+    return ".".join(_part(parts.get(number, {})) for number in range(1, PARTS + 1))
+
+
+def _with_rest(part: int, entry: str) -> str:
+    """Return a name of which *entry* is all (0), or the given part and those behind it (before it if it is
+    negative)."""
+    *_, last = labels = entry.split(".")
+    if not all(map(_LABEL.fullmatch, labels)) or last.isdigit():  # httpd refuses what ends as an address
+        return ""
+    before = [_OTHER] * (part - 1)
+    behind = [_OTHER] * (-part - 1)
+    return ".".join([*before, entry, *behind])
+
+
+def _part(letters: dict[int, str]) -> str:
+    """Return a part of a name from its text (key 0), or from single letters by their numbers."""
+    if 0 in letters:
+        return letters[0]
+    return "".join(letters.get(number, "x") for number in range(1, max(letters, default=0) + 1)) or _OTHER
+
+
+def _sorted_names(directory: str) -> list[str]:
+    """Return the names in a directory; [] for one that cannot be read."""
+    try:
+        return sorted(map(to_text, os.listdir(to_bytes(directory))))
+    except OSError:
+        return []

@@ -1,0 +1,61 @@
+"""Loading of configurations on another machine than their server's: what is missing here is left out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.side import Side
+
+TYPE_MODULES: Final = ("mime_module", "mime_magic_module")
+"""Modules whose step after reading only reads a file of types: answers depend on it."""
+
+
+def load_side(
+    options: LoadOptions,
+    dialect: Dialect | str,
+    *,
+    name: str = "",
+    origins: bool = True,
+    now: float | None = None,
+) -> Side:
+    """Return the side of a configuration whose server need not run here: directories may be missing.
+
+    *now* is the time of all answers, seconds since the epoch. Media types are read from TypesConfig; a file
+    that cannot be read leaves them out.
+    """
+    options = replace(options, is_elsewhere=True, origins=origins)
+    side = Side.load(options, dialect, name=name, now=now, check_only=True)
+    if side.is_loaded:
+        for module in side.loaded.modules.modules:
+            if module.name in TYPE_MODULES:
+                for step in module.post_config:
+                    try:
+                        step(side.loaded)
+                    except ConfigError as problem:
+                        side.missing += (MissingResource(problem.reason, problem.place),)
+                    except StartError as problem:
+                        side.missing += (MissingResource(problem.lines[0]),)
+    return side
+
+
+def load_sides(
+    options: tuple[LoadOptions, LoadOptions], dialects: tuple[str, str], names: tuple[str, str]
+) -> tuple[Side, Side]:
+    """Return the sides of a comparison.
+
+    If one does not load because this machine lacks something, both are loaded without it.
+    """
+    old = Side.load(options[0], dialects[0], name=names[0])
+    new = Side.load(options[1], dialects[1], name=names[1], now=old.runtime.time)
+    if old.is_loaded and new.is_loaded:
+        return old, new
+    now = old.runtime.time
+    elsewhere = tuple(
+        load_side(one, dialect, name=name, origins=False, now=now)
+        for one, dialect, name in zip(options, dialects, names, strict=True)
+    )
+    return (elsewhere[0], elsewhere[1]) if any(side.missing for side in elsewhere) else (old, new)

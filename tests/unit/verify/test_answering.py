@@ -1,0 +1,70 @@
+"""What a back end with TLS must fulfil: the defaults of 2.2 and 2.4 differ, and each SSLProxy line counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.loading import load_sides
+from whimbrel.verify.verification import DifferenceGroup
+from whimbrel.verify.verify import verify
+
+BASE = (
+    "LoadModule proxy_module m/mod_proxy.so\nLoadModule proxy_http_module m/mod_proxy_http.so\n"
+    "LoadModule ssl_module m/mod_ssl.so\nListen 8080\nServerName x\nSSLProxyEngine on\n"
+    "ProxyPass /app https://127.0.0.1:9443/\n"
+)
+NEWER = "".join(
+    f"LoadModule {name}_module m/mod_{name}.so\n" for name in ("mpm_event", "authz_core", "unixd")
+)
+UNCHECKED = "SSLProxyCheckPeerExpire off\nSSLProxyCheckPeerCN off\nSSLProxyCheckPeerName off\n"
+PART = "demands on the back end"
+
+
+def differences(root: Path, old: tuple[str, str], new: tuple[str, str]) -> list[DifferenceGroup]:
+    """Compare two pairs of dialect and lines; return the differences about back ends."""
+    (root / "htdocs").mkdir(exist_ok=True)
+    (root / "logs").mkdir(exist_ok=True)
+    options = []
+    for name, (dialect, text) in (("old", old), ("new", new)):
+        lines = (NEWER if dialect == "2.4" else "") + BASE + text
+        (root / f"{name}.conf").write_text(lines)
+        options.append(LoadOptions(server_root=str(root), file=f"{name}.conf"))
+    sides = load_sides((options[0], options[1]), (old[0], new[0]), ("old", "new"))
+    result = verify(*sides, limit=60)
+    assert not any(result.errors), result.errors
+    return [group for group in result.groups if PART in group.examples[0].difference.names]
+
+
+def test_the_defaults_of_the_versions_differ(tmp_path: Path) -> None:
+    (group,) = differences(tmp_path, ("2.2", ""), ("2.4", ""))
+    assert [line.text.lower() for line in group.cause.new] == [
+        "proxypass /app https://127.0.0.1:9443/",
+        "sslproxyengine on",
+    ]
+
+
+def test_lines_that_keep_the_checks_of_2_2(tmp_path: Path) -> None:
+    assert differences(tmp_path, ("2.2", ""), ("2.4", UNCHECKED)) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SSLProxyCheckPeerExpire off",
+        "SSLProxyCheckPeerName off",
+        "SSLProxyProtocol TLSv1.2",
+        "SSLProxyCipherSuite HIGH",
+    ],
+)
+def test_each_line_counts(tmp_path: Path, line: str) -> None:
+    (group,) = differences(tmp_path, ("2.4", ""), ("2.4", f"{line}\n"))
+    assert [each.text.lower() for each in group.cause.new] == [line.lower()] and group.cause.old == ()
+
+
+def test_a_back_end_without_tls_demands_nothing(tmp_path: Path) -> None:
+    plain = "ProxyPass /plain http://127.0.0.1:9080/\n"
+    found = differences(tmp_path, ("2.2", plain), ("2.4", plain + UNCHECKED))
+    assert found == []

@@ -1,0 +1,104 @@
+"""Comparison on a machine that lacks what the configurations name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.loading import load_sides
+from whimbrel.verify.verification import Verdict, VerifyResult
+from whimbrel.verify.verify import verify
+
+MODULES = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("mpm_event", "authz_core", "unixd", "rewrite", "mime", "dir")
+)
+TEXT = f"{MODULES}Listen 8080\nServerName www.example.com\nDocumentRoot htdocs\n"
+GRANTED, DENIED = (f"<Directory />\nRequire all {word}\n</Directory>\n" for word in ("granted", "denied"))
+
+
+def compare(root: Path, old: str, new: str, *, is_copy: bool = False) -> VerifyResult:
+    """Compare two texts of 2.4 in *root*."""
+    for name in ("conf", "htdocs"):
+        (root / name).mkdir(exist_ok=True)
+    for name, text in (("old.conf", old), ("new.conf", new)):
+        (root / "conf" / name).write_text(TEXT + text)
+    options = [
+        LoadOptions(server_root=str(root), file=f"conf/{name}.conf", is_copy=is_copy)
+        for name in ("old", "new")
+    ]
+    sides = load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new"))
+    return verify(*sides, limit=50)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ServerRoot /nowhere/httpd",
+        "User nobody-of-this-name",
+        "Group nobody-of-this-name",
+        "DocumentRoot /nowhere/htdocs",
+        "CustomLog /nowhere/logs/access_log common\n",
+        "LoadFile /nowhere/libxml2.so",
+        "TypesConfig /nowhere/mime.types",
+        "LoadModule ssl_module modules/mod_ssl.so\nSSLCertificateFile /nowhere/a.crt",
+    ],
+)
+def test_what_no_answer_depends_on(tmp_path: Path, line: str) -> None:
+    line = line.replace("CustomLog", "LoadModule log_config_module m/mod_log_config.so\nCustomLog")
+    same = compare(tmp_path, f"{line}\n{GRANTED}", f"{line}\n{GRANTED}")
+    assert same.verdict is Verdict.SAME, (same.errors, same.not_decided)
+    assert compare(tmp_path, f"{line}\n{GRANTED}", f"{line}\n{DENIED}").verdict is Verdict.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Include conf/more.conf", "Could not open configuration file"),
+        ("Include conf.d/*.conf", "Could not open directory"),
+        ("LoadModule wsgi_module modules/mod_wsgi.so", "Cannot load modules/mod_wsgi.so into server"),
+        ("RewriteMap names txt:/nowhere/names.txt", "RewriteMap: file for map names not found"),
+    ],
+)
+def test_what_answers_may_depend_on_is_not_decided(tmp_path: Path, line: str, reason: str) -> None:
+    found = compare(tmp_path, f"{line}\n{GRANTED}", f"{line}\n{GRANTED}")
+    assert found.verdict is Verdict.NOT_DECIDED and all(reason in one.reason for one in found.not_decided)
+    assert {one.reason.partition(":")[0] for one in found.not_decided} == {"old", "new"}
+    assert compare(tmp_path, f"{line}\n{GRANTED}", f"{line}\n{DENIED}").verdict is Verdict.DIFFERENT
+
+
+def test_directives_of_a_module_that_is_not_here(tmp_path: Path) -> None:
+    module = "LoadModule wsgi_module modules/mod_wsgi.so\n"
+    lines = "WSGIScriptAlias / /srv/app\n<WSGIGroup>\nWSGIOther 1\n</WSGIGroup>\n"
+    lines = f"<IfModule mod_wsgi.c>\n{lines}</IfModule>\n"
+    found = compare(tmp_path, module + lines + GRANTED, module + lines + GRANTED)
+    text = "directives of modules that are not here were left out: 2 (WSGIScriptAlias, <WSGIGroup)"
+    assert any(text in one.reason for one in found.not_decided), found.not_decided
+
+
+def test_other_errors_stay(tmp_path: Path) -> None:
+    for line in (
+        "Order allow,deny",
+        "Require",
+        "LoadModule authn_default_module modules/mod_authn_default.so",
+    ):
+        found = compare(tmp_path, f"User nobody-of-this-name\n{line}\n", GRANTED)
+        assert found.verdict is Verdict.DOES_NOT_LOAD and found.errors[0], line
+
+
+def test_a_known_directive_needs_its_module(tmp_path: Path) -> None:
+    text = "LoadModule wsgi_module modules/mod_wsgi.so\nOrder allow,deny\n"
+    found = compare(tmp_path, text, text)
+    assert "Invalid command 'Order'" in found.errors[0][0].text
+
+
+def test_a_copy_of_a_server_root(tmp_path: Path) -> None:
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d/site.conf").write_text(DENIED)
+    root = "ServerRoot /usr\nInclude /usr/conf.d/*.conf\n"
+    assert compare(tmp_path, root, root, is_copy=True).verdict is Verdict.SAME
+    assert compare(tmp_path, root, GRANTED, is_copy=True).verdict is Verdict.DIFFERENT
+    outside = compare(tmp_path, f"{root}Include /etc/passwd\n", root, is_copy=True)
+    assert [one.reason for one in outside.not_decided if "/etc/passwd: not in this copy" in one.reason]
