@@ -65,6 +65,13 @@ def documents(root: Path) -> None:
     (root / "passwd2").write_text(SECOND)
     (root / "digests").write_text(DIGESTS)
     (root / "mime.types").write_text("text/html html htm\ntext/plain txt\n")
+    date(root)
+
+
+def date(root: Path) -> None:
+    """Gives everything below *root* one time stamp of the past: a new file has a weak ETag for a second."""
+    for path in (root, *root.rglob("*")):
+        os.utime(path, (MTIME, MTIME))
 
 
 def htaccess(root: Path, files: dict[str, str]) -> None:
@@ -78,7 +85,7 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
             path.write_text(files[name].replace("%BASE%", str(root)))
     for path in (root, *root.rglob("*")):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)
-        os.utime(path, (MTIME, MTIME))
+    date(root)
 
 
 class ServerProcess(ProgramProcess):
