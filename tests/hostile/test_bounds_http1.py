@@ -13,7 +13,7 @@ import pytest
 from tests.hostile.cuts import CuttingWorker, lay_out
 from tests.support.deep_size import deep_size
 from tests.support.fakes import FakeTransport
-from whimbrel.engine.cache import index
+from whimbrel.engine.cache import eviction, index
 from whimbrel.engine.cache.fd_cache import MAX_OPEN, FdCache
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.server.http1.protocol import MAX_AHEAD, HttpProtocol
@@ -79,8 +79,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingWorker]:
     root = tmp_path_factory.mktemp("bounds")
     lay_out(root)
     smaller = pytest.MonkeyPatch()
-    for bound in ("MAX_BYTES", "MAX_HEAD_BYTES", "MAX_LEARNED_BYTES"):
-        smaller.setattr(index, bound, getattr(index, bound) // SMALLER)
+    for module, bound in (
+        (index, "MAX_BYTES"),
+        (index, "MAX_HEAD_BYTES"),
+        (eviction, "MAX_LEARNED_BYTES"),
+    ):
+        smaller.setattr(module, bound, getattr(module, bound) // SMALLER)
     desk = CuttingWorker(root)
     wires: dict[int, Any] = {}
     for number, head in enumerate(hostile(HEADS)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 
@@ -32,6 +33,9 @@ def deep_size(root: object, seen: set[int] | None = None) -> int:
     seen, total, left = set() if seen is None else seen, 0, [root]
     while left:
         one = left.pop()
+        owner = getattr(one, "__self__", None)
+        if isinstance(owner, re.Pattern):  # a method of a compiled pattern
+            one = owner
         if id(one) in seen or (one is not root and isinstance(one, NOT_OWNED)):
             continue
         seen.add(id(one))
@@ -40,7 +44,7 @@ def deep_size(root: object, seen: set[int] | None = None) -> int:
             left += [*one.keys(), *one.values()]
         elif isinstance(one, list | tuple | set | frozenset):
             left += one
-        elif not isinstance(one, str | bytes | bytearray | int | float):
+        elif not isinstance(one, str | bytes | bytearray | int | float | re.Pattern):
             left += [
                 getattr(one, name)
                 for kind in type(one).__mro__

@@ -8,16 +8,16 @@ whose heads differ in other fields, such as cookies, share an entry; so do queri
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
-from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache import key as raw_head
-from whimbrel.engine.cache.entry import CachedResponse, has_lost_slot
+from whimbrel.engine.cache.cacheable import is_cacheable, is_cacheable_head, logs_slot
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.eviction import LearnedBudget, SecondChance
 from whimbrel.engine.cache.key import (
     BY_CLIENT,
     BY_QUERY,
@@ -26,16 +26,15 @@ from whimbrel.engine.cache.key import (
     Lists,
     RawHead,
     Tests,
-    without_query,
 )
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.deps.listings import DirectoryListings
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.request import Request
-from whimbrel.engine.response import Framing, Response
+from whimbrel.engine.response import Response
 from whimbrel.engine.specialized.directories import SpecializedResponses
-from whimbrel.engine.specialized.split_path import LineParts, line_parts
+from whimbrel.engine.specialized.split_path import LineParts, split_start
 from whimbrel.engine.tls import TlsSession
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
@@ -48,8 +47,6 @@ MAX_HEAD_BYTES: Final = 8 * 1024 * 1024
 MAX_HEADS: Final = 4096
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_ENTRIES: Final = 8192
-MAX_LEARNED_BYTES: Final = 8 * 1024 * 1024  # of what was learned, for all indexes together
-MAX_LEARNED: Final = 4096
 MAX_SEEN: Final = 4096  # heads that came once
 MAX_INDEXES: Final = 256  # addresses of the server
 MAX_UNLISTED: Final = 64  # names of TLS clients that no server has, such as those that a wildcard covers
@@ -64,67 +61,6 @@ NOTHING: Final = (None, None)
 
 
 IndexKey = tuple[str, int, str | None]
-
-
-class LearnedBudget:
-    """Number and bytes of the answers that were learned, for all indexes together."""
-
-    __slots__ = ("bytes", "entries")
-
-    def __init__(self) -> None:
-        self.bytes = self.entries = 0
-
-    def overflows(self, weight: int) -> bool:
-        """Count one more answer; return True if all others have to be dropped."""
-        self.bytes += weight
-        self.entries += 1
-        if self.entries <= MAX_LEARNED and self.bytes <= MAX_LEARNED_BYTES:
-            return False
-        self.bytes, self.entries = weight, 1
-        return True
-
-
-class SecondChance:
-    """The entries of one level in all indexes: at most *most*, of *most_bytes* together.
-
-    The oldest entry is dropped first. One that was used since it was admitted, or since it was last spared,
-    is spared and becomes the youngest; a use is a validation in another tick.
-    """
-
-    __slots__ = ("_most", "_most_bytes", "_queue", "bytes")
-
-    def __init__(self, most: int, most_bytes: int) -> None:
-        self._most, self._most_bytes, self.bytes = most, most_bytes, 0
-        self._queue: deque[tuple[dict[Any, CachedResponse], Any, CachedResponse]] = deque()
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def put(self, entries: dict[Any, CachedResponse], key: Any, cached: CachedResponse) -> None:
-        """Store *cached* in *entries* as *key*, after dropping as many others as necessary."""
-        queue = self._queue
-        self.bytes += cached.weight
-        while queue and (self.bytes > self._most_bytes or len(queue) >= self._most):
-            self._drop_or_spare(*queue.popleft())
-        queue.append((entries, key, cached))
-        entries[key] = cached
-
-    def _drop_or_spare(self, entries: dict[Any, CachedResponse], key: Any, cached: CachedResponse) -> None:
-        is_present = entries.get(key) is cached
-        if is_present and cached.spared_tick != cached.validated_tick:
-            cached.spared_tick = cached.validated_tick
-            self._queue.append((entries, key, cached))
-            return
-        self.bytes -= cached.weight
-        if is_present:
-            del entries[key]
-
-    def drop(self, entries: dict[Any, CachedResponse]) -> None:
-        """Drop all of *entries*."""
-        if entries:
-            entries.clear()
-            self._queue = deque([item for item in self._queue if item[0] is not entries])
-            self.bytes = sum([cached.weight for _entries, _key, cached in self._queue])
 
 
 class ResponseCache:
@@ -241,10 +177,10 @@ class ResponseCache:
         One that is not admitted is used only to learn from it.
         """
         r = response.request
-        if not _is_cacheable(r, response) or (head.url is not None and head.url.password is not None):
+        if not is_cacheable(r, response) or (head.url is not None and head.url.password is not None):
             return
         if (r.deps.clock_fields or r.keepalive_max or r.body_factory is not None) and any(
-            _logs_slot(r, w) for w in writers
+            logs_slot(r, w) for w in writers
         ):
             return
         is_general = not any(writer.reads_path for writer in writers)
@@ -264,16 +200,18 @@ class ResponseCache:
         if len(body) > MAX_BODY:
             return
         file = next((part for part in response.parts if isinstance(part, FileSegment)), None)
-        cached, connection = CachedResponse(response, head, body, writers, file), r.connection
-        split = self.shapes.split(head.raw) if raw_head.has_plain_form(head.raw) else None
-        if cached.weight <= MAX_WEIGHT and split is not None:
-            index = self.index_of(connection)
-            has_key = is_cacheable_head(head)
-            if has_key and is_general:
-                index.learn(cached, r, split)
-            if is_admitted:
-                index.put(cached, split, r.headers_in if has_key else None)
-            cached.release_request(RawHead(head.raw))
+        cached = CachedResponse(response, head, body, writers, file)
+        if cached.weight > MAX_WEIGHT or not raw_head.has_plain_form(head.raw):
+            return
+        index, split = self.index_of(r.connection), self.shapes.split(head.raw)
+        has_key = is_cacheable_head(head)
+        if split is not None and has_key and is_general:
+            index.learn(cached, r, split)
+        if is_admitted and has_key and split is not None:
+            index.put(cached, split, r.headers_in)
+        elif is_admitted and not has_key:
+            index.put_exact(cached, head.raw)
+        cached.release_request(RawHead(head.raw))
 
 
 class CacheIndex:
@@ -351,13 +289,13 @@ class CacheIndex:
         head = self.split(raw, limits, connection.shape, spare)
         if head is None:
             return NOTHING
-        connection.shape = head.shape.number
-        line, missing = head.lines[0], b""
-        bare = without_query(line) if b"?" in line else line
+        connection.shape, missing = head.shape.number, b""
+        start, _query, rest, *_values = head.pieces
+        bare = start + rest
         spec = self._lines.get(bare)
         cached = None
         if spec is not None:
-            line = line if spec.by_query else bare
+            line = head.line if spec.by_query else bare
             cached = self.by_key.get(spec.build_key(head, line, connection.client_ip) or ())
         if cached is None:
             cached, missing = self._specialized(head, bare, connection.client_ip, tick)
@@ -368,7 +306,7 @@ class CacheIndex:
             entry = cached.copy(RawHead(raw))
             if missing:
                 entry.dependencies += (self._answers.stats.dependency(missing, False, None),)
-            self._put_by_head(raw, entry)
+            self.put_exact(entry, raw)
         elif len(seen) < MAX_SEEN:
             seen.add(mark)
         else:
@@ -382,7 +320,7 @@ class CacheIndex:
         if len(raw) > limits.plain:
             return None
         head = self._answers.shapes.split(raw, likely)
-        return None if head is None or 0 < limits.fields < head.shape.size - 3 - spare else head
+        return None if head is None or 0 < limits.fields < len(head.shape.names) - spare else head
 
     def answer_line(
         self, connection: Connection, parts: LineParts, head: SplitHead, tick: int
@@ -411,7 +349,7 @@ class CacheIndex:
 
         The response with a file is stored as an entry of its own.
         """
-        parts = None if self.specialized.is_empty else line_parts(head.lines[0])
+        parts = None if self.specialized.is_empty else split_start(head.pieces)
         if parts is None:
             return None, b""
         answer = self.specialized.respond(parts, head, client, tick, self._answers.stats)
@@ -437,19 +375,19 @@ class CacheIndex:
 
     def put(self, cached: CachedResponse, head: SplitHead, accessed: Any) -> None:
         """Store a response to *head*; *accessed* are the request's fields with the record of their reads.
-        Without a key for heads with other bytes it is stored for these bytes alone.
+        Without a key for heads with other bytes it is stored for these bytes only.
         """
-        line = head.lines[0]
-        bare = without_query(line)
+        start, _query, rest, *_values = head.pieces
+        bare = start + rest
         known = self._lines.get(bare)
         spec, key = self._covering(cached, accessed, known), None
         if spec is not None:
             if spec is not known:
                 self._note_line(bare, spec)
             client = cached.request.connection.client_ip
-            key = spec.build_key(head, line if spec.by_query else bare, client)
+            key = spec.build_key(head, head.line if spec.by_query else bare, client)
         if key is None:
-            self._put_by_head(head.raw, cached)
+            self.put_exact(cached, head.raw)
         else:
             self._put(key, cached)
 
@@ -513,7 +451,8 @@ class CacheIndex:
         if not self._closed:
             self._answers.by_key.put(self.by_key, key, cached)
 
-    def _put_by_head(self, head: bytes, cached: CachedResponse) -> None:
+    def put_exact(self, cached: CachedResponse, head: bytes) -> None:
+        """Store a response to the bytes of one head."""
         if not self._closed:
             self._answers.by_bytes.put(self.by_head, head, cached)
 
@@ -522,77 +461,3 @@ def _covers_predicates(tests: Tests, known: KeySpec) -> bool:
     """Return True if *known* has all *tests*."""
     there = dict(known.tests) if tests else {}
     return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)
-
-
-def is_cacheable_head(head: Head) -> bool:
-    """Return True if all that a head means is in its fields: no error, no body, no expectation, no fragment
-    before a query.
-    """
-    return (
-        not (
-            head.error is not None
-            or head.notes
-            or head.close
-            or head.chunked
-            or head.length
-            or head.length_bad
-            or head.expect_continue
-            or head.url is not None
-            or "#" in head.target
-        )
-        and head.headers.is_unique
-    )
-
-
-def _has_cacheable_body(r: Request, response: Response) -> bool:
-    """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
-    alone.
-    """
-    parts, old = response.parts, not r.connection.is_http2
-    if r.body_factory is not None and (r.output_filters or not old):
-        return False
-    if all(isinstance(part, bytes) for part in parts):
-        return True
-    part = parts[0]
-    return (
-        old
-        and len(parts) == 1
-        and isinstance(part, FileSegment)
-        and part.path == r.filename
-        and response.framing is Framing.LENGTH
-        and r.status == 200
-        and r.finfo is not None
-        and part.length == r.finfo.st_size
-    )
-
-
-def _is_cacheable(r: Request, response: Response) -> bool:
-    if not r.may_cache or r.connection.is_draining or r.method_number != 0 or r.assbackwards:
-        return False
-    if response.framing is Framing.CLOSE:
-        return False
-    if r.connection.proxied is not None:
-        # the key has the connection's address, which is the proxy's here, whatever the virtual host
-        # configures
-        return False
-    if r.next is not None:
-        return False  # its ErrorDocument failed: logs show that request, which has sent nothing
-    if r.body_in.length != 0 or not _has_cacheable_body(r, response):
-        return False
-    if (
-        response.close
-        and "nokeepalive" not in r.env
-        and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
-    ):
-        return False  # the connection has had its number of requests: others have not
-    return r.deps.is_settled(r.time) and not has_lost_slot(r, response.slots)
-
-
-def _logs_slot(r: Request, writer: Any) -> bool:
-    """Return True if an access log shows a field that each use of the response computes anew."""
-    fields = writer.response_fields
-    return bool(
-        (fields and r.deps.clock_fields)
-        or (r.keepalive_max and "keep-alive" in fields)
-        or (r.body_factory is not None and "content-length" in fields)
-    )

@@ -1,8 +1,7 @@
-"""Keys of the response cache: heads identified by request line and relevant field lines, without parsing
-them.
+"""Keys of the response cache: heads identified by request line and relevant fields, without parsing them.
 
-A head matches an earlier one with the same request line and the same lines of the relevant fields. Where
-these stand is computed once for each shape of heads (http/syntax/head_shape.py).
+A head matches an earlier one with the same request line and the same names and values of the relevant fields.
+Where these stand is computed once for each shape of heads (http/syntax/head_shape.py).
 """
 
 from __future__ import annotations
@@ -38,10 +37,6 @@ ALWAYS: Final = frozenset(
 MAX_KNOWN: Final = 2048
 MAX_KNOWN_BYTES: Final = 128 * 1024  # lines whose predicates a KeySpec has evaluated
 LINE_COST: Final = 128  # bytes of a cached line beyond its own
-# A request line with a query: of HTTP/1, and of HTTP/2 (see http2/protocol.py).
-_QUERIED: Final = re.compile(
-    rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^?# ]*)\?[!\"$-~\x80-\xff]*( [^?]*)"
-).fullmatch
 _WORD: Final = rb"[!-~\x80-\xff]++"
 _FIELD_LINES: Final = rb"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
 _FORM: Final = re.compile(
@@ -114,12 +109,6 @@ def shown_line(line: bytes) -> bytes:
     return b"%b %b %b" % (method, target, protocol)
 
 
-def without_query(line: bytes) -> bytes:
-    """Return a request line without its query; unchanged if it has none, or cannot be a key."""
-    match = _QUERIED(line) if b"?" in line else None
-    return line if match is None else match[1] + match[2]
-
-
 class KeySpec:
     """Key specification: what responses to some request lines depend on (compare RFC 9111, 4.1).
 
@@ -148,32 +137,32 @@ class KeySpec:
     def __init__(self, names: frozenset[str], lists: Lists = (), tests: Tests = (), number: int = 0) -> None:
         self.names, self.lists, self.tests, self.number = names, lists, tests, number
         self._tests = {name.encode("latin-1"): sets for name, sets in tests if name not in names | ALWAYS}
-        self._classes: dict[bytes, bytes] = {}
+        self._classes: dict[tuple[bytes, bytes], bytes] = {}
         self._class_bytes = 0
         self._parts: BoundedDict[str, str] = BoundedDict(MAX_KNOWN)  # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
 
     def build_key(self, head: SplitHead, line: bytes, client: str) -> Key | None:
-        """Return the key of a head; *line* is its first line, without a query that is irrelevant.
+        """Return the key of a head; *line* is its request line, without a query that is irrelevant.
 
         The result is None for a field that occurs twice and has predicates: these are evaluated on joined
         values.
         """
         if not self.by_client:
             client = self.acl_bits(client) if self.lists else ""
-        shape = head.shape
-        relevant = shape.getter(self.number, self._relevant)(head.lines)
+        shape, pieces = head.shape, head.pieces
+        present, getter = shape.getter(self.number, self._relevant)
         if not self._tests:
-            return (self.number, line, client, relevant)
+            return (self.number, line, client, present, getter(pieces))
         classes = []
         for name, sets in self._tests.items():
             places = shape.positions.get(name)
             if places is not None:
                 if len(places) > 1:
                     return None
-                field = head.lines[places[0]]
-                classes.append(self._classes.get(field) or self._classify(field, name, sets))
-        return (self.number, line, client, relevant, *classes)
+                field = name, pieces[places[0]]
+                classes.append(self._classes.get(field) or self._classify(field, sets))
+        return (self.number, line, client, present, getter(pieces), *classes)
 
     def _relevant(self) -> list[bytes]:
         return sorted(name.encode("latin-1") for name in self.names | ALWAYS)
@@ -187,14 +176,14 @@ class KeySpec:
             )
         return bits
 
-    def _classify(self, line: bytes, name: bytes, sets: tuple[Container[str], ...]) -> bytes:
-        """Return the results of the predicates on a line's value."""
-        value = to_text(line[len(name) + 1 :].strip(b" \t"))
+    def _classify(self, field: tuple[bytes, bytes], sets: tuple[Container[str], ...]) -> bytes:
+        """Return the results of the predicates on a field's value."""
+        name, value = field[0], to_text(field[1])
         result = name + b":" + b"".join([b"y" if value in values else b"n" for values in sets])
-        cost = len(line) + LINE_COST
+        cost = len(name) + len(value) + LINE_COST
         self._class_bytes += cost
         if len(self._classes) >= MAX_KNOWN or self._class_bytes > MAX_KNOWN_BYTES:
             self._classes.clear()
             self._class_bytes = cost
-        self._classes[line] = result
+        self._classes[field] = result
         return result

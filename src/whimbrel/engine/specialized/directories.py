@@ -294,11 +294,11 @@ class SpecializedResponses:
 
         *spec_for* returns a KeySpec that covers the response and an earlier one.
         """
-        split = split_path(head.lines[0]) if len(head.raw) <= MAX_HEAD else None
+        split = split_path(head.line) if len(head.raw) <= MAX_HEAD else None
         if split is None or not _is_general(cached, r) or r.uri != to_text(split.path):
             return 0
         file = to_bytes(r.filename or "")
-        is_redirect = not file and 300 <= r.status < 400 and b"?" not in head.lines[0]
+        is_redirect = not file and 300 <= r.status < 400 and head.pieces[1] is None
         if not (is_redirect or cached.any_query):
             return 0
         if not (_ascend_to_redirect(split, r) if is_redirect else _ascend_to_file(split, r, file)):

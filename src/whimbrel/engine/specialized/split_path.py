@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from whimbrel.http.syntax.head_shape import LINE_PIECES, Pieces
+
 MAX_PATH: Final = 1024
 _NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}"
-# a request line of HTTP/1, and of HTTP/2 (see http2/protocol.py), with a path that needs no decoding
+# a request line of HTTP/1, or of HTTP/2 (see http2/protocol.py), up to the query, with a path that needs no
+# decoding; the whole line
+_START: Final = rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)((?:%b)?)" % (_NAME, _NAME)
+START_FORM: Final = re.compile(_START).fullmatch
 LINE_FORM: Final = re.compile(
-    rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)((?:%b)?)(\?[!\"$-~\x80-\xff]*)?"
-    rb"((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))" % (_NAME, _NAME)
+    _START + rb"(\?[!\"$-~\x80-\xff]*)?((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))"
 ).fullmatch
 
 
@@ -25,6 +29,16 @@ def line_parts(line: bytes) -> LineParts | None:
     if match is None:
         return None
     before, directory, name, query, after = match.groups()
+    return before, directory, name, query, after
+
+
+def split_start(pieces: Pieces) -> LineParts | None:
+    """Return `line_parts` of the head with these pieces (`SplitHead`)."""
+    start, query, after = pieces[:LINE_PIECES]
+    match = START_FORM(start) if len(start) + len(query or b"") + len(after) <= MAX_PATH else None
+    if match is None:
+        return None
+    before, directory, name = match.groups()
     return before, directory, name, query, after
 
 

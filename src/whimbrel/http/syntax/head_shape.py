@@ -1,8 +1,9 @@
 """Shapes of request heads: a head is split without being parsed.
 
-Clients send the same field names in the same order with every request. A `HeadShape` is one such sequence;
-what code needs to know about the names, such as the positions of some fields, is computed once for each
-shape. RFC 9112, 2 to 5; the form of HTTP/2 heads is that of http/http2/protocol.py.
+Clients send the same field names in the same order with every request. A `HeadShape` is one such sequence: a
+pattern that matches the heads with these names and no others, and what code needs to know about the names,
+such as the positions of some fields. Both are computed once for each shape. RFC 9112, 2 to 5; the form of
+HTTP/2 heads is that of http/http2/protocol.py.
 """
 
 from __future__ import annotations
@@ -14,64 +15,90 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 MAX_SHAPES: Final = 128
-MAX_NAMES: Final = 640  # bytes of the names of a shape that is stored
+MAX_NAMES: Final = 640  # bytes of the names of a shape
 MAX_GETTERS: Final = 16  # sets of fields whose positions a shape stores
+# Compiling the patterns of a shape takes as long as some requests without a shape. So it costs credits, and
+# each head that has to be looked for in the table brings one: clients with invented names can double the time
+# of their requests, and no more.
+COMPILE_COST: Final = 24
+NAME_COST: Final = 2
+MAX_CREDITS: Final = MAX_SHAPES * (COMPILE_COST + 16 * NAME_COST)
 _TOKEN: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
 _NAMES: Final = re.compile(rb"\r\n([^:\r\n]*)").findall
-# bytes that field lines and request lines consist of; those among them that logs show unescaped
-_LINE_BYTES: Final = bytes((9, *range(0x20, 0x7F), *range(0x80, 0x100)))
-_PRINTABLE: Final = bytes(byte for byte in range(0x20, 0x7F) if byte not in b'"\\')
-_starts = bytes.startswith
-BLANKS: Final = b" \t"
+# Request lines with a target in origin form, in three groups: up to the query, the query with its mark, the
+# rest. The line of HTTP/2 has more words (http/http2/protocol.py).
+_LINE: Final = rb"([A-Z]++ /[%b]*+)(\?[%b?]*+)?+( HTTP/1\.[01])\r\n"
+_LINE_2: Final = rb"(\0[01] [A-Z]++ https? /[%b]*+)(\?[%b?]*+)?+( [!-~]++ HTTP/2\.0)\r\n"
+# bytes of a path, and with the question mark those of a query: those that logs show unescaped, or all
+_PLAIN_PATH: Final = rb"!$->@-\[\]-~"
+_ANY_PATH: Final = rb"!\"$->@-~\x80-\xff"
+_PLAIN_VALUE: Final = rb"[ \t]*+([ !#-\[\]-~]*+)(?<![ \t])"
+_ANY_VALUE: Final = rb"[ \t]*+([\t -~\x80-\xff]*+)(?<![ \t])"
+_PADDED_VALUE: Final = rb"[ \t]*+((?:[!-~\x80-\xff]++(?:[ \t]++(?=[!-~\x80-\xff]))?+)*+)[ \t]*+"
+# fields that logs often show
+_SHOWN: Final = frozenset((b"referer", b"user-agent"))
+LINE_PIECES: Final = 3
 # Names in the place of a field's: the request line; two texts that are not part of the head.
 LINE: Final = b""
 TEXT: Final = b"\x7ftext"
 OTHER: Final = b"\x7fother"
+PLAIN_HOLES: Final = _SHOWN | {LINE, TEXT, OTHER}
+"""The texts that logs show unescaped in a head that `SplitHead.is_printable` marks."""
 
-Lines = Sequence[bytes]
-Getter = Callable[[Lines], Any]
-Values = Callable[[Lines, bytes, bytes], tuple[bytes, ...]]
+Pieces = Sequence[bytes]
+Getter = Callable[[Pieces], Any]
+Values = Callable[[Pieces, bytes, bytes], tuple[bytes, ...]]
+Match = Callable[[bytes], "re.Match[bytes] | None"]
 
 
 class HeadShape:
-    """One sequence of field names.
+    """One sequence of field names, of HTTP/1 or of HTTP/2.
 
     Attributes:
-        size: the number of pieces between line ends in a head of this shape: request line, fields, and two
-            empty ones.
-        prefixes: what each of these pieces begins with.
-        line_ends: the line ends of a head of this shape.
+        names: the names as they were sent.
+        match_plain: matches the heads of this shape whose line, Referer and User-Agent logs show unescaped.
+        match: matches all heads of this shape; its groups are the pieces of `SplitHead`.
         positions: the pieces of each field, by its name in lower case.
         number: unique number.
     """
 
-    __slots__ = ("_getters", "_values", "line_ends", "number", "positions", "prefixes", "size")
+    __slots__ = ("_getters", "_is_http2", "_values", "match", "match_plain", "names", "number", "positions")
 
-    def __init__(self, names: Sequence[bytes], number: int) -> None:
-        self.number, self.size = number, len(names) + 3
-        self.prefixes = (b"", *[name + b":" for name in names], b"", b"")
-        self.line_ends = b"\r\n" * (self.size - 1)
+    def __init__(self, names: Sequence[bytes], number: int, *, is_http2: bool = False) -> None:
+        self.number, self.names, self._is_http2 = number, tuple(names), is_http2
         self.positions: dict[bytes, tuple[int, ...]] = {}
-        for position, name in enumerate(names, 1):
+        for position, name in enumerate(names, LINE_PIECES):
             low = name.lower()
             self.positions[low] = (*self.positions.get(low, ()), position)
-        self._getters: dict[int, Getter] = {}
+        plain = [_PLAIN_VALUE if name.lower() in _SHOWN else _ANY_VALUE for name in names]
+        self.match_plain = self._pattern(_PLAIN_PATH, plain)
+        self.match = self._pattern(_ANY_PATH, [_PADDED_VALUE] * len(names))
+        self._getters: dict[int, tuple[bytes, Getter]] = {}
         self._values: dict[tuple[bytes, ...], Values] = {}
 
-    def getter(self, number: int, names: Callable[[], Sequence[bytes]]) -> Getter:
-        """Return a function that selects the lines of the fields *names*, which must be sorted; *number*
-        identifies them.
+    def _pattern(self, path: bytes, values: Sequence[bytes]) -> Match:
+        line = (_LINE_2 if self._is_http2 else _LINE) % (path, path)
+        fields = [
+            b"%b:%b\r\n" % (re.escape(name), value) for name, value in zip(self.names, values, strict=True)
+        ]
+        return re.compile(line + b"".join(fields) + b"\r\n").fullmatch
+
+    def getter(self, number: int, names: Callable[[], Sequence[bytes]]) -> tuple[bytes, Getter]:
+        """Return the fields among *names*, which must be sorted, that a head of this shape has, and a
+        function that selects their values; *number* identifies *names*.
         """
         found = self._getters.get(number)
         if found is None:
             if len(self._getters) >= MAX_GETTERS:
                 self._getters.clear()
             positions = [at for name in names() for at in self.positions.get(name, ())]
-            found = self._getters[number] = itemgetter(*positions) if positions else _nothing
+            present = b":".join([self.names[at - LINE_PIECES] for at in positions])
+            found = present, itemgetter(*positions) if positions else _nothing
+            self._getters[number] = found
         return found
 
     def values(self, names: tuple[bytes, ...]) -> Values:
-        """Return a function of the lines of a head and of two texts: the values of the fields *names*.
+        """Return a function of the pieces of a head and of two texts: the values of the fields *names*.
 
         The values of several lines are joined, an absent field is ``-``. `LINE` in the place of a name stands
         for the request line, `TEXT` and `OTHER` for the texts.
@@ -80,98 +107,99 @@ class HeadShape:
         if found is None:
             if len(self._values) >= MAX_GETTERS:
                 self._values.clear()
-            source = f"lambda lines, text, other: ({''.join([f'{self._source(name)}, ' for name in names])})"
+            source = f"lambda pieces, text, other: ({''.join([f'{self._source(name)}, ' for name in names])})"
             found = self._values[names] = eval(source, {"joined": self._joined})
         return found
 
     def _source(self, name: bytes) -> str:
         """Return an expression for the value of a field."""
-        places = (0,) if name == LINE else self.positions.get(name, ())
+        if name == LINE:
+            return "(pieces[0] + (pieces[1] or b'') + pieces[2])"
         if name == TEXT:
             return "text"
         if name == OTHER:
             return "other"
+        places = self.positions.get(name, ())
         if len(places) > 1:
-            return f"joined(lines, {places})"
-        if not places:
-            return repr(b"-")
-        start = len(self.prefixes[places[0]])
-        return f"lines[{places[0]}][{start}:].strip({BLANKS!r})" if start else f"lines[{places[0]}]"
+            return f"joined(pieces, {places})"
+        return f"pieces[{places[0]}]" if places else repr(b"-")
 
-    def _joined(self, lines: Lines, places: tuple[int, ...]) -> bytes:
+    def _joined(self, pieces: Pieces, places: tuple[int, ...]) -> bytes:
         """Return the values of a repeated field; HTTP/2 splits cookies (RFC 9113, 8.2.3)."""
-        is_cookie = lines[0][:1] == b"\0" and self.prefixes[places[0]].lower() == b"cookie:"
-        return (b"; " if is_cookie else b", ").join(
-            [lines[at][len(self.prefixes[at]) :].strip(BLANKS) for at in places]
-        )
+        is_cookie = self._is_http2 and self.names[places[0] - LINE_PIECES].lower() == b"cookie"
+        return (b"; " if is_cookie else b", ").join([pieces[at] for at in places])
 
 
 class SplitHead(NamedTuple):
-    """A complete, well-formed head in pieces.
+    """A complete, well-formed head in pieces, with a target in origin form.
 
-    *lines* are the pieces between line ends; *is_printable*: logs show all of them unescaped.
+    *pieces* are the request line up to the query, the query with its mark or None, the rest of the line, and
+    the values of the fields without the blanks around them. *is_printable*: logs show `PLAIN_HOLES` of it
+    unescaped.
     """
 
     raw: bytes
-    lines: list[bytes]
+    pieces: Pieces
     shape: HeadShape
     is_printable: bool
+
+    @property
+    def line(self) -> bytes:
+        """Return the request line."""
+        start, query, rest = self.pieces[:LINE_PIECES]
+        return start + (query or b"") + rest
 
 
 _split_head: Final = partial(tuple.__new__, SplitHead)  # the constructor costs more
 
 
 class HeadShapes:
-    """Cache of shapes. Key: the names, joined, or the number; at most `MAX_SHAPES`, dropped together."""
+    """Cache of shapes. Key: version and names, or the number; at most `MAX_SHAPES`, dropped together."""
 
-    __slots__ = ("_by_number", "_count", "_shapes")
+    __slots__ = ("_by_number", "_count", "_credits", "_shapes")
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, HeadShape] = {}
         self._by_number: dict[int, HeadShape] = {}
-        self._count = 0
+        self._count, self._credits = 0, MAX_CREDITS
 
     def split(self, raw: bytes, likely: int = 0) -> SplitHead | None:
         """Return the pieces of *raw*; None unless it is one complete head, every parser of which finds the
-        same lines.
+        same lines, with a target in origin form, and its shape is known or may be compiled.
 
-        *likely* is the number of the shape of the client's last head. The request line is checked for its
-        bytes alone.
+        *likely* is the number of the shape of the client's last head.
         """
-        lines = raw.split(b"\r\n")
-        if lines[-1] or lines[-2:-1] != [b""]:
-            return None
         shape = self._by_number.get(likely)
-        if shape is None or shape.size != len(lines) or not all(map(_starts, lines, shape.prefixes)):
-            shape = self._find(raw, lines)
-            if shape is None:
-                return None
-        others = raw.translate(None, _PRINTABLE)
-        ends = shape.line_ends
-        if others == ends:
-            return _split_head((raw, lines, shape, True))
-        if raw[:1] == b"\0":
-            ends = b"\0" + ends
-        if others == ends or raw.translate(None, _LINE_BYTES) == ends:
-            return _split_head((raw, lines, shape, others == ends))
-        return None
+        if shape is not None:
+            match = shape.match_plain(raw)
+            if match is not None:
+                return _split_head((raw, match.groups(), shape, True))
+        shape = self._find(raw)
+        match = None if shape is None else shape.match_plain(raw)
+        if match is not None:
+            return _split_head((raw, match.groups(), shape, True))
+        match = None if shape is None else shape.match(raw)
+        return None if match is None else _split_head((raw, match.groups(), shape, False))
 
-    def _find(self, raw: bytes, lines: list[bytes]) -> HeadShape | None:
-        names = _NAMES(raw)[:-2]
-        key = b":".join(names)
+    def _find(self, raw: bytes) -> HeadShape | None:
+        names, is_http2 = _NAMES(raw)[:-2], raw[:1] == b"\0"
+        key = b":".join((b"2" if is_http2 else b"1", *names))
         shape = self._shapes.get(key)
-        if shape is None:
-            if not all(map(_TOKEN, names)):
-                return None
-            self._count += 1
-            shape = HeadShape(names, self._count)
-            if len(key) <= MAX_NAMES:
-                if len(self._shapes) >= MAX_SHAPES:
-                    self._shapes.clear()
-                    self._by_number.clear()
-                self._shapes[key] = self._by_number[shape.number] = shape
-        return shape if shape.size == len(lines) and all(map(_starts, lines, shape.prefixes)) else None
+        self._credits = min(self._credits + 1, MAX_CREDITS)
+        if shape is not None:
+            return shape
+        cost = COMPILE_COST + NAME_COST * len(names)
+        if len(key) > MAX_NAMES or self._credits < cost or not all(map(_TOKEN, names)):
+            return None
+        self._credits -= cost
+        self._count += 1
+        if len(self._shapes) >= MAX_SHAPES:
+            self._shapes.clear()
+            self._by_number.clear()
+        shape = HeadShape(names, self._count, is_http2=is_http2)
+        self._shapes[key] = self._by_number[self._count] = shape
+        return shape
 
 
-def _nothing(_lines: Lines) -> tuple[bytes, ...]:
+def _nothing(_pieces: Pieces) -> tuple[bytes, ...]:
     return ()

@@ -25,7 +25,7 @@ from tests.support.cache_site import (
 from tests.support.engine import start_engine
 from tests.support.site import MTIME
 
-from whimbrel.engine.cache import index, key
+from whimbrel.engine.cache import eviction, index, key
 from whimbrel.engine.cache.index import MAX_SEEN
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
@@ -185,7 +185,7 @@ def entries(serving: Engine) -> int:
 def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (index, "MAX_SEEN"),
-        (index, "MAX_LEARNED"),
+        (eviction, "MAX_LEARNED"),
         (index, "MAX_ENTRIES"),
         (index, "MAX_HEADS"),
         (index, "MAX_LINES"),

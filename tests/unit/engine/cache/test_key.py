@@ -13,7 +13,7 @@ HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
 def key(head: bytes, *names: str, client: str = "1") -> object:
     split = HeadShapes().split(head)
-    return None if split is None else KeySpec(frozenset(names)).build_key(split, split.lines[0], client)
+    return None if split is None else KeySpec(frozenset(names)).build_key(split, split.line, client)
 
 
 def test_fields_of_a_head() -> None:
@@ -76,7 +76,7 @@ def test_predicates_classify_values() -> None:
     def classified(lines: bytes) -> object:
         split = shapes.split(b"GET /a HTTP/1.1\r\nHost: x\r\n" + lines + b"\r\n")
         assert split is not None
-        return spec.build_key(split, split.lines[0], "1")
+        return spec.build_key(split, split.line, "1")
 
     assert classified(b"Agent: me\r\n") == classified(b"agent:you \r\n") is not None
     assert classified(b"Agent: she\r\n") != classified(b"Agent: me\r\n") != classified(b"")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.http.syntax.head_shape import MAX_NAMES, MAX_SHAPES, TEXT, HeadShapes
+from whimbrel.http.syntax.head_shape import (
+    COMPILE_COST,
+    LINE_PIECES,
+    MAX_CREDITS,
+    MAX_NAMES,
+    MAX_SHAPES,
+    NAME_COST,
+    TEXT,
+    HeadShapes,
+)
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
@@ -13,7 +22,8 @@ def test_heads_with_the_same_names_have_one_shape() -> None:
     shapes = HeadShapes()
     first, second = shapes.split(HEAD), shapes.split(HEAD.replace(b"a=1", b"b=2"))
     assert first is not None and second is not None and first.shape is second.shape
-    assert first.lines == [b"GET /a HTTP/1.1", b"Host: x", b"Cookie: a=1", b"User-Agent:  me ", b"", b""]
+    assert first.pieces == (b"GET /a", None, b" HTTP/1.1", b"x", b"a=1", b"me")
+    assert first.line == b"GET /a HTTP/1.1"
     third = shapes.split(HEAD.replace(b"Cookie", b"Referer"), first.shape.number)
     assert third is not None and third.shape is not first.shape
 
@@ -41,7 +51,22 @@ def test_heads_with_the_same_names_have_one_shape() -> None:
         (b"\r\n\r\n", b"\n\n"),
         (b"\r\n\r\n", b"\r\n\r\nX"),
         (b"GET /a", b"GET /a\0"),
-        (b"GET /a", b"\0GET /a"[:0] + b"GET\x01/a"),
+        (b"GET /a", b"GET\x01/a"),
+        (b"GET /a", b"GET  /a"),
+        (b"GET /a", b" GET /a"),
+        (b"GET /a", b"GET\t/a"),
+        (b"GET /a", b"GET /a b"),
+        (b"GET /a", b"GET http://x/a"),
+        (b"GET /a", b"GET *"),
+        (b"GET /a HTTP/1.1", b"GET https /a x HTTP/2.0"),
+        (b"GET /a HTTP/1.1", b"\x000 GET /a HTTP/1.1"),
+        (b"GET /a", b"GET /a#b"),
+        (b"GET /a", b"GET /a?b#c"),
+        (b"HTTP/1.1", b"HTTP/1.1 "),
+        (b"HTTP/1.1", b"HTTP/1.2"),
+        (b"HTTP/1.1", b"http/1.1"),
+        (b"Cookie: a=1", b"Cookie: \0"),
+        (b"  me ", b" m\xe9\x01"),
     ],
 )
 def test_what_is_no_single_complete_head_is_not_split(change: tuple[bytes, bytes], likely: bool) -> None:
@@ -57,26 +82,71 @@ def test_values_are_those_that_logs_show() -> None:
     head = HeadShapes().split(HEAD.replace(b"Cookie", b"X").replace(b"\r\n\r\n", b"\r\nx:\t2\r\n\r\n"))
     assert head is not None and not head.is_printable
     names = (b"user-agent", b"x", b"via", b"")
-    assert head.shape.values(names)(head.lines, b"x", b"y") == (b"me", b"a=1, 2", b"-", b"GET /a HTTP/1.1")
+    assert head.shape.values(names)(head.pieces, b"x", b"y") == (b"me", b"a=1, 2", b"-", b"GET /a HTTP/1.1")
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "query", "rest"),
+    [
+        (b"GET /?a?b=/c HTTP/1.0", b"GET /", b"?a?b=/c", b" HTTP/1.0"),
+        (b"HEAD /a? HTTP/1.1", b"HEAD /a", b"?", b" HTTP/1.1"),
+        (b'GET /"\xe9?\\ HTTP/1.1', b'GET /"\xe9', b"?\\", b" HTTP/1.1"),
+        (b"\x001 GET https /a?b x:1 HTTP/2.0", b"\x001 GET https /a", b"?b", b" x:1 HTTP/2.0"),
+    ],
+)
+def test_the_query_of_a_line(line: bytes, start: bytes, query: bytes, rest: bytes) -> None:
+    head = HeadShapes().split(line + b"\r\nhost: x\r\n\r\n")
+    assert head is not None and head.pieces == (start, query, rest, b"x") and head.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"", b""),
+        (b" ", b""),
+        (b" \t a", b"a"),
+        (b"a \t", b"a"),
+        (b" a  b\tc ", b"a  b\tc"),
+        (b"\xe9 ", b"\xe9"),
+        (b':"', b':"'),
+    ],
+)
+@pytest.mark.parametrize("name", [b"Cookie", b"User-Agent"])
+def test_values_are_without_the_blanks_around_them(name: bytes, text: bytes, value: bytes) -> None:
+    shapes = HeadShapes()
+    for likely in (0, 1):
+        head = shapes.split(b"GET / HTTP/1.1\r\n%b:%b\r\nHost: x\r\n\r\n" % (name, text), likely)
+        assert head is not None and head.pieces[LINE_PIECES:] == (value, b"x")
 
 
 def test_cookies_of_http2_are_joined_as_one() -> None:
     raw = b"\x000 GET http /a localhost HTTP/2.0\r\nhost: localhost\r\ncookie: a\r\ncookie: b\r\n\r\n"
     head = HeadShapes().split(raw)
     assert head is not None and head.is_printable
-    assert head.shape.values((b"cookie", TEXT))(head.lines, b"x", b"y") == (b"a; b", b"x")
+    assert head.shape.values((b"cookie", TEXT))(head.pieces, b"x", b"y") == (b"a; b", b"x")
 
 
 @pytest.mark.parametrize("value", [b'a"b', b"a\\b", b"\xe9", b"a\tb"])
 def test_a_value_that_logs_escape_is_marked(value: bytes) -> None:
-    head = HeadShapes().split(HEAD.replace(b"a=1", value))
+    head = HeadShapes().split(HEAD.replace(b" me ", value))
     assert head is not None and not head.is_printable
 
 
 def test_shapes_are_bounded() -> None:
     shapes = HeadShapes()
     for number in range(3 * MAX_SHAPES):
+        shapes._credits = MAX_CREDITS
         assert shapes.split(HEAD.replace(b"Cookie", b"X-%d" % number)) is not None
         assert len(shapes._shapes) == len(shapes._by_number) <= MAX_SHAPES
-    assert shapes.split(HEAD.replace(b"Cookie", b"X" * 4000)) is not None
+    assert shapes.split(HEAD.replace(b"Cookie", b"X" * 4000)) is None
     assert all(len(key) <= MAX_NAMES for key in shapes._shapes)
+
+
+def test_invented_names_are_not_compiled_again_and_again() -> None:
+    shapes, cost, heads = HeadShapes(), COMPILE_COST + 3 * NAME_COST, 10_000
+    found = [shapes.split(HEAD.replace(b"Cookie", b"X-%d" % number)) for number in range(heads)]
+    compiled = sum(head is not None for head in found)
+    assert MAX_CREDITS // cost <= compiled <= (MAX_CREDITS + heads) // cost
+    assert found[0] is not None and shapes._count == compiled
+    # the others have no shape until there are credits
+    assert [shapes.split(HEAD) is not None for _ in range(cost)].count(True) >= 1

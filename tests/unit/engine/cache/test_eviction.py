@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from whimbrel.engine.cache.index import SecondChance
+from whimbrel.engine.cache.eviction import SecondChance
 
 
 def entry(weight: int = 1) -> Any:

@@ -1,0 +1,87 @@
+"""Conditions under which a response may be stored: what it is about is in its head, and in files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.body import FileSegment
+from whimbrel.engine.cache.entry import has_lost_slot
+from whimbrel.engine.request import Request
+from whimbrel.engine.response import Framing, Response
+from whimbrel.http.syntax.head import Head
+
+
+def is_cacheable_head(head: Head) -> bool:
+    """Return True if all that a head means is in its fields: no error, no body, no expectation, no fragment
+    before a query.
+    """
+    return (
+        not (
+            head.error is not None
+            or head.notes
+            or head.close
+            or head.chunked
+            or head.length
+            or head.length_bad
+            or head.expect_continue
+            or head.url is not None
+            or "#" in head.target
+        )
+        and head.headers.is_unique
+    )
+
+
+def _has_cacheable_body(r: Request, response: Response) -> bool:
+    """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
+    alone.
+    """
+    parts, old = response.parts, not r.connection.is_http2
+    if r.body_factory is not None and (r.output_filters or not old):
+        return False
+    if all(isinstance(part, bytes) for part in parts):
+        return True
+    part = parts[0]
+    return (
+        old
+        and len(parts) == 1
+        and isinstance(part, FileSegment)
+        and part.path == r.filename
+        and response.framing is Framing.LENGTH
+        and r.status == 200
+        and r.finfo is not None
+        and part.length == r.finfo.st_size
+    )
+
+
+def is_cacheable(r: Request, response: Response) -> bool:
+    """Return True if the response to *r* may answer later requests with the same head."""
+    if not r.may_cache or r.connection.is_draining or r.method_number != 0 or r.assbackwards:
+        return False
+    if response.framing is Framing.CLOSE:
+        return False
+    if r.connection.proxied is not None:
+        # the key has the connection's address, which is the proxy's here, whatever the virtual host
+        # configures
+        return False
+    if r.next is not None:
+        return False  # its ErrorDocument failed: logs show that request, which has sent nothing
+    if r.body_in.length != 0 or not _has_cacheable_body(r, response):
+        return False
+    if (
+        response.close
+        and "nokeepalive" not in r.env
+        and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
+    ):
+        return False  # the connection has had its number of requests: others have not
+    return r.deps.is_settled(r.time) and not has_lost_slot(r, response.slots)
+
+
+def logs_slot(r: Request, writer: Any) -> bool:
+    """Return True if an access log shows a field that each use of the response computes anew."""
+    fields = writer.response_fields
+    return bool(
+        (fields and r.deps.clock_fields)
+        or (r.keepalive_max and "keep-alive" in fields)
+        or (r.body_factory is not None and "content-length" in fields)
+    )
