@@ -15,7 +15,7 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.specialized.split_path import LineParts, line_parts
+from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
 from whimbrel.replay.causes import ChangeCauses
@@ -31,8 +31,6 @@ MAX_PAIRS: Final = 1024  # pairs of responses that many requests get
 MAX_PAIR_BYTES: Final = 32 * 1024  # of a pair that is remembered
 MAX_TAIL_BYTES: Final = 2048  # of a tail that is remembered
 PLAIN_LINE: Final = re.compile(rb"(?:GET|HEAD) [!-\[\]-~]+ HTTP/1\.[01]").fullmatch
-METHODS: Final = (b"GET ", b"HEAD ")
-PROTOCOLS: Final = (b" HTTP/1.1", b" HTTP/1.0")
 _BYTE: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IPV4: Final = re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}").fullmatch
 CLIENT_BYTES: Final = CLIENT.encode("ascii")
@@ -232,7 +230,7 @@ class Replayer:
         client = to_text(values[client_at]) if client_at is not None else CLIENT
         tail, request = None, None
         if at is not None and _is_address(client):
-            parts = _plain_parts(line)
+            parts = logged_parts(line)
             if parts is not None or PLAIN_LINE(line) is not None:
                 tail_key = (form.text, self._others_of(values), key[1])
                 tail = self._tails.get(tail_key)
@@ -307,14 +305,6 @@ class Replayer:
             fields=request.fields,
             protocol=request.protocol if request.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1",
         )
-
-
-def _plain_parts(line: bytes) -> LineParts | None:
-    """Return the parts of a logged request line that was sent in these bytes; None for other lines."""
-    parts = line_parts(line)
-    if parts is None or parts[0] not in METHODS or parts[4] not in PROTOCOLS or b"\\" in line:  # an escape
-        return None
-    return parts
 
 
 def _no_others(_values: Any) -> tuple[bytes, ...]:

@@ -34,7 +34,7 @@ from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.specialized.directories import SpecializedResponses
-from whimbrel.engine.specialized.split_path import LineParts, split_start
+from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
@@ -289,9 +289,8 @@ class CacheIndex:
         head = self.split(raw, limits, connection.shape, spare)
         if head is None:
             return NOTHING
-        connection.shape, missing = head.shape.number, b""
-        start, _query, rest, *_values = head.pieces
-        bare = start + rest
+        connection.shape, missing, pieces = head.shape.number, b"", head.pieces
+        bare = pieces[0] + pieces[2]
         spec = self._lines.get(bare)
         cached = None
         if spec is not None:
@@ -328,8 +327,7 @@ class CacheIndex:
         """Return the answer to a request line in *parts* with the fields of *head*: that which is stored for
         the line with any query, or that of a specialized function. True: it is for this request alone.
         """
-        before, directory, name, _query, after = parts
-        bare, client = before + directory + name + after, connection.client_ip
+        bare, client = parts[0] + parts[2], connection.client_ip
         spec, is_own = self._lines.get(bare), False
         if spec is not None and spec.by_query:
             return None
@@ -349,10 +347,7 @@ class CacheIndex:
 
         The response with a file is stored as an entry of its own.
         """
-        parts = None if self.specialized.is_empty else split_start(head.pieces)
-        if parts is None:
-            return None, b""
-        answer = self.specialized.respond(parts, head, client, tick, self._answers.stats)
+        answer = self.specialized.respond(head.pieces, head, client, tick, self._answers.stats)
         if answer is None:
             return None, b""
         response, spec, missing = answer
@@ -377,8 +372,7 @@ class CacheIndex:
         """Store a response to *head*; *accessed* are the request's fields with the record of their reads.
         Without a key for heads with other bytes it is stored for these bytes only.
         """
-        start, _query, rest, *_values = head.pieces
-        bare = start + rest
+        bare = head.pieces[0] + head.pieces[2]
         known = self._lines.get(bare)
         spec, key = self._covering(cached, accessed, known), None
         if spec is not None:

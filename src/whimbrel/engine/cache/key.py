@@ -151,7 +151,7 @@ class KeySpec:
         if not self.by_client:
             client = self.acl_bits(client) if self.lists else ""
         shape, pieces = head.shape, head.pieces
-        present, getter = shape.getter(self.number, self._relevant)
+        present, getter = shape.getters.get(self.number) or shape.add_getter(self.number, self._relevant())
         if not self._tests:
             return (self.number, line, client, present, getter(pieces))
         classes = []

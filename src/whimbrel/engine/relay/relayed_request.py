@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.cacheable import is_cacheable_head
+from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import RawHead, has_plain_form
 from whimbrel.engine.deps.files import unchanged
 from whimbrel.engine.output.head_cache import HEADER_ONLY, MAX_TEMPLATE

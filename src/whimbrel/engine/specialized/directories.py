@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Hashable
 from errno import ENOENT
 from stat import S_IFREG
-from typing import Final
+from typing import Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -23,11 +23,19 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.answers import ConstantAnswer, FileAnswer, answer_for
 from whimbrel.engine.specialized.rules import Classify, classifier, redirected
-from whimbrel.engine.specialized.split_path import LineParts, SplitPath, split_path
+from whimbrel.engine.specialized.split_path import (
+    MAX_PATH,
+    NAME_FORM,
+    PREFIX_FORM,
+    SplitPath,
+    split_path,
+)
 from whimbrel.engine.specialized.templates import RedirectTemplate, is_plain_rest, redirect_template
-from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.http.syntax.head_shape import Pieces, SplitHead
 
 MAX_DIRECTORIES: Final = 1024
+MAX_PREFIXES: Final = 128  # beginnings of request lines, and the bytes of one
+MAX_PREFIX: Final = 256
 MAX_FUNCTIONS: Final = 1024  # of one directory: combinations of hosts and of fields that matter
 MAX_ANSWERS: Final = 32  # of one function: classes of names
 MAX_CLASSIFIERS: Final = 16  # of one directory: settings
@@ -214,54 +222,82 @@ class KnownDirectory:
         self.functions[key] = function
 
 
+class Prefix(NamedTuple):
+    """A request line up to the last slash of its path.
+
+    Attributes:
+        before: what is before the path.
+        known: the deepest known directory; `end`: the bytes of its path.
+        name: the first name below it, empty if it is the whole path; `is_deeper`: more names follow.
+    """
+
+    before: bytes
+    known: KnownDirectory
+    end: int
+    name: bytes
+    is_deeper: bool
+
+
 class SpecializedResponses:
     """The known directories of one address; at most `MAX_DIRECTORIES`, dropped together."""
 
-    __slots__ = ("_directories", "_listings")
+    __slots__ = ("_directories", "_listings", "_prefixes")
 
     def __init__(self, listings: DirectoryListings) -> None:
         self._directories: dict[bytes, KnownDirectory] = {}
+        self._prefixes: BoundedDict[bytes, Prefix] = BoundedDict(MAX_PREFIXES)
         self._listings = listings
 
     def clear(self) -> None:
         """Drop everything."""
         self._directories.clear()
-
-    @property
-    def is_empty(self) -> bool:
-        """Return True if nothing was learned."""
-        return not self._directories
+        self._prefixes.clear()
 
     def respond(
-        self, parts: LineParts, head: SplitHead, client: str, tick: int, stats: TickStatCache
+        self, parts: Pieces, head: SplitHead, client: str, tick: int, stats: TickStatCache
     ) -> tuple[CachedResponse, KeySpec | None, bytes] | None:
         """Return the answer to a request of *client*, to be validated as every cached response; None if the
         general path has to answer.
 
-        *parts* are those of the request line; *head* has the fields, its line is not read. A response that
-        was made for this request alone comes with the fields that it depends on, another one with the path
-        of the file on whose absence it depends.
+        *parts* begin with those of the request line; *head* has the fields, its line is not read. A response
+        that was made for this request alone comes with the fields that it depends on, another one with the
+        path of the file on whose absence it depends.
         """
-        # as `SplitPath` does it, without an object
-        (before, directory, name, query, after), rest = parts, 0
-        path, known = directory + name, self._directories.get(directory)
-        while known is None:
-            at = directory.rfind(b"/", 0, -1) + 1
-            if not at:
-                return None
-            rest = 2 if name or rest else 1
-            name, directory = directory[at:-1], directory[:at]
-            known = self._directories.get(directory)
+        start: bytes = parts[0]
+        at = start.rfind(b"/") + 1
+        prefix = self._prefixes.get(start[:at]) or self._split_prefix(start[:at])
+        last = start[at:]
+        if prefix is None or NAME_FORM(last) is None or len(start) > MAX_PATH:
+            return None
+        before, known, end, name, is_deeper = prefix
+        rest = 2 if is_deeper or (name and last) else 1 if name else 0
+        name = name or last
         if known.spec is None or not name:
             return None
-        function = known.functions.get(known.spec.build_key(head, before + after, client) or ())
-        if function is None or (query is not None and not function.takes_query):
+        function = known.functions.get(known.spec.build_key(head, before + parts[2], client) or ())
+        if function is None or (parts[1] is not None and not function.takes_query):
             return None
-        found = function.respond(path, name, len(directory) + len(name), rest, tick, stats)
+        found = function.respond(start[len(before) :], name, end + len(name), rest, tick, stats)
         if found is None:
             return None
         response, is_own, missing = found
         return response, known.spec if is_own else None, missing
+
+    def _split_prefix(self, text: bytes) -> Prefix | None:
+        """Split the beginning of a request line at the deepest known directory; None without one, or if it
+        has another form.
+        """
+        match = PREFIX_FORM(text) if len(text) <= MAX_PATH else None
+        if match is None:
+            return None
+        split = SplitPath(b"", match[2], b"")
+        known = self._find(split)
+        if known is None:
+            return None
+        prefix = Prefix(match[1], known, len(split.directory), split.name, split.rest == 2)
+        if len(text) <= MAX_PREFIX:
+            self._prefixes[text] = prefix
+        return prefix
 
     def _find(self, split: SplitPath) -> KnownDirectory | None:
         """Split a path at the deepest known directory, and return that."""
@@ -308,6 +344,7 @@ class SpecializedResponses:
             if len(self._directories) >= MAX_DIRECTORIES:
                 self._directories.clear()
             known = self._directories[split.directory] = KnownDirectory()
+            self._prefixes.clear()
             weight = FUNCTION_WEIGHT
         spec = spec_for(known.spec) if known.is_promising else None
         if spec is None:

@@ -5,41 +5,33 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whimbrel.http.syntax.head_shape import LINE_PIECES, Pieces
-
 MAX_PATH: Final = 1024
-_NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}"
-# a request line of HTTP/1, or of HTTP/2 (see http2/protocol.py), up to the query, with a path that needs no
-# decoding; the whole line
-_START: Final = rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)((?:%b)?)" % (_NAME, _NAME)
-START_FORM: Final = re.compile(_START).fullmatch
+_NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}+"
+# the beginning of a request line of HTTP/1, or of HTTP/2 (see http2/protocol.py), up to the last slash of a
+# path that needs no decoding
+_PREFIX: Final = rb"((?:\0[01] )?(?:GET|HEAD) (?:https? )?)(/(?:%b/)*)" % _NAME
+PREFIX_FORM: Final = re.compile(_PREFIX).fullmatch
+NAME_FORM: Final = re.compile(rb"(?:%b)?" % _NAME).fullmatch
 LINE_FORM: Final = re.compile(
-    _START + rb"(\?[!\"$-~\x80-\xff]*)?((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))"
+    _PREFIX + rb"((?:%b)?)(?:\?[!\"$-~\x80-\xff]*)?((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))" % _NAME
+).fullmatch
+# a request line of HTTP/1 as logs show it without escapes
+_LOGGED_FORM: Final = re.compile(
+    rb"((?:GET|HEAD) /[!$->@-\[\]-~]*)(\?[!$-\[\]-~]*)?( HTTP/1\.[01])"
 ).fullmatch
 
 
-LineParts = tuple[bytes, bytes, bytes, bytes | None, bytes]
-"""Method and what else is before the path; directory; name; query with its mark; what follows."""
+LineParts = tuple[bytes, bytes | None, bytes]
+"""A request line up to its query; the query with its mark; what follows: the first pieces of `SplitHead`."""
 
 
-def line_parts(line: bytes) -> LineParts | None:
-    """Return the parts of a request line, the path split before its last segment; None for lines of another
-    form."""
-    match = LINE_FORM(line) if len(line) <= MAX_PATH else None
+def logged_parts(line: bytes) -> LineParts | None:
+    """Return the parts of a request line of GET or HEAD in an access log; None for lines of another form."""
+    match = _LOGGED_FORM(line)
     if match is None:
         return None
-    before, directory, name, query, after = match.groups()
-    return before, directory, name, query, after
-
-
-def split_start(pieces: Pieces) -> LineParts | None:
-    """Return `line_parts` of the head with these pieces (`SplitHead`)."""
-    start, query, after = pieces[:LINE_PIECES]
-    match = START_FORM(start) if len(start) + len(query or b"") + len(after) <= MAX_PATH else None
-    if match is None:
-        return None
-    before, directory, name = match.groups()
-    return before, directory, name, query, after
+    start, query, after = match.groups()
+    return start, query, after
 
 
 class SplitPath:
@@ -70,8 +62,8 @@ class SplitPath:
 
 def split_path(line: bytes) -> SplitPath | None:
     """Return the path of a request line, split before its last segment; None for lines of another form."""
-    parts = line_parts(line)
-    if parts is None:
+    match = LINE_FORM(line) if len(line) <= MAX_PATH else None
+    if match is None:
         return None
-    before, directory, name, _query, after = parts
+    before, directory, name, after = match.groups()
     return SplitPath(before + after, directory, name)

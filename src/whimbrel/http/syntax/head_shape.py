@@ -45,7 +45,7 @@ OTHER: Final = b"\x7fother"
 PLAIN_HOLES: Final = _SHOWN | {LINE, TEXT, OTHER}
 """The texts that logs show unescaped in a head that `SplitHead.is_printable` marks."""
 
-Pieces = Sequence[bytes]
+Pieces = Sequence[Any]  # of bytes; the query may be None
 Getter = Callable[[Pieces], Any]
 Values = Callable[[Pieces, bytes, bytes], tuple[bytes, ...]]
 Match = Callable[[bytes], "re.Match[bytes] | None"]
@@ -59,10 +59,11 @@ class HeadShape:
         match_plain: matches the heads of this shape whose line, Referer and User-Agent logs show unescaped.
         match: matches all heads of this shape; its groups are the pieces of `SplitHead`.
         positions: the pieces of each field, by its name in lower case.
+        getters: by the number of a set of fields, see `add_getter`.
         number: unique number.
     """
 
-    __slots__ = ("_getters", "_is_http2", "_values", "match", "match_plain", "names", "number", "positions")
+    __slots__ = ("_is_http2", "_values", "getters", "match", "match_plain", "names", "number", "positions")
 
     def __init__(self, names: Sequence[bytes], number: int, *, is_http2: bool = False) -> None:
         self.number, self.names, self._is_http2 = number, tuple(names), is_http2
@@ -73,7 +74,7 @@ class HeadShape:
         plain = [_PLAIN_VALUE if name.lower() in _SHOWN else _ANY_VALUE for name in names]
         self.match_plain = self._pattern(_PLAIN_PATH, plain)
         self.match = self._pattern(_ANY_PATH, [_PADDED_VALUE] * len(names))
-        self._getters: dict[int, tuple[bytes, Getter]] = {}
+        self.getters: dict[int, tuple[bytes, Getter]] = {}
         self._values: dict[tuple[bytes, ...], Values] = {}
 
     def _pattern(self, path: bytes, values: Sequence[bytes]) -> Match:
@@ -83,18 +84,15 @@ class HeadShape:
         ]
         return re.compile(line + b"".join(fields) + b"\r\n").fullmatch
 
-    def getter(self, number: int, names: Callable[[], Sequence[bytes]]) -> tuple[bytes, Getter]:
-        """Return the fields among *names*, which must be sorted, that a head of this shape has, and a
-        function that selects their values; *number* identifies *names*.
+    def add_getter(self, number: int, names: Sequence[bytes]) -> tuple[bytes, Getter]:
+        """Store in `getters` and return the fields among *names*, which must be sorted, that a head of this
+        shape has, and a function that selects their values; *number* identifies *names*.
         """
-        found = self._getters.get(number)
-        if found is None:
-            if len(self._getters) >= MAX_GETTERS:
-                self._getters.clear()
-            positions = [at for name in names() for at in self.positions.get(name, ())]
-            present = b":".join([self.names[at - LINE_PIECES] for at in positions])
-            found = present, itemgetter(*positions) if positions else _nothing
-            self._getters[number] = found
+        if len(self.getters) >= MAX_GETTERS:
+            self.getters.clear()
+        positions = [at for name in names for at in self.positions.get(name, ())]
+        present = b":".join([self.names[at - LINE_PIECES] for at in positions])
+        found = self.getters[number] = present, itemgetter(*positions) if positions else _nothing
         return found
 
     def values(self, names: tuple[bytes, ...]) -> Values:
@@ -146,8 +144,8 @@ class SplitHead(NamedTuple):
     @property
     def line(self) -> bytes:
         """Return the request line."""
-        start, query, rest = self.pieces[:LINE_PIECES]
-        return start + (query or b"") + rest
+        pieces = self.pieces
+        return b"%b%b%b" % (pieces[0], pieces[1] or b"", pieces[2])
 
 
 _split_head: Final = partial(tuple.__new__, SplitHead)  # the constructor costs more

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from stat import S_IFDIR
 
@@ -298,15 +298,18 @@ def make_type(scope: Scope) -> CompiledHook | None:
 
     if conf.use_path_info:
         return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
-    rules = PathRules(classify=partial(_known_extensions, conf, types))
+    rules = PathRules(classify=partial(_known_extensions, conf.extensions, types))
     return CompiledHook(find_type, Reads.FIELDS | Reads.FILES, path_rules=rules)
 
 
-def _known_extensions(conf: MimeDirConfig, types: dict[str, str], name: str) -> tuple[str, ...]:
+def _known_extensions(
+    extensions: Container[str], types: Container[str], name: str
+) -> tuple[str, ...]:
     """Return the extensions of a file name that decide about its attributes; others are empty."""
-    return tuple(
-        [low if low in conf.extensions or low in types else "" for low in map(str.lower, name.split(".")[1:])]
-    )
+    if "." not in name:
+        return ()
+    names = map(str.lower, name.split(".")[1:])
+    return tuple([low if low in extensions or low in types else "" for low in names])
 
 
 def _take(r: Any, parsed: Found, new: bool) -> None:

@@ -73,8 +73,8 @@ def account_hit(
     elif cached.is_log_line_stable and not connection.useragent_ip and not connection.notes:
         lines = cached.render_logs(head, connection, service.now)
         if cached.ready_tick_any_head == service.tick:
-            for add, line in zip(cached.adds, lines, strict=True):
-                add(line)
+            for add in cached.adds:
+                add(lines.pop(0))
         else:
             write = service.engine.runtime.write_log
             for (sink, _fill), line in zip(cached.writers, lines, strict=True):
