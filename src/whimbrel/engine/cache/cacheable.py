@@ -6,7 +6,7 @@ from typing import Any
 
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache.entry import has_lost_slot
+from whimbrel.engine.output.field_slots import ClockValue, HeadPiece, KeepAliveCount, LengthValue
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
@@ -68,13 +68,12 @@ def is_cacheable(r: Request, response: Response) -> bool:
         return False  # its ErrorDocument failed: logs show that request, which has sent nothing
     if r.body_in.length != 0 or not _has_cacheable_body(r, response):
         return False
-    if (
-        response.close
-        and "nokeepalive" not in r.env
-        and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
-    ):
-        return False  # the connection has had its number of requests: others have not
-    return r.deps.is_settled(r.time) and not has_lost_slot(r, response.slots)
+    return r.deps.is_settled(r.time) and not _has_lost_slot(r, response.slots)
+
+
+def is_last(r: Request, response: Response) -> bool:
+    """Return True if the response is the last one because the connection has had its number of requests."""
+    return response.close and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
 
 
 def logs_slot(r: Request, writer: Any) -> bool:
@@ -85,3 +84,15 @@ def logs_slot(r: Request, writer: Any) -> bool:
         or (r.keepalive_max and "keep-alive" in fields)
         or (r.body_factory is not None and "content-length" in fields)
     )
+
+
+def _has_lost_slot(r: Request, slots: tuple[HeadPiece, ...]) -> bool:
+    """Return True if a field that each use has to compute anew is not in the head, because another module
+    changed it.
+    """
+    found = [piece for piece in slots if isinstance(piece, ClockValue)]
+    if any(all(value is not piece for piece in found) for value in r.deps.clock_fields):
+        return True
+    if r.keepalive_max and not any(isinstance(piece, KeepAliveCount) for piece in slots):
+        return True
+    return r.body_factory is not None and not r.chunked and not any(isinstance(p, LengthValue) for p in slots)

@@ -15,6 +15,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink
 from whimbrel.engine.body import FileSegment
+from whimbrel.engine.cache.cacheable import is_last
 from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_template import FilledTemplate, LogTemplate
 from whimbrel.engine.cache.log_view import CachedRequestView
@@ -22,7 +23,6 @@ from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import FileDependency, StatSignature, stat_signature, unchanged
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.field_slots import ClockValue, HeadPiece, KeepAliveCount, LengthValue, joined
-from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.http.syntax.head import Head
@@ -47,8 +47,8 @@ class CachedResponse:
         client: the only client address that it is valid for; None for all addresses.
         first_client, address_lists: the client that it was built for; the entry is valid for clients that
             are in the same of these lists.
-        max_served: number of earlier requests on a connection from which on it is not valid, as its head
-            announces a persistent connection.
+        min_served, max_served: it is valid on connections with a number of earlier requests between these:
+            its head announces a persistent connection; or it does not, because it was the last one.
         any_query: True if it is valid for every query.
         head: the request head; `changed` are the request's fields if a module may have changed them (then
             the entry is valid for these bytes alone).
@@ -97,6 +97,7 @@ class CachedResponse:
         "ready_tick_any_head",
         "large",
         "max_served",
+        "min_served",
         "line_client",
         "line_digits",
         "line_second",
@@ -155,9 +156,9 @@ class CachedResponse:
         self.first_client = r.connection.client_ip
         self.address_lists = () if r.deps.on_client else r.deps.address_lists
         self.any_query = not r.deps.on_query
-        self.max_served = (
-            r.server_conf(CoreServerConfig).max_keep_alive if not response.close else 0
-        ) or 1 << 60
+        most = r.server_conf(CoreServerConfig).max_keep_alive
+        self.max_served = (most if not response.close else 0) or 1 << 60
+        self.min_served = most if is_last(r, response) else 0
         self.dependencies: tuple[FileDependency, ...] = r.deps.minimal()
         self.valid_until = r.deps.valid_until
         self.logs: tuple[Any, ...] | None = logs
@@ -210,7 +211,7 @@ class CachedResponse:
         """Return True if the entry may answer a request on *connection*; its files are checked once in each
         *tick* (-1: always).
         """
-        if connection.served >= self.max_served or (
+        if not self.min_served <= connection.served < self.max_served or (
             self.client is not None and self.client != connection.client_ip
         ):
             return False
@@ -466,15 +467,3 @@ def _without_count(
     """Return *pieces* before the Keep-Alive count and those after it; None for these if there is no count."""
     at = next((i for i, piece in enumerate(pieces) if isinstance(piece, KeepAliveCount)), None)
     return (pieces, None) if at is None else (pieces[:at], pieces[at + 1 :])
-
-
-def has_lost_slot(r: Request, slots: Pieces) -> bool:
-    """Return True if a field that each use has to compute anew is not in the head, because another module
-    changed it.
-    """
-    found = [piece for piece in slots if isinstance(piece, ClockValue)]
-    if any(all(value is not piece for piece in found) for value in r.deps.clock_fields):
-        return True
-    if r.keepalive_max and not any(isinstance(piece, KeepAliveCount) for piece in slots):
-        return True
-    return r.body_factory is not None and not r.chunked and not any(isinstance(p, LengthValue) for p in slots)

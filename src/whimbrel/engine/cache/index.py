@@ -15,7 +15,7 @@ from typing import Any, Final
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache import key as raw_head
-from whimbrel.engine.cache.cacheable import is_cacheable, is_cacheable_head, logs_slot
+from whimbrel.engine.cache.cacheable import is_cacheable, is_cacheable_head, is_last, logs_slot
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.eviction import LearnedBudget, SecondChance
 from whimbrel.engine.cache.key import (
@@ -204,6 +204,8 @@ class ResponseCache:
         if cached.weight > MAX_WEIGHT or not raw_head.has_plain_form(head.raw):
             return
         index, split = self.index_of(r.connection), self.shapes.split(head.raw)
+        if is_last(r, response):
+            index = index.last
         has_key = is_cacheable_head(head)
         if split is not None and has_key and is_general:
             index.learn(cached, r, split)
@@ -219,7 +221,8 @@ class CacheIndex:
 
     *http2* is the index of HTTP/2 requests: bytes sent as HTTP/1 never match an entry of HTTP/2, nor the
     reverse. *first* is that of the first requests of connections; it is the index itself unless the responses
-    to these differ (`ResponseCache.has_first`).
+    to these differ (`ResponseCache.has_first`). *last* is that of responses that close a connection which has
+    had its number of requests (MaxKeepAliveRequests).
 
     Only complete heads of the plain form (`has_plain_form`) are stored, and only such bytes match
     (`KeySpec.build_key`). A hit is therefore the response of the general path to the same bytes, or to bytes
@@ -237,6 +240,7 @@ class CacheIndex:
         "by_key",
         "first",
         "http2",
+        "last",
         "specialized",
     )
 
@@ -248,11 +252,12 @@ class CacheIndex:
         self.http2: CacheIndex = self if is_part else CacheIndex(answers, is_part=True)
         has_first = answers.has_first and not is_part
         self.first: CacheIndex = CacheIndex(answers, is_part=True) if has_first else self
+        self.last: CacheIndex = self if is_part else CacheIndex(answers, is_part=True)
         self.clear()
 
     def members(self) -> list[CacheIndex]:
-        """Return this index with those of HTTP/2 and of first requests."""
-        return [self, *[index for index in (self.http2, self.first) if index is not self]]
+        """Return this index with those of HTTP/2, of first requests and of last ones."""
+        return [self, *[index for index in (self.http2, self.first, self.last) if index is not self]]
 
     def clear(self) -> None:
         """Drop everything; `by_head` stays the same object."""
@@ -300,6 +305,11 @@ class CacheIndex:
             cached, missing = self._specialized(head, bare, connection.client_ip, tick)
             if cached is None:
                 return NOTHING
+        served = connection.served
+        if served >= cached.max_served:
+            if self.last is self:
+                return NOTHING
+            return self.last.lookup(connection, raw, limits, tick, spare)
         mark, seen = hash(raw), self._answers.seen
         if mark in seen:
             entry = cached.copy(RawHead(raw))
@@ -310,7 +320,7 @@ class CacheIndex:
             seen.add(mark)
         else:
             self._answers.seen = {mark}
-        if cached.ready_tick_any_head == tick and connection.served < cached.max_served:
+        if cached.ready_tick_any_head == tick and served >= cached.min_served:
             return cached, head
         return (cached, head) if cached.is_valid(connection, tick) else NOTHING
 

@@ -33,13 +33,13 @@ class FastPath(RelayPath):
         """
         service, connection = self.service, self.connection
         if cached.ready_tick == service.tick and cached.keepalive_slot is None:
-            self.transport.write(cached.data or cached.joined_data())
+            self._gather(cached.data or cached.joined_data())
         elif not is_sent:
             if cached.large:
                 fields = cached.serialize_head(connection, service.date, service.now)
                 self.transport.writelines((fields, cached.payload))
             else:
-                self.transport.write(cached.serialize(connection, service.date, service.now))
+                self._gather(cached.serialize(connection, service.date, service.now))
         account_hit(service, connection, connection, cached, head)
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive

@@ -112,6 +112,7 @@ class HttpProtocol(FastPath):
         self._by_head = self._index.by_head
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._gathered = b""
         self.connection.aborted = self.connection.aborted or self._state is not ConnectionState.LINGER
         self._state = ConnectionState.LINGER
         self.connection.send_interim = self.connection.has_pipelined = None

@@ -1,6 +1,10 @@
 """Sending side of a connection: responses of bytes, files and streams, back-pressure, lingering close.
 
 Responses are passed one at a time; `_answered` is called when one is sent and the next may follow.
+
+Responses from the cache are gathered and written at the end of the tick, with those of all other connections:
+a client on the same machine is then woken up once for many of them. All other code writes to `transport`,
+which sends what was gathered first.
 """
 
 from __future__ import annotations
@@ -46,6 +50,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         "_drained",
         "_eof",
         "_file",
+        "_gathered",
         "_has_final_head",
         "_listener",
         "_out",
@@ -53,12 +58,12 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         "_state",
         "_task",
         "_pending_file",
+        "_transport",
         "connection",
         "service",
-        "transport",
     )
     connection: Connection
-    transport: asyncio.Transport
+    _transport: asyncio.Transport
     _listener: ListenerConfig
 
     def __init__(self, service: WorkerState) -> None:
@@ -71,6 +76,34 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self._out: socket.socket | None = None
         self._drained: asyncio.Future[None] | None = None
         self._pending_file: tuple[Response, bytes] | None = None
+        self._gathered = b""  # at most `WRITE_AHEAD` bytes and one response
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """The transport, to which all earlier responses were written."""
+        if self._gathered:
+            self.write_gathered()
+        return self._transport
+
+    @transport.setter
+    def transport(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def _gather(self, data: bytes) -> None:
+        """Write a response of less than `LARGE_THRESHOLD` bytes at the end of the tick."""
+        if self._gathered:
+            self._gathered += data
+            if len(self._gathered) > WRITE_AHEAD:
+                self.write_gathered()
+        else:
+            self._gathered = data
+            self.service.gathering.append(self)
+
+    def write_gathered(self) -> None:
+        """Write what was gathered."""
+        data, self._gathered = self._gathered, b""
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
 
     @abstractmethod
     def _process_buffer(self) -> None:

@@ -109,6 +109,13 @@ def scan_period(configuration: Configuration) -> float:
     return max(0.02, min([4.0, *(time for time in times if time > 0)]) / 4)
 
 
+class Gathering(Protocol):
+    """A connection with responses that are written at the end of the tick."""
+
+    def write_gathered(self) -> None:
+        """Write them."""
+
+
 class Postponed(Protocol):
     """A connection with input that waits for a later tick."""
 
@@ -151,6 +158,7 @@ class WorkerState:
         self.round = MAX_ROUND
         self._more, self._round_end = MAX_MORE, 0.0
         self._postponed: deque[Postponed] = deque()
+        self.gathering: list[Gathering] = []
         self.second = 0.0
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -188,6 +196,9 @@ class WorkerState:
             self.loop.call_soon(self._end_tick)
 
     def _end_tick(self) -> None:
+        gathering, self.gathering = self.gathering, []
+        for connection in gathering:
+            connection.write_gathered()
         self.tick += 1
         self.in_tick = False
         self._more = MAX_MORE
