@@ -238,6 +238,7 @@ class CachingWorker:
         self.runtime.logs.clear()
         wire.out = b""
         connection.data_received(data)
+        self.service.write_gathered()
         return wire.out, {name: list(lines) for name, lines in self.runtime.logs.items()}
 
     def forget(self) -> None:

@@ -264,6 +264,8 @@ class Run:
             for _ in range(MAX_TICKS):
                 if not self._tick():
                     break
+        for worker in self.workers:
+            worker.service.write_gathered()
         results = [
             self._result(worker, *end)
             for worker, end in zip(self.workers, (pair.kept, pair.made), strict=True)

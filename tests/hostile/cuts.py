@@ -68,6 +68,7 @@ VARIANTS = {
     "0.9": "HttpProtocolOptions Allow0.9",
     "h2c": "Protocols h2c http/1.1\n",
     "small": "LimitRequestLine 60\nLimitRequestFieldSize 80\nLimitRequestFields 4\nMaxKeepAliveRequests 3",
+    "unlimited": "MaxKeepAliveRequests 0",
 }
 CACHED = tuple(
     f"{line}\r\n{fields}\r\n".encode("latin-1")

@@ -44,5 +44,6 @@ class WorkerHarness:
         runtime.logs.clear()
         transport.out = b""
         protocol.data_received(data)
+        self.service.write_gathered()
         assert not self.problems, self.problems
         return transport.out, {name: list(lines) for name, lines in runtime.logs.items()}

@@ -195,10 +195,15 @@ class WorkerState:
             stat_cache.in_tick, stat_cache.tick = True, self.tick
             self.loop.call_soon(self._end_tick)
 
-    def _end_tick(self) -> None:
+    def write_gathered(self) -> None:
+        """Write the responses that were gathered in this tick."""
         gathering, self.gathering = self.gathering, []
         for connection in gathering:
             connection.write_gathered()
+
+    def _end_tick(self) -> None:
+        if self.gathering:
+            self.write_gathered()
         self.tick += 1
         self.in_tick = False
         self._more = MAX_MORE

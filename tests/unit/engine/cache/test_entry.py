@@ -200,12 +200,16 @@ def test_a_page_is_built_once_a_tick_for_all_connections(tmp_path: Path) -> None
         site.loop.tick()
     begun = site.service.requests
     one.data_received(STATUS_HEAD)
+    site.service.write_gathered()
     first = accesses(of_one.out)
     other.data_received(STATUS_HEAD)
+    site.service.write_gathered()
     assert accesses(of_other.out) == first
     one.data_received(STATUS_HEAD)
+    site.service.write_gathered()
     assert accesses(of_one.out) == first + 2
     site.loop.tick()
     other.data_received(STATUS_HEAD)
+    site.service.write_gathered()
     assert accesses(of_other.out) == first + 3
     assert site.service.requests == begun + 4

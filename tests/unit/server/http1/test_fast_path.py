@@ -19,7 +19,7 @@ HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[CuttingWorker]:
     lay_out(tmp_path)
-    made = CuttingWorker(tmp_path)
+    made = CuttingWorker(tmp_path, "unlimited")
     for _ in range(3):
         made.ask(HEAD)
     yield made
@@ -38,6 +38,7 @@ def test_nothing_is_found_for_a_head_that_is_cut(desk: CuttingWorker, cut: int) 
     protocol, wire = connected(desk)
     desk.service.begin_tick()
     assert protocol._try_cache(HEAD[:cut]) == 0 and protocol._try_cache(HEAD + HEAD[:cut]) == len(HEAD)
+    desk.service.write_gathered()
     assert wire.out.count(b"HTTP/1.1 200") == 1
 
 
@@ -57,16 +58,19 @@ def test_nothing_is_found_for_a_head_that_is_cut(desk: CuttingWorker, cut: int) 
 def test_nothing_is_found_for_another_form(desk: CuttingWorker, data: bytes) -> None:
     protocol, wire = connected(desk)
     desk.service.begin_tick()
-    assert protocol._try_cache(data) == 0 and not wire.out
+    assert protocol._try_cache(data) == 0
+    desk.service.write_gathered()
+    assert not wire.out
 
 
 def test_requests_per_tick_are_bounded_and_the_next_tick_continues(desk: CuttingWorker) -> None:
     protocol, wire = connected(desk)
-    protocol.connection.served = -1000
     protocol.data_received(HEAD * (3 * MAX_MORE))
+    desk.service.write_gathered()
     assert MAX_MORE <= wire.out.count(b"HTTP/1.1 200") <= MAX_MORE + 1
     other, honest = connected(desk)
     other.data_received(HEAD)
+    desk.service.write_gathered()
     assert honest.out.count(b"HTTP/1.1 200") == 1
     for _ in range(6):
         desk.turn(lambda: None)
@@ -75,17 +79,17 @@ def test_requests_per_tick_are_bounded_and_the_next_tick_continues(desk: Cutting
 
 def test_no_more_is_answered_once_the_client_does_not_read(desk: CuttingWorker) -> None:
     protocol, wire = connected(desk)
-    protocol.connection.served = -1000
     protocol.pause_writing()
     protocol.data_received(HEAD * 3)
+    desk.service.write_gathered()
     assert not wire.out
     protocol.resume_writing()
+    desk.service.write_gathered()
     assert wire.out.count(b"HTTP/1.1 200") == 3
 
 
 def test_the_end_of_the_connection_waits_for_what_was_postponed(desk: CuttingWorker) -> None:
     protocol, wire = connected(desk)
-    protocol.connection.served = -1000
     protocol.data_received(HEAD * (2 * MAX_MORE) + HEAD[:-2])
     protocol.eof_received()
     for _ in range(6):
