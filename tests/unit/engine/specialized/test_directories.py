@@ -389,3 +389,10 @@ def test_hooks_that_may_read_the_path_take_the_general_path(tmp_path: Path) -> N
     site = Site(tmp_path, f"{rules}Redirect /moved http://example.org/new")
     specialized(site, [f"/moved/alpha-{n}" for n in range(9)])
     assert specialized(site, ["/moved/alpha-7", "/moved/beta-7"]) == 0
+
+
+@pytest.mark.parametrize("read", ["resp:Location", "THE_REQUEST", "REQUEST_URI"])
+def test_pages_made_of_the_path_take_the_general_path(tmp_path: Path, read: str) -> None:
+    page = f'ErrorDocument 302 "%{{base64:%{{{read}}}}}"'
+    site = Site(tmp_path, f"{page}\nRedirect /moved http://example.org/new")
+    assert specialized(site, [f"/moved/alpha-{n}" for n in range(9)]) == 0
