@@ -359,6 +359,14 @@ def test_paths_below_a_redirect_have_one_template(tmp_path: Path, target: str) -
     assert specialized(site, ["/moved/odd-1", "/moved/apart", "/moved/apart/x", "/moved", "/moved/"]) == 0
 
 
+@pytest.mark.parametrize("first", ["/moved/new/new", "/moved/new", "/moved/new/new/new", "/moved/a/b/a/b"])
+@pytest.mark.parametrize("target", ["/moved/new", "/new/new", "http://new.example/a/b/a"])
+def test_a_path_that_repeats_the_url_of_its_redirect(tmp_path: Path, target: str, first: str) -> None:
+    site = Site(tmp_path, f"Redirect /moved {target}")
+    specialized(site, [first])
+    assert specialized(site, [f"/moved/alpha-{n}/beta" for n in range(9)]) >= 7
+
+
 def test_all_paths_of_a_server(tmp_path: Path) -> None:
     site = Site(tmp_path, "Redirect permanent / https://example.org/")
     assert specialized(site, [f"/alpha-{n}" for n in range(9)]) >= 7
