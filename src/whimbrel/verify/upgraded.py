@@ -56,8 +56,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
     result.findings = [*lowered, *_other_differences(groups, lowered, comparison.lines[0])]
-    access = sum([group.kind == "access" and bool(group.examples) for group in groups])
-    return _sentence(comparison, count, access)
+    return _sentence(comparison, count, sum(map(_is_of_access, groups)))
 
 
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
@@ -89,13 +88,18 @@ def _other_differences(
         if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in _ACCESS_RULES)
     }
     for group in groups:
-        if group.kind != "access" or not group.examples:
+        if not _is_of_access(group):
             continue
         places = [(line.path, line.line) for line in (*group.cause.old, *group.lines[0])]
         for scope in [scopes[place] for place in places if place in scopes]:
             places += [(scope.path, scope.line), *[(line.path, line.line) for line in scope.lines]]
         if known.isdisjoint(places):
             yield _difference(group)
+
+
+def _is_of_access(group: DifferenceGroup) -> bool:
+    """Return True if a client is refused on one side alone, by access control or anything else."""
+    return bool(group.examples) and (group.kind == "access" or group.opens or group.closes)
 
 
 def _difference(group: DifferenceGroup) -> Finding:
