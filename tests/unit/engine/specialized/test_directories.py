@@ -404,3 +404,13 @@ def test_pages_made_of_the_path_take_the_general_path(tmp_path: Path, read: str)
     page = f'ErrorDocument 302 "%{{base64:%{{{read}}}}}"'
     site = Site(tmp_path, f"{page}\nRedirect /moved http://example.org/new")
     assert specialized(site, [f"/moved/alpha-{n}" for n in range(9)]) == 0
+
+
+@pytest.mark.parametrize("mapping", ["", "mapping=encoded", "mapping=servlet"])
+def test_proxied_paths_are_special_names(tmp_path: Path, mapping: str) -> None:
+    proxy = "LoadModule proxy_module modules/mod_proxy.so\n"
+    site = Site(tmp_path, f"{proxy}ProxyPass /app http://127.0.0.1:9/ {mapping}\nRedirect /moved /new")
+    assert specialized(site, [f"/alpha-{n}" for n in range(9)]) >= 7
+    for path in ("/app", "/app/x", "/app/x/y"):
+        site.connect()  # no module serves the scheme: 500 ends the connection
+        assert not site.ask(path)
