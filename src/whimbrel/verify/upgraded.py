@@ -17,7 +17,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
-from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import Comparison
@@ -25,6 +25,7 @@ from whimbrel.verify.verify import Comparison
 MAX_SECONDS: Final = 20.0
 MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
+Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 _ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
 
@@ -52,10 +53,11 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
             break
         comparison.compare_probe(probe)
     groups = comparison.found()
-    unconfirmed = {place: group for group in groups for place in _places(group)}
+    scopes = _scopes_of(comparison.lines[0])
+    unconfirmed = {place: group for group in groups for place in _places(group, scopes)}
     lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
-    result.findings = [*lowered, *_other_differences(groups, lowered, comparison.lines[0])]
+    result.findings = [*lowered, *_other_differences(groups, lowered, scopes)]
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
 
 
@@ -75,25 +77,22 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     return f"{text}, {access} difference{'s' * (access != 1)} of access" if access else text
 
 
+def _scopes_of(lines: SideLines) -> Scopes:
+    """Return the scopes of all lines of a side."""
+    return {(line.path, line.line): line.scope for scope in lines.scopes for line in scope.lines}
+
+
 def _other_differences(
-    groups: list[DifferenceGroup], findings: list[Finding], lines: SideLines
+    groups: list[DifferenceGroup], findings: list[Finding], scopes: Scopes
 ) -> Iterator[Finding]:
-    """Yield a finding for each difference of access at lines that no finding about access is about; *lines*
-    are those of the old side.
-    """
-    scopes = {(line.path, line.line): line.scope for scope in lines.scopes for line in scope.lines}
+    """Yield a finding for each difference of access at lines that no finding about access is about."""
     known = {
         (finding.place.path, finding.place.line)
         for finding in findings
         if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in _ACCESS_RULES)
     }
     for group in groups:
-        if not _is_of_access(group):
-            continue
-        places = [(line.path, line.line) for line in (*group.cause.old, *group.lines[0])]
-        for scope in [scopes[place] for place in places if place in scopes]:
-            places += [(scope.path, scope.line), *[(line.path, line.line) for line in scope.lines]]
-        if known.isdisjoint(places):
+        if _is_of_access(group) and known.isdisjoint(_places(group, scopes)):
             yield _difference(group)
 
 
@@ -115,9 +114,18 @@ def _difference(group: DifferenceGroup) -> Finding:
     )
 
 
-def _places(group: DifferenceGroup) -> Iterator[tuple[str, int]]:
-    for line in group.cause.old:
-        yield line.path, line.line
+def _places(group: DifferenceGroup, scopes: Scopes) -> Iterator[tuple[str, int]]:
+    """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
+    sections.
+    """
+    for line in (*group.cause.old, *group.lines[0]):
+        place = line.path, line.line
+        yield place
+        scope = scopes.get(place)
+        if scope is not None and scope.kind != "server" and _is_of_access(group):
+            yield scope.path, scope.line
+            for other in scope.lines:
+                yield other.path, other.line
 
 
 def _lowered(finding: Finding, unconfirmed: dict[tuple[str, int], DifferenceGroup]) -> Finding:
