@@ -76,3 +76,24 @@ def test_a_difference_that_a_finding_is_about_has_no_other_finding(tmp_path: Pat
     text, result = verified(tmp_path, conf)
     assert text.endswith("0 changes not confirmed, 1 difference of access")
     assert [finding.rule for finding in result.findings if finding.needs_review] == ["C20"]
+
+
+PATH_INFO = """<Location "/*.html">
+    Order deny,allow
+</Location>
+<Files "*.html">
+    Require user alice
+</Files>
+<Directory "@ROOT@/htdocs">
+    AuthType Basic
+    AuthName x
+    AuthUserFile conf/users
+</Directory>
+"""
+
+
+def test_more_path_behind_a_file_opens_nothing(tmp_path: Path) -> None:
+    make_root(tmp_path, {"htdocs/private/.htaccess": "Satisfy any\n"})
+    text, result = verified(tmp_path, PATH_INFO)
+    opened = [finding for finding in result.findings if "401 -> " in finding.message + finding.evidence]
+    assert text and not opened
