@@ -35,6 +35,8 @@ _MAX_WITNESSES: Final = 20000
 """The maximum number of uncertain witnesses of one server: requests that no section names in full."""
 _MAX_UNCERTAIN: Final = 1_000_000
 """The maximum number of uncertain witnesses of all servers."""
+_MAX_PATH_INFOS: Final = 5
+"""The maximum number of texts that are tried behind the URL path of a file."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
@@ -122,6 +124,9 @@ class _ServerMap(Generic[S, V]):
             u.outer for u in sections if u.has_lines and u.outer is not None
         }
         self.directories: dict[str, None] = {}
+        patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
+        ends = ["/" + name for section in patterns for name in _names_of(section)]
+        self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
         self._walks: dict[str, tuple[list[S], list[tuple[S, Override]]]] = {}
 
     # mapping ---------------------------------------------------------------------------------------
@@ -283,6 +288,9 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
     )
     yield from _urls(server, directories)
     yield from (_Witness(directory, name, True) for directory, names in files.items() for name in names)
+    for directory, file_names in files.items():
+        for name in file_names:
+            yield from _with_path_info(server, directory, name, True)
     for directory in directories:
         yield _Witness(directory, _NEUTRAL, True)
         yield _Witness(directory, "", True)
@@ -303,7 +311,28 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
         for section in [*server.files, *server.regex_sections, *server.locations]
         for name in _names_of(section)
     )
-    yield from (_Witness(directory, name, False) for directory in directories for name in names)
+    for directory in directories:
+        for name in names:
+            yield _Witness(directory, name, False)
+            yield from _with_path_info(server, directory, name, False)
+
+
+def _with_path_info(
+    server: _ServerMap[S, V], directory: str, name: str, is_certain: bool
+) -> Iterator[_Witness]:
+    """Yield witnesses of a file with more URL path behind it (PATH_INFO), if a <Files> section is about it:
+    other <Location> sections may match there.
+    """
+    if not server.locations or not any(section.matches(name) for section in server.files):
+        return
+    url = server.url_of(directory + name)
+    if url is None:
+        return
+    for rest in server.path_infos:
+        yield _Witness(directory, name, is_certain, url + rest)
+    for section in server.locations:
+        if section.pattern.startswith(url + "/"):
+            yield _Witness(directory, name, is_certain, section.pattern)
 
 
 def _directories_of(section: RequestSection) -> list[str]:

@@ -42,6 +42,7 @@ def _system(name: str) -> str | None:
 
 
 def _response(e: Evaluation, name: str) -> str | None:
+    e.request.deps.on_path = True  # Location may have the path; ETag and others are of the file
     if e.request.deps.clock_fields:
         e.view.set_uncacheable()  # the field may depend on the clock
     value: str | None = e.request.headers_out.get(name)
@@ -50,9 +51,14 @@ def _response(e: Evaluation, name: str) -> str | None:
     return value
 
 
+def _note(e: Evaluation, name: str) -> str | None:
+    e.request.deps.on_path = True  # some notes have the path
+    return entry(e.request.notes, name)
+
+
 def _anywhere(e: Evaluation, name: str) -> str | None:
     """``env``: a note, else a variable of the request, else one of the system."""
-    value = entry(e.request.notes, name)
+    value = _note(e, name)
     if value is None:
         value = entry(e.request.env, name)
     return _system(name) if value is None else value
@@ -144,7 +150,7 @@ FUNCTIONS: Final[dict[str, ExprFunction]] = {
     "resp": ExprFunction(_response),
     "reqenv": ExprFunction(lambda e, name: entry(e.request.env, name), _ENVIRONMENT),
     "osenv": ExprFunction(lambda _e, name: _system(name), NOTHING),
-    "note": ExprFunction(lambda e, name: entry(e.request.notes, name)),
+    "note": ExprFunction(_note),
     "env": ExprFunction(_anywhere, _ENVIRONMENT | {HEAD}),
     "tolower": _pure(lambda value: value.translate(_LOWER)),
     "toupper": _pure(lambda value: value.translate(_UPPER)),

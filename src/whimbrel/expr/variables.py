@@ -113,7 +113,7 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "PATH_INFO": _path(lambda e: e.request.path_info),
     "QUERY_STRING": _head(lambda e: e.request.args),
     "IS_SUBREQ": _head(lambda e: "true" if e.request.main is not None else "false"),
-    "THE_REQUEST": _head(lambda e: e.request.the_request),
+    "THE_REQUEST": _path(lambda e: e.request.the_request),
     "REQUEST_STATUS": _head(lambda e: str(e.request.status)),
     "HANDLER": _head(lambda e: e.request.handler),
     "CONTENT_TYPE": _head(lambda e: e.request.content_type),

@@ -111,8 +111,13 @@ class SideAnswers:
         connection.client_ip = client
         return index.answer_line(connection, parts, head, self.tick)
 
-    def reply(self, raw: bytes, client: str, tail: Tail) -> FastAnswer:
-        """Return the reply to the head *raw*, which ends with *tail*."""
+    def reply(self, raw: bytes, client: str, tail: Tail, client_host: str = "") -> FastAnswer:
+        """Return the reply to the head *raw*, which ends with *tail*; *client_host* is the name of *client*,
+        "" for none. Stored replies are those to clients without a name.
+        """
+        self.side.runtime.names = {client: client_host} if client_host else {}
+        if client_host:
+            return self._general(raw, client, tail)
         connection, index = self._connection(client, tail.address, tail.port)
         entry, _head = index.lookup(connection, raw, self._limits, self.tick)
         return self._general(raw, client, tail) if entry is None else self.fast(entry)

@@ -135,7 +135,8 @@ class Replayer:
         form = best_format(self._formats, [line.rstrip(b"\r") for line in sample])
         if form is None:
             form = best_format(self._formats, data.split(b"\n")) or self._formats[0]
-        found: Any = form.pattern.findall(data)
+        # the end of the last line is no line of its own
+        found: Any = form.pattern.findall(data, 0, len(data) - data.endswith(b"\n")) if data else []
         if len(form.names) == 1:
             found = [(value,) for value in found]
         counts: Counter[tuple[bytes, ...]] = Counter(found)
@@ -228,7 +229,7 @@ class Replayer:
         at, client_at = form.position("request"), form.position("client")
         line = values[at] if at is not None else b""
         client = to_text(values[client_at]) if client_at is not None else CLIENT
-        tail, request = None, None
+        tail, request, name = None, None, ""
         if at is not None and _is_address(client):
             parts = logged_parts(line)
             if parts is not None or PLAIN_LINE(line) is not None:
@@ -249,9 +250,9 @@ class Replayer:
             if request is None:
                 return None
             probe = self._probe(request)
-            tail, line, client = self._tail(probe), _line(probe), probe.client
+            tail, line, client, name = self._tail(probe), _line(probe), probe.client, probe.client_host
         raw = line + tail.data
-        old, new = (answers.reply(raw, client, tail) for answers in self.answers)
+        old, new = (answers.reply(raw, client, tail, name) for answers in self.answers)
         change = None
         if not _agree(old, new):
             request = form.request(values)
@@ -317,7 +318,10 @@ def _line(probe: Probe) -> bytes:
 
 def _class(lists: tuple[Any, ...] | None, client: str) -> tuple[bool | str, ...]:
     """Return the address class of *client*: a key's last element for answers that depend on the client."""
-    return (client,) if lists is None else tuple([client in addresses for addresses in lists])
+    if lists is None:
+        return (client,)
+    address = client if _is_address(client) else CLIENT
+    return tuple([address in addresses for addresses in lists])
 
 
 def _union(first: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> tuple[Any, ...] | None:

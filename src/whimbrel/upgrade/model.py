@@ -17,6 +17,8 @@ READ_ERROR: Final = "READ"
 """The number of findings about text that could not be read; no rule has it."""
 NO_FIXPOINT: Final = "PASS"
 """The number of the finding about rules whose edits undo each other; no rule has it."""
+DIFFERENCE: Final = "DIFF"
+"""The number of findings about access that differs after the upgrade; no rule has it."""
 
 
 class Risk(Enum):

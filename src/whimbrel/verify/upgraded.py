@@ -1,4 +1,5 @@
-"""Verification of a planned upgrade: changes that cannot be confirmed are marked for review.
+"""Verification of a planned upgrade: changes that cannot be confirmed are marked for review, and access that
+differs at other lines is a finding.
 
 Old is the configuration under 2.2, new the same with the planned edits under 2.4. Requests and time are
 bounded, so that an upgrade stays quick.
@@ -15,7 +16,8 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
-from whimbrel.upgrade.model import Finding, Safety
+from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
+from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import Comparison
@@ -23,6 +25,8 @@ from whimbrel.verify.verify import Comparison
 MAX_SECONDS: Final = 20.0
 MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
+Scopes = dict[tuple[str, int], LineScope]
+_OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 _ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
 
 
@@ -48,21 +52,80 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
             break
         comparison.compare_probe(probe)
-    groups = list(comparison.found())
-    unconfirmed = {place: group for group in groups for place in _places(group)}
+    groups = comparison.found()
+    scopes = _scopes_of(comparison.lines[0])
+    unconfirmed = {place: group for group in groups for place in _places(group, scopes)}
     lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
-    result.findings = lowered
-    cut = f" ({'; '.join(verification.limits)})" if verification.limits else ""
-    return (
+    result.findings = [*lowered, *_other_differences(groups, lowered, scopes)]
+    return _sentence(comparison, count, sum(map(_is_of_access, groups)))
+
+
+def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
+    """Return what was compared, and with which result."""
+    verification = comparison.result
+    limits = [*verification.limits]
+    if comparison.source.is_cut:
+        limits.append("not every request that can be derived was asked")
+    if verification.not_decided:
+        limits.append(f"{len(verification.not_decided)} not decided")
+    cut = f" ({'; '.join(limits)})" if limits else ""
+    text = (
         f"verified with {verification.probes} requests and {verification.chains} chains of sections{cut}: "
-        f"{count} change{'s' * (count != 1)} not confirmed"
+        f"{unconfirmed} change{'s' * (unconfirmed != 1)} not confirmed"
+    )
+    return f"{text}, {access} difference{'s' * (access != 1)} of access" if access else text
+
+
+def _scopes_of(lines: SideLines) -> Scopes:
+    """Return the scopes of all lines of a side."""
+    return {(line.path, line.line): line.scope for scope in lines.scopes for line in scope.lines}
+
+
+def _other_differences(
+    groups: list[DifferenceGroup], findings: list[Finding], scopes: Scopes
+) -> Iterator[Finding]:
+    """Yield a finding for each difference of access at lines that no finding about access is about."""
+    known = {
+        (finding.place.path, finding.place.line)
+        for finding in findings
+        if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in _ACCESS_RULES)
+    }
+    for group in groups:
+        if _is_of_access(group) and known.isdisjoint(_places(group, scopes)):
+            yield _difference(group)
+
+
+def _is_of_access(group: DifferenceGroup) -> bool:
+    """Return True if a client is refused on one side alone, by access control or anything else."""
+    return bool(group.examples) and (group.kind == "access" or group.opens or group.closes)
+
+
+def _difference(group: DifferenceGroup) -> Finding:
+    """Return the finding about a difference of access."""
+    example = group.examples[0]
+    line = next(iter((*group.cause.old, *group.lines[0], *group.cause.new)), None)
+    return Finding(
+        DIFFERENCE,
+        SourceLocation("", 0) if line is None else SourceLocation(line.path, line.line),
+        f"2.4 decides otherwise about access: {example.probe}: {example.difference}",
+        "write the lines that are meant; `whimbrel verify` shows all differences",
+        Risk.OPENS if group.opens else Risk.CLOSES if group.closes else Risk.CHANGES,
     )
 
 
-def _places(group: DifferenceGroup) -> Iterator[tuple[str, int]]:
-    for line in group.cause.old:
-        yield line.path, line.line
+def _places(group: DifferenceGroup, scopes: Scopes) -> Iterator[tuple[str, int]]:
+    """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
+    sections.
+    """
+    for line in (*group.cause.old, *group.lines[0]):
+        place = line.path, line.line
+        yield place
+        scope = scopes.get(place)
+        if scope is not None and scope.kind != "server" and _is_of_access(group):
+            yield scope.path, scope.line
+            for other in scope.lines:
+                yield other.path, other.line
 
 
 def _lowered(finding: Finding, unconfirmed: dict[tuple[str, int], DifferenceGroup]) -> Finding:

@@ -139,3 +139,22 @@ def test_aliases_of_a_directory_that_match_the_same_sections(tmp_path: Path) -> 
     alone = next(chain for chain in every if names(chain, tmp_path) == ["/d/"])
     rest = alone.url.removeprefix("/a")
     assert (alone.url, alone.aliases) == (f"/a{rest}", (f"/b{rest}",))
+
+
+def test_more_path_behind_a_file_meets_other_locations(tmp_path: Path) -> None:
+    conf = f"""DocumentRoot ROOT/htdocs
+<Files x.html>
+{DENY}</Files>
+<Location "/*.html">
+{DENY}</Location>
+<LocationMatch "/end$">
+{DENY}</LocationMatch>
+<Location /x.html/deep>
+{DENY}</Location>
+"""
+    every = found(tmp_path, {"conf/httpd.conf": conf, "htdocs/x.html": ""})
+    met = [names(chain, tmp_path) for chain in every if chain.is_certain]
+    assert ["x.html", "/*.html"] in met
+    assert ["x.html"] in met
+    assert ["x.html", "/end$"] in met
+    assert ["x.html", "/x.html/deep"] in met

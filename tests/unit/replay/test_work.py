@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.explain.explained_site import CONF
-from tests.unit.replay.replayed_site import NEW, line, replayer_of, write_log
+from tests.unit.replay.replayed_site import NEW, line, replayer_of, work_of, write_log
 
 from whimbrel.replay import work
 from whimbrel.replay.log_files import LogPiece, pieces_of
@@ -197,3 +197,42 @@ def test_answers_that_depend_on_different_lists_are_not_mixed(tmp_path: Path) ->
         assert statuses[1:] == tuple(side.answer(probe).status for side in (replayer.old, replayer.new))
     together = replayed(replayer, *(line("/index.html", client) for client in clients))
     assert together.distinct <= 8 and together.requests == 60
+
+
+def test_a_format_of_optional_values_has_one_request_for_each_line(tmp_path: Path) -> None:
+    replayer = Replayer(replace(work_of(tmp_path), formats=("%r",)))
+    for end in ("", "\n", "\n\n", "\r\n"):
+        tally = replayed(replayer, "GET / HTTP/1.1\nGET /closed/x HTTP/1.1" + end)
+        assert (tally.requests, tally.without_request) == (2, int(end == "\n\n"))
+        assert tally.lines == tally.requests + tally.without_request
+
+
+HOSTS = """<Location /index.html>
+Require host within.example
+</Location>
+<Location /private>
+AuthMerging Off
+Require ip 192.0.2.0/24
+</Location>
+"""
+
+
+def test_names_of_clients_decide_in_every_order(tmp_path: Path) -> None:
+    clients = ("a.within.example", "192.0.2.1", "b.elsewhere.example", "10.0.0.1", "10.0.0.2")
+    requests = [(path, client) for client in clients for path in ("/index.html", "/private/x.html")]
+    replayer = replayer_of(tmp_path, CONF + HOSTS, CONF + HOSTS)
+    expected = {
+        (path, client): replayer.new.answer(
+            Probe(path, host="a.example", client=client)
+            if client[0].isdigit()
+            else Probe(path, host="a.example", client_host=client)
+        ).status
+        for path, client in requests
+    }
+    assert sorted(set(expected.values())) == [200, 403]
+    for seed in range(9):
+        replayer = Replayer(replayer.work)
+        random.Random(seed).shuffle(requests)
+        for path, client in requests:
+            (statuses,) = replayed(replayer, line(path, client)).statuses
+            assert statuses[2] == expected[path, client], (path, client)

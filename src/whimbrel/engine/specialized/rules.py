@@ -134,7 +134,8 @@ def _plan_rules(r: Request, root: Plan, located: Plan) -> NameRules | None:
 
 def _hooks(r: Request, root: Plan, located: Plan) -> Iterator[CompiledHook]:
     """Iterate over the hooks that a request like *r* may run, but for handlers."""
-    for phase in (root.post_read_request, root.quick_handler, located.translate_name, root.map_to_storage):
+    translation = (located.pre_translate_name, located.translate_name)
+    for phase in (root.post_read_request, root.quick_handler, *translation, root.map_to_storage):
         yield from phase.compiled_hooks()
     names = _AFTER_WALKS if r.plan.always_grants() else (*_CHECKS_ACCESS, *_AFTER_WALKS)
     for name in names:

@@ -138,14 +138,15 @@ def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> Redire
     """Return the template that *cached*, the response to *r*, gives; None if *rest*, the end of its path, is
     elsewhere in it than in the URL of the redirect.
     """
-    location = r.headers_out.get("Location") or ""
+    location, page_url = _locations(r)
     texts = cached.head_texts()
     head, body = _COUNT.join(texts), cached.body
     length = _only_line(head, b"Content-Length", b"%d" % len(body))
+    line = _only_line(head, b"Location", location)
     if (
         len(rest) < MIN_REST
         or is_plain_rest(rest) is None
-        or not to_bytes(location).endswith(rest)
+        or not location.endswith(rest)
         or r.header_only
         or cached.chunked
         or cached.has_slots
@@ -153,14 +154,24 @@ def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> Redire
         or cached.events
         or cached.dependencies
         or any(_MARKS(text) for text in (*texts, body))
-        or rest in cached.head_prefix
-        or head.count(rest) != 1
-        or not (length and _only_line(head, b"Location", to_bytes(location)))
-        or body.count(rest) != body.count(to_bytes(escape_html(location)))
+        or not (length and line)
+        or any(rest in text for text in (cached.head_prefix, *head.split(line), *body.split(page_url)))
     ):
         return None
     sample = cached.copy()
     sample.any_query = True  # logs show the line of each request; none has a query
     sample.prepare_logs()
-    head = head.replace(rest, _REST).replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
-    return RedirectTemplate(sample, head, body.replace(rest, _REST))
+    head = head.replace(line, b"\r\nLocation: %b\r\n" % _with_mark(location, rest))
+    head = head.replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
+    return RedirectTemplate(sample, head, body.replace(page_url, _with_mark(page_url, rest)))
+
+
+def _locations(r: Request) -> tuple[bytes, bytes]:
+    """Return the URL that *r* is redirected to, and the same as it is in pages."""
+    location = r.headers_out.get("Location") or ""
+    return to_bytes(location), to_bytes(escape_html(location))
+
+
+def _with_mark(url: bytes, rest: bytes) -> bytes:
+    """Return *url*, which ends with *rest*, with the mark in its place."""
+    return url.removesuffix(rest) + _REST

@@ -271,7 +271,7 @@ def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
             module="alias",
         )
         return 500
-    if r.args and "?" not in url:
+    if r.args is not None and "?" not in url:
         url = f"{url}?{r.args}"
     r.headers_out.set("Location", url)
     return status

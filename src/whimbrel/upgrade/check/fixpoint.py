@@ -178,6 +178,8 @@ class _Fixpoint:
         self.applied += chosen
         self.result.passes += 1
         self.current = self.original.reparse(files, self.current)
+        for path, file in self.current.files.items():  # edits may lead to files that were not read before
+            self.original.files.setdefault(path, file)
 
     # places --------------------------------------------------------------------------------------
     def _original(self, finding: Finding) -> Finding:

@@ -50,6 +50,9 @@ def test_aliases(tmp_path: Path, conf: str, path: str, status: int, body: str | 
     ("conf", "path", "status", "location"),
     [
         ("Redirect /d /x\nRedirectRelative On", "/d/zz?q=1", 302, "/x/zz?q=1"),
+        ("Redirect /d http://x/new", "/d/zz?", 302, "http://x/new/zz?"),
+        ("RedirectMatch ^/d/(.*) http://x/$1", "/d/?", 302, "http://x/?"),
+        ("Redirect /d http://x/?y=1", "/d/x%20y%3fz?", 302, "http://x/?y=1/x%20y%3fz"),
         ("Redirect /d http://x/?y=1", "/d/x%20y%3fz?a=b", 302, "http://x/?y=1/x%20y%3fz"),
         ("Redirect permanent /d /q/", "/d/a%26b;c=d", 301, "http://localhost/q//a&b;c=d"),
         ("Redirect /d //h/p", "/d//a.txt", 302, "http://localhost//h/p/a.txt"),

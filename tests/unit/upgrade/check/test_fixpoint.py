@@ -194,3 +194,22 @@ def test_a_rule_that_fails_stops_it_all(tmp_path: Path) -> None:
             config_tree(tmp_path, {MAIN: "Old 1\n"}),
             [Rule("C01", "broken", "broken", broken), rule("C02", "old", rename("New"))],
         )
+
+
+def test_files_that_are_read_after_an_edit_are_edited_too(tmp_path: Path) -> None:
+    conf = '<Directory "ROOT/in">\nAllowOverride None\n</Directory>\nDocumentRoot "ROOT/in"\n'
+    found = config_tree(tmp_path, {MAIN: conf, "in/.htaccess": "Old 1\n"})
+    added = f"{tmp_path}/in/.htaccess"
+    assert added not in found.files
+
+    def check(tree: ConfigTree) -> Iterator[Finding]:
+        for line in tree.all_statements():
+            if line.name == "old":
+                yield Finding("C02", line.place, "old", "", Risk.CHANGES, Safety.SAFE, (line.rename("New"),))
+
+    def admit(line: Statement) -> FileEdit | None:
+        return line.replace(["AllowOverride All"]) if line.args == "None" else None
+
+    result = upgrade(found, [rule("C01", "allowoverride", admit), Rule("C02", "test", "test", check, 0)])
+    assert result.files[added] == b"New 1\n"
+    assert ("C02", 1, True) in places(result.findings) and added in result.tree.files

@@ -105,7 +105,8 @@ def _make_mapping(scope: Scope, *, is_encoded: bool) -> CompiledHook | None:
     conf, dir_conf = scope.server_config(ProxyServerConfig), scope.dir_config(ProxyDirConfig)
     lines = [] if dir_conf.alias is None else [dir_conf.alias]
     lines = [alias for alias in (*lines, *conf.aliases) if alias.encoded is is_encoded]
-    if not lines and not conf.requests:
+    is_mapped_before = conf.maps_encoded and not is_encoded  # by the hook before decoding
+    if not lines and not conf.requests and not is_mapped_before:
         return None
     mapper = PathMapper(scope, lines, done=DONE if is_encoded else OK)
     if dir_conf.alias is not None or any(line.interpolate for line in lines):

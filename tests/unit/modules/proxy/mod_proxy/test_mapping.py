@@ -118,6 +118,15 @@ def test_2_2_has_one_list_of_mappings(tmp_path: Path) -> None:
     assert site.url("/loc/y") == "http://b/second/y"
 
 
+@pytest.mark.parametrize("more", ["", "RewriteEngine On\n"])
+@pytest.mark.parametrize("mapping", ["encoded", "servlet"])
+def test_mappings_before_decoding_alone(tmp_path: Path, mapping: str, more: str) -> None:
+    site = ProxySite(tmp_path, f"{more}ProxyPass /e http://b/e mapping={mapping}\n")
+    assert site.url("/e/x?q") == "http://b/e/x?q"
+    assert site.url("/e") == "http://b/e"
+    assert site.url("/f") == "404"
+
+
 @pytest.mark.parametrize(
     ("path", "alias", "expected"),
     [

@@ -1,0 +1,99 @@
+"""Planned upgrades that are compared with what they replace: changes that differ, differences elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.verify.sites import make_root
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
+from whimbrel.upgrade.model import DIFFERENCE, Risk, UpgradeOptions
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
+from whimbrel.verify.upgraded import verify_upgrade
+
+LOADED = ("authz_host", "auth_basic", "authn_file", "authz_user", "alias", "dir", "mime")
+BRANCHES = """<Directory "@ROOT@/htdocs">
+    <IfModule !mod_authz_core.c>
+        Order {order}
+    </IfModule>
+    <IfModule mod_authz_core.c>
+        Require all {word}
+    </IfModule>
+</Directory>
+"""
+PRIVATE = """<Directory "@ROOT@/htdocs/private">
+    Order deny,allow
+    Deny from all
+</Directory>
+"""
+
+
+def verified(root: Path, conf: str) -> tuple[str, UpgradeResult]:
+    """Return the sentence about the upgrade of *conf*, and the result of the upgrade."""
+    make_root(root)
+    lines = [f"LoadModule {one}_module modules/mod_{one}.so" for one in LOADED]
+    lines += ["Listen 127.0.0.1:8080", "ServerName localhost", f'DocumentRoot "{root}/htdocs"']
+    lines += ["TypesConfig conf/mime.types", "MaxRequestsPerChild 5", conf.replace("@ROOT@", str(root))]
+    (root / "conf/httpd.conf").write_text("\n".join(lines) + "\n")
+    options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
+    return verify_upgrade(result, options), result
+
+
+@pytest.mark.parametrize(
+    ("order", "word", "risk"),
+    [
+        ("allow,deny\nAllow from all", "denied", Risk.CLOSES),
+        ("deny,allow\nDeny from all", "granted", Risk.OPENS),
+    ],
+)
+def test_branches_that_decide_otherwise_need_review(
+    tmp_path: Path, order: str, word: str, risk: Risk
+) -> None:
+    text, result = verified(tmp_path, BRANCHES.format(order=order, word=word))
+    assert text.endswith("0 changes not confirmed, 1 difference of access")
+    (found,) = [finding for finding in result.findings if finding.rule == DIFFERENCE]
+    assert (found.risk, found.needs_review, found.place.path) == (
+        risk,
+        True,
+        str(tmp_path / "conf/httpd.conf"),
+    )
+    assert "GET http://localhost/" in found.message
+
+
+def test_branches_that_decide_alike_are_confirmed(tmp_path: Path) -> None:
+    conf = BRANCHES.format(order="allow,deny\nAllow from all", word="granted")
+    text, result = verified(tmp_path, conf)
+    assert text.endswith(": 0 changes not confirmed")
+    assert not [finding for finding in result.findings if finding.rule == DIFFERENCE]
+
+
+def test_a_difference_that_a_finding_is_about_has_no_other_finding(tmp_path: Path) -> None:
+    below = PRIVATE.replace("Deny from all", "Allow from all")
+    conf = BRANCHES.format(order="deny,allow\nDeny from all", word="denied") + below
+    text, result = verified(tmp_path, conf)
+    assert text.endswith("0 changes not confirmed, 1 difference of access")
+    assert [finding.rule for finding in result.findings if finding.needs_review] == ["C20"]
+
+
+PATH_INFO = """<Location "/*.html">
+    Order deny,allow
+</Location>
+<Files "*.html">
+    Require user alice
+</Files>
+<Directory "@ROOT@/htdocs">
+    AuthType Basic
+    AuthName x
+    AuthUserFile conf/users
+</Directory>
+"""
+
+
+def test_more_path_behind_a_file_opens_nothing(tmp_path: Path) -> None:
+    make_root(tmp_path, {"htdocs/private/.htaccess": "Satisfy any\n"})
+    text, result = verified(tmp_path, PATH_INFO)
+    opened = [finding for finding in result.findings if "401 -> " in finding.message + finding.evidence]
+    assert text and not opened
