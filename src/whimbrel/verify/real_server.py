@@ -150,7 +150,9 @@ def running(program: str, side: Side) -> Iterator[dict[int, int]]:
             file.write(to_bytes("\n".join(adapted(program, side, ports, directory)) + "\n"))
         with open(os.path.join(directory, "stderr"), "w+b") as errors:
             command = [program, "-DFOREGROUND", "-f", path, "-E", os.path.join(directory, "startup")]
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True
+            )  # httpd signals its whole process group when it stops
             try:
                 _wait(process, next(iter(ports.values())), directory)
                 yield ports
