@@ -14,7 +14,11 @@ from contextvars import ContextVar
 
 from whimbrel.base.static_typing import Final
 
-_STAND_IN: Final = [b"/usr/bin/printf", b"Content-Type: text/plain\\n\\nprogram\\n"]
+_STAND_IN: Final = [
+    b"/usr/bin/printf",
+    b"Content-Type: text/plain\\n\\n"
+    b"output of a program, longer than what compression leaves alone as too short for it\\n",
+]
 _FORBIDDEN: Final[ContextVar[bool]] = ContextVar("programs are forbidden", default=False)
 
 

@@ -72,11 +72,21 @@ class Causes:
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
 
-    def cause(self, difference: Difference, plans: tuple[Plan | None, Plan | None]) -> Cause:
-        """Return the cause of *difference* between answers that *plans* gave (None: no access check)."""
+    def cause(
+        self,
+        difference: Difference,
+        plans: tuple[Plan | None, Plan | None],
+        *,
+        has_equal_access: bool = False,
+    ) -> Cause:
+        """Return the cause of *difference* between answers that *plans* gave (None: no access check).
+
+        *has_equal_access*: both sides decide about access alike, so no line about it is responsible.
+        """
+        without = _without_effect(plans, has_equal_access)
         scopes = [self.scopes(lines, plan) for lines, plan in zip(self.sides, plans, strict=True)]
         wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
-        old, new = (list(_flat(one)) for one in scopes)
+        old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
         seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
         changed = (
             [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
@@ -125,6 +135,15 @@ class Causes:
             if scope is not None:
                 found.append(scope)
         return found
+
+
+def _without_effect(plans: tuple[Plan | None, Plan | None], has_equal_access: bool) -> re.Pattern[str]:
+    """Return the names of directives whose lines differ, but not their effect."""
+    names = [r"allowoverride\w*|order|allow|deny|satisfy|require"] if has_equal_access else []
+    values = {plan.core.options.value for plan in plans if plan is not None}
+    if None not in plans and len(values) == 1:
+        names.append("options")
+    return re.compile("|".join(names) or r"(?!)")
 
 
 def _family(name: str) -> str:

@@ -39,7 +39,8 @@ _MAX_BODY: Final = 1 << 20
 _DROPPED: Final = frozenset(
     "pidfile errorlog customlog transferlog globallog scriptlog forensiclog cookielog mutex lockfile"
     " scoreboardfile listen defaultruntimedir scriptsock coredumpdirectory loadmodule serverroot loadfile"
-    " gracefulshutdowntimeout chrootdir listenbacklog rewritelog rewriteloglevel sslmutex".split()
+    " gracefulshutdowntimeout chrootdir listenbacklog rewritelog rewriteloglevel sslmutex"
+    " suexecusergroup".split()
 )
 _DIRECTORIES: Final = (
     "modules",
@@ -78,7 +79,8 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
             result.limits.append(f"the real server got {MAX_REQUESTS} requests only")
             break
         ours = side.answer(probe)
-        if ours.file.startswith("proxy:") or ours.handler in PROGRAMS:
+        is_foreign = ours.file.startswith("proxy:") or ours.handler in PROGRAMS
+        if is_foreign or side.probing.is_assumed(ours.file):
             continue
         sent_count += 1
         theirs = send(probe, ports, ours)
@@ -215,6 +217,9 @@ def adapted(program: str, side: Side, ports: dict[int, int], directory: str) -> 
     yield from (f"Listen {_LOOPBACK}:{port}" for port in ports.values())
     if not any(node.name.lower() == "user" for node in side.loaded.tree) and os.getuid() == 0:
         yield from ("User daemon", "Group daemon")
+    root = side.loaded.default_document_root
+    if not any(node.name.lower() == "documentroot" for node in side.loaded.tree) and os.path.isdir(root):
+        yield f'DocumentRoot "{root}"'
     yield from _text(side.loaded.tree, ports, "")
 
 

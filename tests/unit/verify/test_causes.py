@@ -55,3 +55,18 @@ def test_vary_comes_from_filters_by_type_and_not_from_options(tmp_path: Path) ->
     for group in found:
         names = {line.text.split()[0] for line in (*group.cause.old, *group.cause.new)}
         assert names == {"addoutputfilterbytype"}
+
+
+def test_lines_with_an_equal_effect_are_no_cause(tmp_path: Path) -> None:
+    """A host without an address: 502 of 2.2, 500 of 2.4."""
+    make_root(tmp_path)
+    proxy = "ProxyPass /p http://nowhere.invalid/\n<Location />\nOptions All\n</Location>\n"
+    text = ALLOWED.format("Order deny,allow\nAllow from all") + proxy
+    old = side(tmp_path, "old", text, "2.2", "proxy", "proxy_http")
+    text = ALLOWED.format("Require all granted\nOptions All") + proxy
+    new = side(tmp_path, "new", text, "2.4", "proxy", "proxy_http")
+    groups = [group for group in verify(old, new, limit=100).groups if group.examples[0].new.status == 500]
+    assert groups
+    for group in groups:
+        lines = (*group.cause.old, *group.cause.new)
+        assert {line.text.split()[0] for line in lines} <= {"proxypass", "documentroot"}
