@@ -62,7 +62,9 @@ def left(
     surely = {
         unit
         for unit in units
-        if unit.is_upgraded and not serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))
+        if unit.is_upgraded
+        and not serves_both(unit)
+        and not ((is_ambiguous(unit) or unit.in_htaccess) and is_of_22(tree))
     }
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(tree, unit))}
     reasons = {

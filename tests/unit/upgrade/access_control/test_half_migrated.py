@@ -101,3 +101,22 @@ def test_a_file_for_both_versions_lets_sections_of_the_server_change(tmp_path: P
     new = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
     assert new.endswith(status.format("Require ip 127.0.0.1\n")) and OLD not in new
     assert not result.needs_review
+
+
+def test_a_file_for_2_4_alone_does_not_hold_the_server_back(tmp_path: Path) -> None:
+    """An application came with a .htaccess file that 2.2 does not understand; other sections are changed."""
+    site = "<Directory {}>\nAllowOverride All\n{}</Directory>\n"
+    status = "<Location /server-status>\n{}</Location>\n"
+    local = "Order deny,allow\nDeny from all\nAllow from 127.0.0.1\n"
+    hosts = [f"<VirtualHost *:80>\nServerName {name}\nDocumentRoot {tmp_path}/{name}\n" for name in "ab"]
+
+    def text(access: str, server: str) -> str:
+        sections = [site.format(tmp_path / name, access) for name in "ab"]
+        lines = [f"{host}{part}</VirtualHost>\n" for host, part in zip(hosts, sections, strict=True)]
+        return MODULES + status.format(server) + "".join(lines)
+
+    files = {"conf/httpd.conf": text(OLD, local), "a/app/.htaccess": "Require all denied\n", "b/.keep": ""}
+    result = upgrade(config_tree(tmp_path, files), rules_of("access"))
+    assert list(result.files) == [f"{tmp_path}/conf/httpd.conf"]
+    new = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    assert new == text("Require all granted\n", "Require ip 127.0.0.1\n")
