@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from email.utils import formatdate, mktime_tz, parsedate_tz
 from http.client import HTTPException, HTTPResponse
 from typing import Final
 
@@ -83,7 +84,7 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
         if is_foreign or side.probing.is_assumed(ours.file):
             continue
         sent_count += 1
-        theirs = send(probe, ports, ours)
+        theirs = send(probe, ports, ours, side.runtime.time)
         difference = None if theirs is None else compare(ours, theirs)
         if theirs is None or difference is None:
             continue
@@ -113,8 +114,9 @@ def _sendable(side: Side, lines: SideLines, result: VerifyResult) -> Iterator[Pr
                 yield sent
 
 
-def send(probe: Probe, ports: dict[int, int], ours: Answer) -> Answer | None:
-    """Return the answer of the real server, None if it gives none; what it does not show is as in *ours*."""
+def send(probe: Probe, ports: dict[int, int], ours: Answer, now: float) -> Answer | None:
+    """Return the answer of the real server, None if it gives none; what it does not show is as in *ours*,
+    and times are as of *now*."""
     port = ports.get(probe.port)
     if port is None:
         return None
@@ -129,7 +131,7 @@ def send(probe: Probe, ports: dict[int, int], ours: Answer) -> Answer | None:
             body = response.read()
         except (OSError, HTTPException, ValueError):
             return None
-    fields = tuple((name, value) for name, value in response.getheaders())
+    fields = tuple((name, _as_of(now, name, value, response)) for name, value in response.getheaders())
     is_worded = ours.is_built_in and ours.status == response.status  # the page names the program
     digest = hashlib.blake2b(body, digest_size=8).hexdigest() if 0 < len(body) <= _MAX_BODY else ours.body
     return replace(
@@ -139,6 +141,14 @@ def send(probe: Probe, ports: dict[int, int], ours: Answer) -> Answer | None:
         body=ours.body if is_worded else digest if body else "",
         length=ours.length if is_worded else len(body),
     )
+
+
+def _as_of(now: float, name: str, value: str, response: HTTPResponse) -> str:
+    """Return the field as it would be at the time *now*: Expires at the same distance from Date."""
+    expires, theirs = parsedate_tz(value), parsedate_tz(response.getheader("Date") or "")
+    if name.lower() != "expires" or expires is None or theirs is None:
+        return value
+    return formatdate(int(now) + mktime_tz(expires) - mktime_tz(theirs), usegmt=True)
 
 
 def _with_port(value: str, port: int, written: int) -> str:
