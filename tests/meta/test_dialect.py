@@ -22,6 +22,7 @@ VERSION_READERS = {
     "config/configuration.py": "the rows of modules",
     "config/load.py": "the catalogue",
     "config/handlers.py": "the table of handlers",
+    "upgrade/source/binary.py": "modules in a 2.2 binary",
 }
 
 

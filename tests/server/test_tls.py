@@ -274,3 +274,18 @@ def test_a_tunnel_of_http2_over_tls(server: ServerProcess) -> None:
     assert client.read(3) == b"one"
     client.send(b"two", end=True)
     assert client.rest() == (b"twoend", "StreamEnded")
+
+
+def test_warnings_about_a_virtual_host_are_in_its_error_log(server: ServerProcess) -> None:
+    """httpd logs AH01909 of a virtual host in the host's ErrorLog, once for each run of post_config."""
+    install(server, OLD)
+    host = (
+        f"<VirtualHost *:{server.port}>\nServerName other.example\nErrorLog logs/other\nSSLEngine on\n"
+        "SSLCertificateFile conf/a.crt\nSSLCertificateKeyFile conf/a.key\n</VirtualHost>\n"
+    )
+    text = CONF.format(root=server.root).replace("SSLEngine on", host + "SSLEngine on")
+    (server.root / "conf/extra.conf").write_text(text)
+    server.start()
+    assert (server.root / "logs/other").read_text().count("AH01909: other.example:") == 2
+    others = [path for path in (server.root / "logs").iterdir() if path.is_file() and path.name != "other"]
+    assert others and not any("other.example:" in path.read_text(errors="replace") for path in others)

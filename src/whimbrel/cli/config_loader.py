@@ -49,7 +49,7 @@ class ConfigLoader:
         envvars = paths.envvars_of(arguments.envvars, self.root)
         if envvars:
             os.environ.update(paths.read_envvars(envvars, self.root))
-        return LoadOptions(
+        options = LoadOptions(
             server_root=from_system(self.root),
             file=from_system(self.file),
             build=arguments.builtin,
@@ -62,6 +62,11 @@ class ConfigLoader:
             environment={from_system(k): from_system(v) for k, v in os.environ.items()},
             program=os.path.basename(arguments.program),
         )
+        if arguments.dialect == "2.2" and arguments.build.loads_built_in:
+            from whimbrel.upgrade.source.binary import with_compiled_in
+
+            return with_compiled_in(options, self.dialect)
+        return options
 
     def load(self) -> Configuration:
         """Read the configuration; raises ConfigError or StartError."""

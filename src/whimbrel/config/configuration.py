@@ -172,13 +172,14 @@ class Configuration:
         cause: str = "",
         logged: tuple[str, str] | None = None,
         stage: Stage = Stage.READING,
+        server: Server | None = None,
     ) -> None:
         """Record a start-up message; httpd prints it at once, callers here print the list.
 
         *cause* is a system error in APR's wording, ``(2)No such file or directory``, printed before the code.
-        *logged* is (code, text) for the error log if it differs.
+        *logged* is (code, text) for the error log if it differs, *server* the one with this log.
         """
-        self.messages.append(StartMessage(text, code, level, module, place, cause, logged, stage))
+        self.messages.append(StartMessage(text, code, level, module, place, cause, logged, stage, server))
 
     def main_logs(self, level: str) -> bool:
         """Return True if the main server's LogLevel, as set so far, lets messages of *level* through."""

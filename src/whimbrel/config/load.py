@@ -40,7 +40,11 @@ def load(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) 
 def new_configuration(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
     """Return a configuration with the modules that its build has compiled in."""
     configuration = Configuration(options, dialect, modules)
-    rows = built_in_modules(configuration.build, catalogue_of(dialect), modules)
+    known = catalogue_of(dialect)
+    rows = [*built_in_modules(configuration.build, known, modules)]
+    if options.compiled_in and dialect.version < (2, 4):
+        more = options.compiled_in.difference(row.source for row in rows)
+        rows += [row for row in known.modules if row.source in more]
     configuration.built_in = frozenset([row.source for row in rows])
     for row in rows:
         add_module(configuration, row)

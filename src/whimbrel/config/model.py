@@ -321,7 +321,8 @@ class StartMessage:
     """A start-up message in the error log's terms; *cause* is a system error in APR's wording, printed before
     the code.
 
-    *logged* is (code, text) for the error log, if it differs from the console.
+    *logged* is (code, text) for the error log, if it differs from the console; *server* has the log, None for
+    the main server.
     """
 
     text: str
@@ -332,6 +333,7 @@ class StartMessage:
     cause: str = ""
     logged: tuple[str, str] | None = None
     stage: Stage = Stage.READING
+    server: Server | None = None
 
 
 class VirtualHostSource(Protocol):

@@ -25,6 +25,7 @@ class LoadOptions:
         is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
             text there.
         origins: layers and servers record the line that set each field (origins.py).
+        compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
@@ -39,6 +40,7 @@ class LoadOptions:
     environment: Mapping[str, str] = field(default_factory=dict)
     overlay: Mapping[str, bytes] = field(default_factory=dict)
     build: str = ANY
+    compiled_in: frozenset[str] | None = None
     program: str = ""
     is_elsewhere: bool = False
     is_copy: bool = False

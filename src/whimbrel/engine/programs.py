@@ -14,8 +14,17 @@ from contextvars import ContextVar
 
 from whimbrel.base.static_typing import Final
 
-_STAND_IN: Final = [b"/usr/bin/printf", b"Content-Type: text/plain\\n\\nprogram\\n"]
+_STAND_IN: Final = [
+    b"/usr/bin/printf",
+    b"Content-Type: text/plain\\n\\n"
+    b"output of a program, longer than what compression leaves alone as too short for it\\n",
+]
 _FORBIDDEN: Final[ContextVar[bool]] = ContextVar("programs are forbidden", default=False)
+_REPORTED: Final[ContextVar[bool]] = ContextVar("programs are reported", default=False)
+
+
+class ProgramReported(Exception):
+    """A program for one request would be started; raised where programs are reported."""
 
 
 def require_programs() -> None:
@@ -26,9 +35,21 @@ def require_programs() -> None:
 
 def permitted(argv: list[bytes]) -> list[bytes]:
     """Return the command to run: *argv*, or a harmless one with a fixed output where programs may not be
-    started.
+    started; raises ProgramReported where programs are reported.
     """
+    if _REPORTED.get():
+        raise ProgramReported
     return _STAND_IN if _FORBIDDEN.get() else argv
+
+
+@contextmanager
+def reported_programs() -> Iterator[None]:
+    """Raise ProgramReported in the place of starting a program while the context is open."""
+    token = _REPORTED.set(True)
+    try:
+        yield
+    finally:
+        _REPORTED.reset(token)
 
 
 @contextmanager

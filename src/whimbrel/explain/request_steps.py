@@ -105,11 +105,11 @@ def _shown(hook: HookTrace) -> list[tuple[str, Any]]:
 
 
 def _result(hook: HookTrace) -> str:
-    words = [f"{name} {_text(new)}" for name, new in _shown(hook)]
     status = hook.status
     if status is None:
-        words.insert(0, "not run")
-    elif status >= 100:
+        return "not run"  # with the variables of the program, which all programs get
+    words = [f"{name} {_text(new)}" for name, new in _shown(hook)]
+    if status >= 100:
         words.insert(0, f"status {status}")
     elif status == DONE:
         words.insert(0, "done")

@@ -27,6 +27,8 @@ _ACCESS: Final = (
 _MAPPING: Final = (
     r"(script)?alias(match)?|redirect\w*|rewrite\w*|documentroot|userdir|proxypass\w*|virtual.*|options"
 )
+_MULTIVIEWS: Final = r"options \(multiviews\)"
+"""The form of Options lines with MultiViews, the only option that Vary depends on."""
 _TYPES: Final = (
     r"(add|remove|force|set|default)\w*(type|handler|filter|charset|encoding|language|file).*|action|php_.*"
 )
@@ -47,10 +49,13 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
     (r"etag", r"fileetag|header"),
     (r"allow", r"limit\w*|allowmethods|traceenable|require|dav.*"),
     (r"expires|cache-control", r"expires.*|header|cache.*"),
-    (r"vary", r"rewrite\w*|header|deflate.*|multiviews.*|options|.*filter"),
+    (r"vary", rf"rewrite\w*|header|deflate.*|multiviews.*|{_MULTIVIEWS}|.*filter.*"),
     (r".*", r"(request)?header|cookie.*|server.*|.*filter.*|expires.*"),
 )
 """What differs, and the names of the directives that it depends on."""
+
+
+ServerKey = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +72,21 @@ class Causes:
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
 
-    def cause(self, difference: Difference, plans: tuple[Plan | None, Plan | None]) -> Cause:
-        """Return the cause of *difference* between answers that *plans* gave (None: no access check)."""
+    def cause(
+        self,
+        difference: Difference,
+        plans: tuple[Plan | None, Plan | None],
+        *,
+        has_equal_access: bool = False,
+    ) -> Cause:
+        """Return the cause of *difference* between answers that *plans* gave (None: no access check).
+
+        *has_equal_access*: both sides decide about access alike, so no line about it is responsible.
+        """
+        without = _without_effect(plans, has_equal_access)
         scopes = [self.scopes(lines, plan) for lines, plan in zip(self.sides, plans, strict=True)]
         wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
-        old, new = (list(_flat(one)) for one in scopes)
+        old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
         seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
         changed = (
             [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
@@ -79,19 +94,30 @@ class Causes:
         )
         is_one_version = self.sides[0].side.dialect is self.sides[1].side.dialect
         for keeps_all in (False, True)[: 1 + is_one_version]:
-            remaining = [[x for x in lines if keeps_all or wanted.fullmatch(x.name)] for lines in changed]
+            remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
             if any(remaining):
                 return Cause(_shown(remaining[0]), _shown(remaining[1]))
         ordered = _order(old), _order(new)
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
             remaining = [
-                [x for x in lines if _key(x) in keys and wanted.fullmatch(x.name)] for lines in (old, new)
+                [x for x in lines if _key(x) in keys and _concerns(wanted, x)] for lines in (old, new)
             ]
             if any(remaining):
                 return Cause(_shown(remaining[0]), _shown(remaining[1]))
-        remaining = [[x for x in reversed(lines) if wanted.fullmatch(x.name)] for lines in (old, new)]
+        remaining = [[x for x in reversed(lines) if _concerns(wanted, x)] for lines in (old, new)]
         return Cause(_shown(remaining[0]), _shown(remaining[1]))
+
+    def host_cause(self, servers: tuple[ServerKey, ServerKey]) -> Cause | None:
+        """Return the virtual hosts as the cause if both sides choose hosts with other names, else None.
+
+        *servers*: location of the virtual host on each side, ("", 0) for the main server.
+        """
+        scopes = [lines.hosts.get(key) for lines, key in zip(self.sides, servers, strict=True)]
+        old, new = scopes
+        if old is None or new is None or _host_name(old) == _host_name(new):
+            return None
+        return Cause(_host_lines(old), _host_lines(new))
 
     def scopes(self, lines: SideLines, plan: Plan | None) -> list[LineScope]:
         """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging."""
@@ -111,8 +137,41 @@ class Causes:
         return found
 
 
+def _without_effect(plans: tuple[Plan | None, Plan | None], has_equal_access: bool) -> re.Pattern[str]:
+    """Return the names of directives whose lines differ, but not their effect."""
+    names = [r"allowoverride\w*|order|allow|deny|satisfy|require"] if has_equal_access else []
+    values = {plan.core.options.value for plan in plans if plan is not None}
+    if None not in plans and len(values) == 1:
+        names.append("options")
+    return re.compile("|".join(names) or r"(?!)")
+
+
 def _family(name: str) -> str:
     return next(directives for pattern, directives in _FAMILIES if re.fullmatch(pattern, name))
+
+
+def _host_name(scope: LineScope) -> str:
+    """Return the ServerName of a virtual host, its addresses without one; "" for the main server."""
+    if not scope.path:
+        return ""
+    named = next((line for line in scope.lines if line.name == "servername"), None)
+    return " ".join(named.words()).lower() if named is not None else scope.args
+
+
+def _host_lines(scope: LineScope) -> tuple[DecidingLine, ...]:
+    if not scope.path:
+        return ()
+    opening = f"<VirtualHost {scope.args.rstrip('> ')}>"
+    names = [line for line in scope.lines if line.name == "servername"][:1]
+    return (DecidingLine(scope.path, scope.line, opening, "section"), *_shown(names))
+
+
+def _concerns(wanted: re.Pattern[str], line: ConfigLine) -> bool:
+    """Return True if *wanted* matches the directive, or the form of an Options line with MultiViews."""
+    has_multiviews = line.name == "options" and "multiviews" in line.args.lower()
+    return bool(wanted.fullmatch(line.name)) or (
+        has_multiviews and bool(wanted.fullmatch("options (multiviews)"))
+    )
 
 
 def _flat(scopes: Iterable[LineScope]) -> Iterable[ConfigLine]:

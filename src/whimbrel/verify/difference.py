@@ -21,11 +21,18 @@ VARIABLE: Final[dict[str, str]] = {
     "allow": "compared as a set: 2.2 lists methods in another order",
     "set-cookie": "values of random bytes: compared by name",
     "boundary": "of multipart bodies: random",
+    "vary": "of the server's own pages, which 2.2 filters by type and 2.4 does not: without Accept-Encoding",
+    "content-encoding": "of the server's own pages: as vary",
 }
 """Header fields (lower case) and other parts of answers that differ between equal configurations, and why."""
 _IGNORED: Final = frozenset(
     ("date", "server", "content-length", "transfer-encoding", "connection", "keep-alive")
 )
+NEW_VARIABLES: Final = frozenset(
+    ("CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED")
+)
+"""Variables of programs that 2.2 never sets."""
+_OF_PAGES: Final = frozenset(("content-type", "content-encoding"))
 _BOUNDARY: Final = re.compile(r"(?i)boundary=\"?[0-9a-z]+\"?")
 
 
@@ -77,8 +84,8 @@ def compare(old: Answer, new: Answer) -> Difference | None:
     is_worded = old.is_built_in and new.is_built_in and old.dialect != new.dialect
     names = dict.fromkeys(name.lower() for name, _ in (*old.fields, *new.fields))
     for name in names:
-        if name not in _IGNORED and not (name == "content-type" and is_worded):
-            form = _form(name, old, new)
+        if name not in _IGNORED and not (is_worded and name in _OF_PAGES):
+            form = _form(name, old, new, is_worded)
             _compare(parts, name, form(old), form(new))
     if old.body != new.body and not is_worded:
         parts.append(
@@ -99,17 +106,24 @@ def _location(answer: Answer) -> str:
     return ", ".join(answer.field("location"))
 
 
-def _form(name: str, old: Answer, new: Answer) -> Callable[[Answer], str]:
-    """Return the function that gives the comparable form of the field *name*."""
+def _form(name: str, old: Answer, new: Answer, is_worded: bool) -> Callable[[Answer], str]:
+    """Return the function that gives the comparable form of the field *name*; *is_worded*: of pages that both
+    versions word."""
+    if name == "vary" and is_worded:
+        return lambda answer: ",".join(sorted(_tokens(answer.field(name)) - {"accept-encoding"}))
     if name == "etag" and old.dialect != new.dialect:
         return lambda answer: "present" if answer.field(name) else ""
     if name == "last-modified" and old.is_built_in:
         return lambda answer: "present" if answer.field(name) else ""
     if name == "allow":
-        return lambda answer: ",".join(sorted({w.strip() for v in answer.field(name) for w in v.split(",")}))
+        return lambda answer: ",".join(sorted(_tokens(answer.field(name))))
     if name == "set-cookie":
         return lambda answer: ", ".join(value.partition("=")[0] for value in answer.field(name))
     return lambda answer: _BOUNDARY.sub("boundary=", _text(answer.field(name)))
+
+
+def _tokens(values: tuple[str, ...]) -> set[str]:
+    return {word.strip().lower() for value in values for word in value.split(",") if word.strip()}
 
 
 def _text(values: tuple[str, ...]) -> str:
@@ -119,5 +133,8 @@ def _text(values: tuple[str, ...]) -> str:
 
 def _compare_environments(parts: list[FieldDifference], old: Answer, new: Answer) -> None:
     before, after = dict(old.environment), dict(new.environment)
+    is_new = old.dialect == "2.2" != new.dialect
     for name in dict.fromkeys((*before, *after)):
+        if is_new and name in NEW_VARIABLES and name not in before:
+            continue
         _compare(parts, f"environment {name}", before.get(name, ""), after.get(name, ""))

@@ -151,6 +151,15 @@ class ProbeEngine(Engine):
                 self._assumed[key] = self.stat_cache.known[key] = _ASSUMED
             path = path.rstrip("/").rpartition("/")[0]
 
+    def is_assumed(self, path: str) -> bool:
+        """Return True if *path* is, or lies in, a directory that only `assume_directory` made exist."""
+        names = {name for name, _ in self._assumed}
+        while path not in ("", "/"):
+            if to_bytes(path.rstrip("/")) in names:
+                return True
+            path = path.rstrip("/").rpartition("/")[0]
+        return False
+
     def forget(self) -> None:
         """Drop what earlier probes have left: plans and what depends on them, walks and looks at files."""
         self.probe_plans.invalidate()

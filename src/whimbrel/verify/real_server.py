@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from email.utils import formatdate, mktime_tz, parsedate_tz
 from http.client import HTTPException, HTTPResponse
 from typing import Final
 
@@ -39,7 +40,8 @@ _MAX_BODY: Final = 1 << 20
 _DROPPED: Final = frozenset(
     "pidfile errorlog customlog transferlog globallog scriptlog forensiclog cookielog mutex lockfile"
     " scoreboardfile listen defaultruntimedir scriptsock coredumpdirectory loadmodule serverroot loadfile"
-    " gracefulshutdowntimeout chrootdir listenbacklog rewritelog rewriteloglevel sslmutex".split()
+    " gracefulshutdowntimeout chrootdir listenbacklog rewritelog rewriteloglevel sslmutex"
+    " suexecusergroup".split()
 )
 _DIRECTORIES: Final = (
     "modules",
@@ -48,6 +50,12 @@ _DIRECTORIES: Final = (
     "/usr/lib/httpd/modules",
 )
 _NEVER_SENT: Final = frozenset("TRACE PUT DELETE PATCH MKCOL MOVE COPY PROPPATCH LOCK".split())
+
+
+PROGRAMS: Final = frozenset(
+    ("cgi-script", "application/x-httpd-cgi", "fcgid-script", "fastcgi-script", "proxy-server")
+)
+"""Handlers whose answers are those of programs and back ends, which the engine does not run."""
 
 
 class NoServer(Exception):
@@ -71,9 +79,12 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
         if sent_count >= MAX_REQUESTS:
             result.limits.append(f"the real server got {MAX_REQUESTS} requests only")
             break
-        sent_count += 1
         ours = side.answer(probe)
-        theirs = send(probe, ports, ours)
+        is_foreign = ours.file.startswith("proxy:") or ours.handler in PROGRAMS
+        if is_foreign or side.probing.is_assumed(ours.file):
+            continue
+        sent_count += 1
+        theirs = send(probe, ports, ours, side.runtime.time)
         difference = None if theirs is None else compare(ours, theirs)
         if theirs is None or difference is None:
             continue
@@ -103,8 +114,9 @@ def _sendable(side: Side, lines: SideLines, result: VerifyResult) -> Iterator[Pr
                 yield sent
 
 
-def send(probe: Probe, ports: dict[int, int], ours: Answer) -> Answer | None:
-    """Return the answer of the real server, None if it gives none; what it does not show is as in *ours*."""
+def send(probe: Probe, ports: dict[int, int], ours: Answer, now: float) -> Answer | None:
+    """Return the answer of the real server, None if it gives none; what it does not show is as in *ours*,
+    and times are as of *now*."""
     port = ports.get(probe.port)
     if port is None:
         return None
@@ -119,15 +131,24 @@ def send(probe: Probe, ports: dict[int, int], ours: Answer) -> Answer | None:
             body = response.read()
         except (OSError, HTTPException, ValueError):
             return None
-    fields = tuple((name, value) for name, value in response.getheaders())
+    fields = tuple((name, _as_of(now, name, value, response)) for name, value in response.getheaders())
+    is_worded = ours.is_built_in and ours.status == response.status  # the page names the program
     digest = hashlib.blake2b(body, digest_size=8).hexdigest() if 0 < len(body) <= _MAX_BODY else ours.body
     return replace(
         ours,
         status=response.status,
         fields=tuple((name, _with_port(value, port, probe.port)) for name, value in fields),
-        body=digest if body else "",
-        length=len(body),
+        body=ours.body if is_worded else digest if body else "",
+        length=ours.length if is_worded else len(body),
     )
+
+
+def _as_of(now: float, name: str, value: str, response: HTTPResponse) -> str:
+    """Return the field as it would be at the time *now*: Expires at the same distance from Date."""
+    expires, theirs = parsedate_tz(value), parsedate_tz(response.getheader("Date") or "")
+    if name.lower() != "expires" or expires is None or theirs is None:
+        return value
+    return formatdate(int(now) + mktime_tz(expires) - mktime_tz(theirs), usegmt=True)
 
 
 def _with_port(value: str, port: int, written: int) -> str:
@@ -150,7 +171,9 @@ def running(program: str, side: Side) -> Iterator[dict[int, int]]:
             file.write(to_bytes("\n".join(adapted(program, side, ports, directory)) + "\n"))
         with open(os.path.join(directory, "stderr"), "w+b") as errors:
             command = [program, "-DFOREGROUND", "-f", path, "-E", os.path.join(directory, "startup")]
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True
+            )  # httpd signals its whole process group when it stops
             try:
                 _wait(process, next(iter(ports.values())), directory)
                 yield ports
@@ -204,6 +227,9 @@ def adapted(program: str, side: Side, ports: dict[int, int], directory: str) -> 
     yield from (f"Listen {_LOOPBACK}:{port}" for port in ports.values())
     if not any(node.name.lower() == "user" for node in side.loaded.tree) and os.getuid() == 0:
         yield from ("User daemon", "Group daemon")
+    root = side.loaded.default_document_root
+    if not any(node.name.lower() == "documentroot" for node in side.loaded.tree) and os.path.isdir(root):
+        yield f'DocumentRoot "{root}"'
     yield from _text(side.loaded.tree, ports, "")
 
 

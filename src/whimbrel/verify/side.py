@@ -15,6 +15,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.programs import without_programs
 from whimbrel.registry.module import Module
+from whimbrel.upgrade.source.binary import with_compiled_in
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import answer_probe
 from whimbrel.verify.assumptions import ProbeModules
@@ -72,10 +73,12 @@ class Side:
         """Return the side; a configuration that does not load gives one with `errors`.
 
         *now* is the time of all answers. Programs that reading would start are not started.
+        Under 2.2 the binary has the modules that the text implies.
         *check_only* omits the steps of modules that follow reading (see `Module.post_config`).
         """
         dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-        side = cls(name or dialect.name, replace(options, check_only=check_only), dialect)
+        options = with_compiled_in(replace(options, check_only=check_only), dialect)
+        side = cls(name or dialect.name, options, dialect)
         side.runtime = ProbeRuntime(now)
         configuration = new_configuration(side.options, modules, dialect)
         try:

@@ -17,10 +17,11 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
+from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
-from whimbrel.verify.side import Side
+from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
-from whimbrel.verify.verify import Comparison
+from whimbrel.verify.verify import Comparison, hidden_lines, missing_lines
 
 MAX_SECONDS: Final = 20.0
 MAX_REQUESTS: Final = 6000
@@ -35,16 +36,17 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     the comparison, "" if there is nothing to say."""
     if not result.files:
         return ""
-    old = Side.load(options, V22, name="2.2")
-    overlay = {**options.overlay, **result.files}
-    new = Side.load(replace(options, overlay=overlay), V24, name="2.4", now=old.runtime.time)
+    options = replace(options, compiled_in=sources_of(result.tree.built_in))
+    upgraded = replace(options, overlay={**options.overlay, **result.files})
+    old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
     for side in (old, new):
         if not side.is_loaded:
             text = side.errors[0].text.splitlines()[-1]
             return f"not verified: under {side.name} the configuration does not load here: {text}"
     if len(old.loaded.virtual_hosts) > MAX_HOSTS:
         return f"not verified: more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
-    verification = VerifyResult((old.name, new.name))
+    left_out = [*missing_lines(old, new), *dict.fromkeys([*hidden_lines(old), *hidden_lines(new)])]
+    verification = VerifyResult((old.name, new.name), limits=left_out)
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     ends = time.monotonic() + MAX_SECONDS
     for probe in comparison.source.probes():

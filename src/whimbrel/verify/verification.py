@@ -46,7 +46,7 @@ class DifferenceGroup:
     """Differences with one cause.
 
     Attributes:
-        kind: access, or response.
+        kind: access, response, or httpd (a real server answers otherwise than the engine).
         examples: the first ones; *count* of them were found.
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.

@@ -18,7 +18,7 @@ from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
-from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
+from whimbrel.verify.config_lines import ConfigLine, SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
@@ -233,7 +233,8 @@ class Comparison:
             part = FieldDifference("access", str(access[0]), str(access[1]))
             difference = Difference((part, *difference.parts))
         if group is None:
-            cause = self.causes.cause(_ACCESS, plans)
+            hosts = key_of(plans[0].server_rec), key_of(plans[1].server_rec)
+            cause = self.causes.host_cause(hosts) or self.causes.cause(_ACCESS, plans)
             key = ("access", example.before, example.after, cause)
             group = self._groups.get(key)
             if group is None:
@@ -269,8 +270,12 @@ class Comparison:
         ):
             access.count += 1
             return
-        cause = self.causes.cause(difference, plans)
-        key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
+        host_cause = self.causes.host_cause((old.server, new.server))
+        has_equal_access = access is None and None not in plans
+        cause = host_cause or self.causes.cause(difference, plans, has_equal_access=has_equal_access)
+        key: object = ("host", cause)
+        if host_cause is None:
+            key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.explain.explained_site import explained, side_of, step, texts
+from tests.unit.explain.explained_site import CONF, explained, side_of, step, texts
 
 
 def test_a_virtual_host_is_named_by_its_line(tmp_path: Path) -> None:
@@ -54,11 +54,22 @@ def test_access_names_authentication_and_the_user(tmp_path: Path) -> None:
 
 def test_programs_and_back_ends_are_not_run(tmp_path: Path) -> None:
     side = side_of(tmp_path)
+    (tmp_path / "cgi").mkdir()
+    (tmp_path / "cgi/z").touch(0o755)
     for target, module in (("/cgi-bin/z", "mod_cgid"), ("/app/z", "mod_proxy")):
         explanation = explained(side, target)
         assert explanation.status is None
         assert step(explanation, "response").detail.startswith(module)
         assert step(explanation, "handler", module).result == "not run"
+
+
+def test_what_a_script_handler_refuses_is_known(tmp_path: Path) -> None:
+    """mod_cgid answers without a program where ExecCGI is off, or no script is there."""
+    side = side_of(tmp_path, CONF + '<Files "x.html">\nSetHandler cgi-script\n</Files>\n')
+    refused = explained(side, "/private/x.html", client="10.0.0.1")
+    assert refused.status == 403
+    assert "Options ExecCGI is off" in step(refused, "handler", "mod_cgid").detail
+    assert explained(side, "/cgi-bin/none").status == 404
 
 
 def test_a_configuration_that_does_not_load_gives_its_errors(tmp_path: Path) -> None:

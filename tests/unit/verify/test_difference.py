@@ -61,3 +61,23 @@ def test_expiry_times_are_compared() -> None:
     )
     found = compare(old, new)
     assert found is not None and found.names == ("expires",)
+
+
+def test_2_2_filters_its_own_pages_by_type() -> None:
+    """AddOutputFilterByType of 2.2 concerns error pages, that of 2.4 does not (row C34)."""
+    fields = (("Vary", "Cookie,Accept-Encoding"), ("Content-Encoding", "gzip"))
+    old = Answer(404, fields, is_built_in=True, dialect="2.2")
+    new = Answer(404, (("Vary", "Cookie"),), is_built_in=True)
+    assert compare(old, new) is None
+    other = compare(old, Answer(404, is_built_in=True))
+    assert other is not None and other.names == ("vary",)
+    document = compare(Answer(404, fields, dialect="2.2"), Answer(404, (("Vary", "Cookie"),)))
+    assert document is not None and document.names == ("vary", "content-encoding")
+
+
+def test_variables_that_2_2_never_sets_are_not_compared() -> None:
+    old = Answer(200, dialect="2.2")
+    new = Answer(200, environment=(("CONTEXT_PREFIX", "/cgi-bin/"), ("REQUEST_SCHEME", "http")))
+    assert compare(old, new) is None
+    other = compare(Answer(200), new)
+    assert other is not None and other.names == ("environment CONTEXT_PREFIX", "environment REQUEST_SCHEME")

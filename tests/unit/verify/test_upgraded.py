@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.upgrade.config_trees import laid
 from tests.unit.verify.sites import make_root
 
 from whimbrel.config.options import LoadOptions
@@ -97,3 +98,26 @@ def test_more_path_behind_a_file_opens_nothing(tmp_path: Path) -> None:
     text, result = verified(tmp_path, PATH_INFO)
     opened = [finding for finding in result.findings if "401 -> " in finding.message + finding.evidence]
     assert text and not opened
+
+
+ELSEWHERE = """# see /usr/share/doc/apache2.2-common
+Listen 8080
+ServerName a.example
+LoadModule authz_host_module /usr/lib/apache2/modules/mod_authz_host.so
+LoadModule suphp_module /usr/lib/apache2/modules/mod_suphp.so
+LogFormat "%h" x
+<Directory />
+Order allow,deny
+Deny from all
+</Directory>
+"""
+
+
+def test_a_tree_with_a_library_that_is_elsewhere_is_verified(tmp_path: Path) -> None:
+    laid(tmp_path, {"apache2.conf": ELSEWHERE, "htdocs/index.html": "x"})
+    options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
+    assert result.files
+    sentence = verify_upgrade(result, options)
+    assert sentence.startswith("verified with "), sentence
+    assert "mod_suphp.so" in sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -28,6 +29,7 @@ from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.programs import ProgramReported, reported_programs
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import Runtime
@@ -49,6 +51,7 @@ T = TypeVar("T")
 TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
 # handlers that start a program or open a connection
 EXTERNAL_HANDLERS: Final = ("mod_cgi", "mod_fcgid", "mod_fastcgi", "mod_php", "mod_proxy", "mod_isapi")
+SCRIPTS: Final = "mod_cgi"  # mod_cgid too
 
 
 class HandlerNotRun(Exception):
@@ -141,16 +144,23 @@ def _hooks_of(r: Request) -> list[HookTrace]:
 
 
 def _guarded(compiled: CompiledHook, module: str) -> Any:
-    """Return the function of a handler; one that reaches beyond this process ends a dry explanation."""
+    """Return the function of a handler; one that reaches beyond this process ends a dry explanation.
+
+    The handlers of SCRIPTS refuse requests first (ExecCGI, missing files), and then start a program.
+    """
     fn: Any = compiled.fn
     if not module.startswith(EXTERNAL_HANDLERS) or compiled.handlers is None:
         return fn
 
     async def call(r: Request) -> HookStatus:
-        if r.engine.is_dry:  # type: ignore[attr-defined]
+        if r.engine.is_dry and not module.startswith(SCRIPTS):  # type: ignore[attr-defined]
             raise HandlerNotRun(r, module)
-        status = fn(r)
-        return status if isinstance(status, int) else await status
+        try:
+            with reported_programs() if r.engine.is_dry else nullcontext():  # type: ignore[attr-defined]
+                status = fn(r)
+                return status if isinstance(status, int) else await status
+        except ProgramReported:
+            raise HandlerNotRun(r, module) from None
 
     return call
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from functools import partial
-from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
+from stat import S_IFDIR, S_ISCHR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
@@ -40,7 +40,6 @@ SPARE: Final = 4
 # bytes up to which a file is sent as bytes; above, sendfile(2) saves the kernel a copy of varying cost
 IN_MEMORY: Final = 16 * 1024
 IN_FRAMES: Final = 512 * 1024  # the same for responses in frames
-DIRECTORY_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
 
 
@@ -119,21 +118,23 @@ def joined(root: str, path: str) -> str | None:
 
 # type_checker, fixups ---------------------------------------------------------------------------
 def make_type_checker(scope: Scope) -> CompiledHook:
-    """Make the last type checker: a directory has its type, all other files keep theirs.
+    """Make the last type checker, which leaves types as they are: mod_mime gives directories theirs.
 
     A .htaccess line without behaviour that would apply here refuses the request.
     """
     missing = scope.dir_config(CoreDirConfig).missing_type_checker
+    if not missing:
+        return CompiledHook(_no_type, Reads.NOTHING, constant=OK)
 
     def check(r: Request) -> HookStatus:
-        if missing:
-            r.log("error", f"{missing} has no behaviour here, {r.filename} is not sent")
-            return 500
-        if r.content_type is None and r.finfo is not None and S_ISDIR(r.finfo.st_mode):
-            r.content_type = DIRECTORY_TYPE
-        return OK
+        r.log("error", f"{missing} has no behaviour here, {r.filename} is not sent")
+        return 500
 
-    return CompiledHook(check, (Reads.HEAD if missing else Reads.FIELDS) | Reads.FILES)
+    return CompiledHook(check, Reads.HEAD)
+
+
+def _no_type(_r: Request) -> HookStatus:
+    return OK
 
 
 def make_override_type(scope: Scope) -> CompiledHook | None:

@@ -9,7 +9,6 @@ import os
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import BLANKS
 from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.load import ModuleEntry, catalogue
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -113,11 +112,11 @@ def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
     (2.2).
     """
     if written.startswith("||"):
-        return LogSink(written[2:].lstrip(BLANKS), piped=True)
+        return LogSink(written[2:], piped=True)
     if written.startswith("|$"):
-        return LogSink(written[2:].lstrip(BLANKS), piped=True, shell=True)
+        return LogSink(written[2:], piped=True, shell=True)
     if written.startswith("|"):
-        return LogSink(written[1:].lstrip(BLANKS), piped=True, shell=shell_default)
+        return LogSink(written[1:], piped=True, shell=shell_default)
     return LogSink(written if written.startswith("/") else f"{root}/{written}")
 
 

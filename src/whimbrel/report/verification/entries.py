@@ -15,6 +15,8 @@ TITLES: Final = {
     "V-UNDECIDED": "Not decided",
     "V-LOAD": "The configuration does not load",
 }
+KINDS: Final = {"access": "access control", "response": "responses", "httpd": "real server"}
+"""Words for the kinds of groups."""
 WORDS: Final = {
     Verdict.SAME: "same",
     Verdict.DIFFERENT: "different",
@@ -31,8 +33,15 @@ def headline(group: DifferenceGroup) -> str:
     return f"{example.probe}: {example.difference}"
 
 
+def names_of(group: DifferenceGroup, names: tuple[str, str]) -> tuple[str, str]:
+    """Return the names of the two answers of *group*, for a verification of sides with *names*."""
+    return ("Whimbrel", "the real server") if group.kind == "httpd" else names
+
+
 def risk_of(group: DifferenceGroup) -> Risk:
-    """Return what the difference does."""
+    """Return what the difference does; one from a real server says nothing about the upgrade."""
+    if group.kind == "httpd":
+        return Risk.CHANGES
     return Risk.OPENS if group.opens else Risk.CLOSES if group.closes else Risk.CHANGES
 
 

@@ -7,7 +7,7 @@ from html import escape
 
 from whimbrel.report.formats.html import CLASSES, STYLE
 from whimbrel.report.model import count_noun
-from whimbrel.report.verification.entries import risk_of, summary
+from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
@@ -42,7 +42,8 @@ def render(verification: VerifyResult) -> str:
 
 def _group(number: int, group: DifferenceGroup, old: str, new: str) -> Iterator[str]:
     risk = risk_of(group)
-    kind = "Access control" if group.kind == "access" else "Responses"
+    kind = KINDS[group.kind].capitalize()
+    old, new = names_of(group, (old, new))
     yield f'<h2>{number}. {kind}: <span class="risk {CLASSES[risk]}">{risk.value}</span></h2>'
     yield f"<p>{count_noun(group.count, 'difference')}</p>"
     names = "".join(f"<th>{escape(name)}</th>" for name in ("Request", "Part", old, new))

@@ -7,7 +7,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.report.model import count_noun
-from whimbrel.report.verification.entries import risk_of, summary
+from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
@@ -57,10 +57,9 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
 
 def _print_group(console: Console, number: int, group: DifferenceGroup, names: tuple[str, str]) -> None:
     risk = risk_of(group)
-    kind = "access control" if group.kind == "access" else "responses"
-    console.print(
-        f"{number}. {kind}: {count_noun(group.count, 'difference')}, {risk.value}", style=_STYLES[risk]
-    )
+    names = names_of(group, names)
+    count = count_noun(group.count, "difference")
+    console.print(f"{number}. {KINDS[group.kind]}: {count}, {risk.value}", style=_STYLES[risk])
     for example in group.examples:
         console.print(f"    {example.probe}")
         for part in example.difference.parts:
@@ -71,7 +70,7 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print("    no file of the configuration has this user at present")
     for name, lines in zip(names, (group.cause.old, group.cause.new), strict=True):
         _print_lines(console, f"{name}:", lines)
-    if not (group.cause.old or group.cause.new):
+    if group.kind != "httpd" and not (group.cause.old or group.cause.new):
         console.print("    no line of the configurations: the versions differ")
 
 

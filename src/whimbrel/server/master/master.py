@@ -25,7 +25,7 @@ from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.messages import format_error, format_message
-from whimbrel.config.model import LogSink, Stage
+from whimbrel.config.model import LogSink, Server, Stage
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.log.error_log_line import enabled
@@ -138,7 +138,6 @@ class Master:
         """
         generation = self.generation
         dialect, runtime = generation.dialect, generation.runtime
-        levels = generation.configuration.main.config(CoreServerConfig).log_level
         stamp = error_log_time(runtime.now(), microseconds=dialect.messages_24)[1:-1]
         configuration = generation.configuration
         is_unheard = self.options.detached and not self.life.generation
@@ -151,11 +150,22 @@ class Master:
                 continue
             if message.level == "startup" and dialect.messages_24 and not self.life.generation:
                 continue
+            server = message.server or configuration.main
+            levels = server.config(CoreServerConfig).log_level
             if message.level in ("startup", "notice") or enabled(levels, message.module, message.level):
                 line = format_message(
                     message, dialect, time=stamp, process=f"pid {runtime.pid}:tid {runtime.tid}"
                 )
-                generation.logs.write(generation.error_log, to_bytes(line) + b"\n")
+                generation.logs.write(self._log_of(server), to_bytes(line) + b"\n")
+
+    def _log_of(self, server: Server) -> LogSink:
+        """Return the error log of *server*."""
+        generation = self.generation
+        provider = generation.configuration.provider("log", "error_sink")
+        if provider is None or server is generation.configuration.main:
+            return generation.error_log
+        sink: LogSink = provider(generation.configuration, server)
+        return sink
 
     def report_failure(self, problem: PostConfigError, *, repeat_in_log: bool) -> None:
         """Log why a module failed in post_config.

@@ -22,10 +22,16 @@ from whimbrel.upgrade.access_control.effective import flatten_directives
 from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
-from whimbrel.upgrade.access_control.sections import AccessSection, Chain, Inventory, find_sections
+from whimbrel.upgrade.access_control.sections import (
+    AccessSection,
+    Chain,
+    Inventory,
+    find_sections,
+    to_access_lines,
+)
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
-from whimbrel.upgrade.access_control.unchanged_sections import SHARED, SPLIT, Left, left
+from whimbrel.upgrade.access_control.unchanged_sections import CARRIED, SHARED, SPLIT, Left, left, written
 from whimbrel.upgrade.access_control.variants import Variants
 from whimbrel.upgrade.access_control.vhost_equivalence import (
     EquivalentHost,
@@ -278,12 +284,17 @@ def _settled(
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
     failed: Left = {}
+    both = set() if everything else written(inventory.sections) - first_of.keys()
     while True:
         if everything:
             staying = dict.fromkeys(inventory.sections, "")
         else:
-            staying = left(tree, inventory.sections, every, first_of, failed)
-        analysis = _analyze(tree, inventory, every, staying, split, like, bounds)
+            staying = left(tree, inventory.sections, every, first_of, failed, both)
+        analysis = _analyze(tree, inventory, every, staying, split, like, bounds, both)
+        unlike = _unlike(analysis, both)
+        if unlike:
+            both -= unlike
+            continue
         wrong = dict.fromkeys(_divided(analysis) & split, SPLIT)
         more = _divided(analysis) - split
         if not (wrong or more):
@@ -294,6 +305,13 @@ def _settled(
             return analysis
         failed |= wrong
         split |= more
+
+
+def _unlike(analysis: AccessAnalysis, both: set[AccessSection]) -> set[AccessSection]:
+    """Return the sections of *both* whose branch for 2.4 takes part in a chain that gets no right text."""
+    base = analysis.variants.base
+    failing = (chain for plan in analysis.solved.values() for chain, _ in (*plan.failing, *plan.possible))
+    return {base.get(unit, unit) for chain in failing for unit in chain.sections} & both
 
 
 def _disagreeing(tree: ConfigTree, analysis: AccessAnalysis) -> set[AccessSection]:
@@ -318,6 +336,7 @@ def _analyze(
     split: set[AccessSection],
     first_by_section: dict[AccessSection, tuple[AccessSection, EquivalentHost]],
     bounds: Bounds,
+    both: set[AccessSection],
 ) -> AccessAnalysis:
     units = [
         section
@@ -337,6 +356,11 @@ def _analyze(
         tree.root,
         _readable(tree),
         area=area,
+        written={
+            unit: to_access_lines(variants.base[unit].lines_24)
+            for unit in variants.units
+            if variants.base[unit] in both
+        },
     )
     solved = Solver(
         decisions,
@@ -344,7 +368,7 @@ def _analyze(
         has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
         report_progress=tree.report_progress,
     ).solve()
-    plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
+    plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines and unit not in both}
     return AccessAnalysis(
         inventory,
         all_chains,
@@ -353,7 +377,7 @@ def _analyze(
         plans,
         bounds,
         variants,
-        staying,
+        {**staying, **dict.fromkeys(both - staying.keys(), CARRIED)},
         solved,
         UPGRADED not in persistent_cache(tree),
         first_by_section,

@@ -54,6 +54,7 @@ class ChainDecisions:
         outer: the sections that precede each section in its chains.
         failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and
             *area*.
+        written: the lines of sections that have their text for 2.4 already.
     """
 
     def __init__(
@@ -66,8 +67,9 @@ class ChainDecisions:
         readable: Callable[[str], bool | None] = lambda _path: None,
         *,
         area: AccessSection | None = None,
+        written: Mapping[AccessSection, Lines] | None = None,
     ) -> None:
-        self.chains, self.area = chains, area
+        self.chains, self.area, self.written = chains, area, written or {}
         self.sections = [section for section in solved if section.access_lines]
         self._nested: dict[AccessSection, list[AccessSection]] = {}
         for section in solved:
@@ -96,7 +98,7 @@ class ChainDecisions:
         self.lines = {section: section.access_lines for section in sections}
         self.unchanged_lines = {
             section: tuple(_unchanged_lines(self.lines[section], self.removed_names)) for section in sections
-        }
+        } | dict.fromkeys(self.written, ())
         self.control_lines = {
             section: tuple(line for line in self.lines[section] if line.name in CONTROL)
             for section in sections

@@ -110,7 +110,10 @@ class Solver:
             self.report_progress("what sections become", number, len(order))
             under = base if section in forced else None
             key = (section, under, tuple(replacements[outer] for outer in self.decisions.outer[section]))
-            if key not in self._tried:
+            given = self.decisions.written.get(section)
+            if given is not None:
+                self._tried[key] = self._given_plan(section, given, replacements)
+            elif key not in self._tried:
                 self._tried[key] = self._reuse_last_plan(section, replacements, under) or self._unambiguous(
                     section, self._best_plan(section, replacements, under), replacements
                 )
@@ -118,6 +121,14 @@ class Solver:
             plans[section] = self._tried[key]
             replacements[section] = plans[section].replacement
         return plans
+
+    def _given_plan(
+        self, section: AccessSection, lines: Lines, replacements: dict[AccessSection, Replacement]
+    ) -> SectionPlan:
+        """Return the plan of a section that has its text for 2.4."""
+        plan = self._evaluate(section, Replacement(lines), replacements, None)
+        assert plan is not None  # nothing is better
+        return plan
 
     def _reuse_last_plan(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None

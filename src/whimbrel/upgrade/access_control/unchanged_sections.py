@@ -8,7 +8,7 @@ too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -51,17 +51,20 @@ def left(
     chains: Sequence[Chain],
     like: Mapping[AccessSection, AccessSection],
     failed: Left,
+    written: Collection[AccessSection] = (),
 ) -> Left:
     """Return the sections that no edit may change.
 
     *failed* are sections for which no text was found, with the reason; *like* maps sections to the equivalent
-    section of the first host.
+    section of the first host. *written* are sections whose text for 2.4 takes part in the search (`written`).
     """
     unchanged: Left = {}
     surely = {
         unit
         for unit in units
-        if unit.is_upgraded and not serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))
+        if unit.is_upgraded
+        and not serves_both(unit)
+        and not ((is_ambiguous(unit) or unit.in_htaccess) and is_of_22(tree))
     }
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(tree, unit))}
     reasons = {
@@ -75,7 +78,8 @@ def left(
     spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
     unchanged.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
     unchanged.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
-    unchanged.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
+    upgraded = {unit for unit in units if unit.is_upgraded and unit not in written}
+    unchanged.update(dict.fromkeys(_behind(upgraded, chains), CARRIED))
     unchanged.update(reasons)
     for unit in units:
         if unit.outer is not None and unit.outer in unchanged and unit not in unchanged:
@@ -137,6 +141,14 @@ def _behind(start: set[AccessSection], chains: Sequence[Chain]) -> set[AccessSec
 def serves_both(unit: AccessSection) -> bool:
     """Return True if the section has a branch for each version."""
     return bool(unit.lines_24_only) and has_directive(unit.access_lines, CONTROL)
+
+
+def written(units: Iterable[AccessSection]) -> set[AccessSection]:
+    """Return the sections with a branch for each version that no other condition divides.
+
+    Their branch for 2.4 is the text with which the sections around them are compared.
+    """
+    return {unit for unit in units if serves_both(unit) and not unit.choices and not unit.conditions}
 
 
 def is_of_22(tree: ConfigTree) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.client import fetch
-from tests.support.engine import build_engine
-from tests.support.site import MTIME
+from tests.support.engine import build_engine, start_engine
+from tests.support.site import CONF, MTIME, load_module_lines, write_file, write_files
 
 from whimbrel.modules.core.handler import joined
 
@@ -76,6 +76,19 @@ def test_methods(tmp_path: Path, method: str, path: str, status: int, allow: str
         if allow is None
         else sorted((found or "").split(",")) == ["GET", "HEAD", "OPTIONS", "POST", "TRACE"]
     )
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [(("mpm_event", "authz_core"), None), (("mpm_event", "authz_core", "mime"), "httpd/unix-directory")],
+)
+def test_only_mod_mime_gives_directories_a_type(
+    tmp_path: Path, modules: tuple[str, ...], expected: str | None
+) -> None:
+    write_files(tmp_path, {"conf/mime.types": "text/html html\n", "htdocs/.keep": "", "logs/.keep": ""})
+    text = f'Listen 127.0.0.1:80\nServerName localhost\nDocumentRoot "{tmp_path}/htdocs"\n'
+    write_file(tmp_path / CONF, load_module_lines(modules) + text, None)
+    assert fetch(start_engine(tmp_path), "/", method="OPTIONS").get("Content-Type") == expected
 
 
 @pytest.mark.parametrize(

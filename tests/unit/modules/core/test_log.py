@@ -79,6 +79,7 @@ def test_traces_of_setting_a_level(tmp_path: Path) -> None:
     [
         ("/x/y", LogSink("/x/y"), LogSink("/x/y")),
         ("|/bin/p a", LogSink("/bin/p a", piped=True), LogSink("/bin/p a", piped=True, shell=True)),
+        ("| /bin/p a", LogSink(" /bin/p a", piped=True), LogSink(" /bin/p a", piped=True, shell=True)),
         ("||/bin/p", LogSink("/bin/p", piped=True), LogSink("/bin/p", piped=True)),
         ("|$p", LogSink("p", piped=True, shell=True), LogSink("p", piped=True, shell=True)),
         ("syslog:local7:t", LogSink("local7:t", syslog=True), LogSink("local7:t", syslog=True)),

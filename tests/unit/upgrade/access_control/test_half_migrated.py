@@ -41,9 +41,10 @@ def test_lines_of_require_that_only_2_4_knows_are_never_changed(tmp_path: Path, 
 
 
 BOTH = (
-    "<IfModule mod_authz_core.c>\nRequire ip 10.0.0.1\n</IfModule>\n"
+    "<IfModule mod_authz_core.c>\nRequire ip {}\n</IfModule>\n"
     "<IfModule !mod_authz_core.c>\nOrder deny,allow\nDeny from all\nAllow from 10.0.0.1\n</IfModule>\n"
 )
+INNER = "<Directory /srv/a>\n{}</Directory>\n<Directory /srv/a/b>\n{}</Directory>\n"
 
 
 @pytest.mark.parametrize(
@@ -55,9 +56,67 @@ BOTH = (
         ("Options None\n", ""),
     ],
 )
-def test_lines_below_a_section_for_both_versions_are_found(tmp_path: Path, inner: str, example: str) -> None:
-    conf = f"<Directory /srv/a>\n{BOTH}</Directory>\n<Directory /srv/a/b>\n{inner}</Directory>\n"
+def test_lines_below_branches_that_differ_are_found(tmp_path: Path, inner: str, example: str) -> None:
+    conf = INNER.format(BOTH.format("10.0.0.2"), inner)
     result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf}), rules_of("access"))
     assert not result.files
     found = [finding.message for finding in result.needs_review]
     assert [example in message for message in found] == ([True] if example else [])
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ("Order deny,allow\nDeny from all\nAllow from 10.0.0.3\n", "Require ip 10.0.0.3\n"),
+        (
+            f"{USER}Require valid-user\n",
+            f"{USER}<RequireAll>\n    Require ip 10.0.0.1\n    Require valid-user\n</RequireAll>\n",
+        ),
+    ],
+)
+def test_lines_below_branches_that_agree_are_changed(tmp_path: Path, inner: str, expected: str) -> None:
+    """The branch for 2.4 is the text that 2.4 reads there already."""
+    both = BOTH.format("10.0.0.1")
+    conf = INNER.format(both, inner)
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf}), rules_of("access"))
+    assert result.files[f"{tmp_path}/conf/httpd.conf"].decode().endswith(INNER.format(both, expected))
+    assert not result.needs_review
+
+
+@pytest.mark.parametrize("word", ["granted", "denied"])
+def test_a_file_for_both_versions_lets_sections_of_the_server_change(tmp_path: Path, word: str) -> None:
+    """Applications ship .htaccess files for both versions; <Location /server-status> applies there too."""
+    old = "Allow" if word == "granted" else "Deny"
+    text = (
+        f"<IfModule mod_authz_core.c>\nRequire all {word}\n</IfModule>\n"
+        f"<IfModule !mod_authz_core.c>\nOrder allow,deny\n{old} from all\n</IfModule>\n"
+    )
+    root = tmp_path / "htdocs"
+    site = f"DocumentRoot {root}\n<Directory {root}>\nAllowOverride All\n{OLD}</Directory>\n"
+    status = "<Location /server-status>\n{}</Location>\n"
+    conf = MODULES + site + status.format("Order deny,allow\nDeny from all\nAllow from 127.0.0.1\n")
+    files = {"conf/httpd.conf": conf, "htdocs/.htaccess": text}
+    result = upgrade(config_tree(tmp_path, files), rules_of("access"))
+    assert list(result.files) == [f"{tmp_path}/conf/httpd.conf"]
+    new = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    assert new.endswith(status.format("Require ip 127.0.0.1\n")) and OLD not in new
+    assert not result.needs_review
+
+
+def test_a_file_for_2_4_alone_does_not_hold_the_server_back(tmp_path: Path) -> None:
+    """An application came with a .htaccess file that 2.2 does not understand; other sections are changed."""
+    site = "<Directory {}>\nAllowOverride All\n{}</Directory>\n"
+    status = "<Location /server-status>\n{}</Location>\n"
+    local = "Order deny,allow\nDeny from all\nAllow from 127.0.0.1\n"
+    hosts = [f"<VirtualHost *:80>\nServerName {name}\nDocumentRoot {tmp_path}/{name}\n" for name in "ab"]
+
+    def text(access: str, server: str) -> str:
+        sections = [site.format(tmp_path / name, access) for name in "ab"]
+        lines = [f"{host}{part}</VirtualHost>\n" for host, part in zip(hosts, sections, strict=True)]
+        return MODULES + status.format(server) + "".join(lines)
+
+    files = {"conf/httpd.conf": text(OLD, local), "a/app/.htaccess": "Require all denied\n", "b/.keep": ""}
+    result = upgrade(config_tree(tmp_path, files), rules_of("access"))
+    assert list(result.files) == [f"{tmp_path}/conf/httpd.conf"]
+    new = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    assert new == text("Require all granted\n", "Require ip 127.0.0.1\n")

@@ -82,9 +82,6 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         r.content_type = json_output.TYPE if as_json else TEXT["auto" if plain else ""]
         if r.header_only or not state.shared:
             r.set_uncacheable()
-        if r.header_only and not (plain or as_json):
-            return OK  # the page's length changes with every request, so Content-Length is absent
-
         names = Names(r)
 
         def shown(state: StateNow) -> bytes:

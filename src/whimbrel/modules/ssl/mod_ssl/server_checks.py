@@ -33,6 +33,7 @@ from whimbrel.modules.ssl.mod_ssl.start_messages import (
     UNSUPPORTED,
     Line,
     StartFailure,
+    about,
     failure,
     library_error,
 )
@@ -60,11 +61,13 @@ def check(dialect: Dialect, servers: list[TlsServer], lines: list[Line]) -> None
         for each in servers:
             if each.engine == OFF:
                 continue
+            first = len(lines)
             names = (each.conf.ca_names_file, each.conf.ca_names_path)
             lines += check_context(dialect, each.conf, each.id, names)
             _check_chain(dialect, each)
             if dialect.tls_start_22:
                 _check_22(dialect, each, lines)
+                about(each.server, lines, first)
                 continue
             if each.conf.stapling and not servers[0].conf.stapling_cache:
                 raise failure(dialect, "AH01958", "SSLStapling: no stapling cache available")
@@ -73,6 +76,7 @@ def check(dialect: Dialect, servers: list[TlsServer], lines: list[Line]) -> None
             if not each.pairs:
                 text = f"Failed to configure at least one certificate and key for {each.id}"
                 raise failure(dialect, "AH02572", text, NO_CERTIFICATE)
+            about(each.server, lines, first)
         phrases.close()
     finally:
         phrases.end()

@@ -147,7 +147,9 @@ def _run(configuration: Configuration, servers: list[TlsServer]) -> None:
             before = _missing_cache(configuration, servers)
         server_checks.check(dialect, servers, lines)
         for each in servers:
+            first = len(lines)
             prepare(configuration, _backends(each), each.id, lines)
+            start_messages.about(each.server, lines, first)
     except start_messages.StartFailure as problem:
         raise start_messages.refusal(dialect, before + lines, problem) from None
     pairs = {id(each.server): each.pairs for each in servers}
@@ -158,7 +160,9 @@ def _run(configuration: Configuration, servers: list[TlsServer]) -> None:
         each.server.scheme = "https"
     for each in enabled:
         if each.conf.stapling:
+            first = len(lines)
             lines += _start_stapling(each)
+            start_messages.about(each.server, lines, first)
     if enabled:
         configuration.modules.register_provider("ssl", HOSTS, Hosts(configuration, servers))
     _emit(configuration, servers, lines)
@@ -222,7 +226,14 @@ def _emit(configuration: Configuration, servers: list[TlsServer], lines: list[Li
     second = (Stage.EVERY_RUN, lines if old else cache + lines)
     for stage, run in (first, second):
         for line in run:
-            configuration.warn(line.text, code=line.code, level=line.level, module=MODULE, stage=stage)
+            configuration.warn(
+                line.text,
+                code=line.code,
+                level=line.level,
+                module=MODULE,
+                stage=stage,
+                server=line.server,
+            )
 
 
 def _conflicts(configuration: Configuration, servers: list[TlsServer]) -> list[Line]:

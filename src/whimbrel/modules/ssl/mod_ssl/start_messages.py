@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import PostConfigError
@@ -30,11 +30,17 @@ NOTHING_FOUND: Final = "x509 certificate routines::no certificate or crl found"
 
 
 class Line(NamedTuple):
-    """One line of the error log; *code* is the AH number, "" for none."""
+    """One line of the error log of *server* (None: the main one); *code* is the AH number, "" for none."""
 
     level: str
     code: str
     text: str
+    server: Any = None
+
+
+def about(server: Any, lines: list[Line], first: int) -> None:
+    """Let the lines from *first* on be those of *server*'s error log."""
+    lines[first:] = [line._replace(server=server) for line in lines[first:]]
 
 
 class StartFailure(Exception):

@@ -33,6 +33,17 @@ SOURCES: Final = (
 )
 
 
+DIRECTIVES: Final = (
+    "xbithack",
+    "ssiendtag",
+    "ssierrormsg",
+    "ssistarttag",
+    "ssitimeformat",
+    "ssiundefinedecho",
+)
+"""Directives of mod_include in 2.2: a server that starts with one has the module."""
+
+
 def parses(line: Statement) -> bool:
     """Return True if *line* sends files through mod_include."""
     words = [word.lower() for word in line.words()]
@@ -57,7 +68,16 @@ def findings_of_conditions(tree: ConfigTree, rule: str) -> Iterator[Finding]:
     return (finding for finding in _findings(tree) if finding.rule == rule)
 
 
+def _has_mod_include(tree: ConfigTree) -> bool:
+    """Return True if the 2.2 server has mod_include; without it, no version parses pages."""
+    shown = any(line.file.role is not Role.HTACCESS for line in tree.named(*DIRECTIVES))
+    known = not is_module_missing(tree, "include_module") or "include_module" in tree.built_in.modules
+    return shown or known
+
+
 def _findings(tree: ConfigTree) -> Iterator[Finding]:
+    if not _has_mod_include(tree):
+        return
     sources = [line for line in tree.named(*SOURCES) if parses(line)]
     main = [line for line in sources if has_server_context(line) and server_of(line) is None]
     if main:
@@ -88,8 +108,6 @@ def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iter
         )
         rule = "C49" if directory in errors else "C35"
         unsure = rule == "C49" or line.file.role is Role.HTACCESS
-        if line.file.role is Role.HTACCESS and is_module_missing(tree, "include_module"):
-            return  # mod_include parses no file there
         if accepts_directive(tree, line, "limit"):
             yield _finding(
                 rule, line, insert_below(tree, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE

@@ -128,7 +128,8 @@ def test_refresh(tmp_path: Path, query: str, refresh: str | None) -> None:
 def test_other_methods(tmp_path: Path) -> None:
     serving = build_engine(tmp_path, SHOWN)
     assert fetch(serving, "/server-status", method="POST", body="x").status == 404
-    assert fetch(serving, "/server-status", method="HEAD").body == ""
+    head = fetch(serving, "/server-status?notable", method="HEAD")
+    assert head.body == "" and int(head.get("Content-Length") or 0) > 500
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])

@@ -1,0 +1,72 @@
+"""The lines that a difference comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.verify.sites import make_root, side
+
+from whimbrel.verify.verify import verify
+
+HOSTS = """
+<VirtualHost *:8080>
+ServerName first.example
+DocumentRoot "@ROOT@/htdocs"
+</VirtualHost>
+<VirtualHost *:8080>
+ServerName second.example
+DocumentRoot "@ROOT@/htdocs/private"
+RewriteEngine On
+RewriteRule ^/gone - [G]
+</VirtualHost>
+"""
+ALLOWED = "<Directory />\n{}\n</Directory>\n"
+
+
+def test_another_virtual_host_is_the_cause_of_all_its_differences(tmp_path: Path) -> None:
+    """Without NameVirtualHost the first host of 2.2 answers for all names (row C14)."""
+    make_root(tmp_path)
+    old = side(tmp_path, "old", ALLOWED.format("Order deny,allow") + HOSTS, "2.2")
+    new = side(tmp_path, "new", ALLOWED.format("Require all granted") + HOSTS, "2.4")
+    result = verify(old, new, limit=200)
+    groups = [
+        g for g in result.groups if any(e.old.server[1] != 23 or e.new.server[1] != 27 for e in g.examples)
+    ]
+    section = "<VirtualHost *:8080>"
+    assert [[line.text for line in (*group.cause.old, *group.cause.new)] for group in groups] == [
+        [section, "servername first.example", section, "servername second.example"]
+    ]
+    assert groups[0].count > 10
+
+
+FILTERED = "<Directory />\nOptions {}\n{}\n</Directory>\nAddOutputFilterByType DEFLATE text/html\n"
+PAGE = 'ErrorDocument 404 /index.html\nAlias /a "@ROOT@/htdocs"\n'
+
+
+def test_vary_comes_from_filters_by_type_and_not_from_options(tmp_path: Path) -> None:
+    make_root(tmp_path)
+    old = side(tmp_path, "old", FILTERED.format("None", "Order deny,allow") + PAGE, "2.2", "deflate")
+    text = FILTERED.format("Indexes", "Require all granted") + PAGE
+    new = side(tmp_path, "new", text, "2.4", "filter", "deflate")
+    found = [
+        group for group in verify(old, new, limit=200).groups if "vary" in group.examples[0].difference.names
+    ]
+    assert found
+    for group in found:
+        names = {line.text.split()[0] for line in (*group.cause.old, *group.cause.new)}
+        assert names == {"addoutputfilterbytype"}
+
+
+def test_lines_with_an_equal_effect_are_no_cause(tmp_path: Path) -> None:
+    """A host without an address: 502 of 2.2, 500 of 2.4."""
+    make_root(tmp_path)
+    proxy = "ProxyPass /p http://nowhere.invalid/\n<Location />\nOptions All\n</Location>\n"
+    text = ALLOWED.format("Order deny,allow\nAllow from all") + proxy
+    old = side(tmp_path, "old", text, "2.2", "proxy", "proxy_http")
+    text = ALLOWED.format("Require all granted\nOptions All") + proxy
+    new = side(tmp_path, "new", text, "2.4", "proxy", "proxy_http")
+    groups = [group for group in verify(old, new, limit=100).groups if group.examples[0].new.status == 500]
+    assert groups
+    for group in groups:
+        lines = (*group.cause.old, *group.cause.new)
+        assert {line.text.split()[0] for line in lines} <= {"proxypass", "documentroot"}

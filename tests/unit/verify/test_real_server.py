@@ -1,0 +1,57 @@
+"""A real httpd beside the comparison: its process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from tests.unit.upgrade.config_trees import laid
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.loading import load_side
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.real_server import compare_with_httpd, send
+from whimbrel.verify.verification import VerifyResult
+
+TEXT = "LoadModule mpm_event_module m/mod_mpm_event.so\nListen 8080\nServerName a.example\n"
+PROGRAM = f"""#!{sys.executable}
+import os, sys
+if "-l" not in sys.argv:
+    open(os.path.join(os.path.dirname(__file__), "group"), "w").write(str(os.getpgrp()))
+    sys.exit(1)
+"""
+
+
+def test_httpd_has_a_process_group_of_its_own(tmp_path: Path) -> None:
+    """httpd signals its process group when it stops, which must not end the caller."""
+    laid(tmp_path, {"httpd.conf": TEXT, "htdocs/a": "", "httpd": PROGRAM})
+    (tmp_path / "httpd").chmod(0o755)
+    side = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), "2.4")
+    compare_with_httpd(str(tmp_path / "httpd"), side, VerifyResult(("old", "new")))
+    assert int((tmp_path / "group").read_text()) != os.getpgrp()
+
+
+def test_expiry_is_compared_at_the_time_of_the_probes() -> None:
+    reply = (
+        b"HTTP/1.1 200 OK\r\nDate: Fri, 27 Nov 2026 10:00:00 GMT\r\n"
+        b"Expires: Fri, 27 Nov 2026 11:00:00 GMT\r\n"
+        b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(reply)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        probe = Probe("/", host="a.example", client="127.0.0.1", port=80)
+        theirs = send(probe, {80: listener.getsockname()[1]}, Answer(200), 0.0)
+        thread.join()
+    assert theirs is not None and theirs.field("expires") == ("Thu, 01 Jan 1970 01:00:00 GMT",)
