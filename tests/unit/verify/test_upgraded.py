@@ -73,10 +73,20 @@ def test_branches_that_decide_alike_are_confirmed(tmp_path: Path) -> None:
 
 def test_a_difference_that_a_finding_is_about_has_no_other_finding(tmp_path: Path) -> None:
     below = PRIVATE.replace("Deny from all", "Allow from all")
-    conf = BRANCHES.format(order="deny,allow\nDeny from all", word="denied") + below
+    conf = BRANCHES.format(order="allow,deny\nAllow from all", word="denied") + below
     text, result = verified(tmp_path, conf)
     assert text.endswith("0 changes not confirmed, 1 difference of access")
-    assert [finding.rule for finding in result.findings if finding.needs_review] == ["C20"]
+    found = {finding.rule: finding for finding in result.findings if finding.needs_review}
+    assert found.keys() == {"C20", DIFFERENCE}
+    assert found[DIFFERENCE].place.line < found["C20"].place.line
+
+
+def test_branches_that_decide_alike_carry_the_sections_below_them(tmp_path: Path) -> None:
+    below = PRIVATE.replace("Deny from all", "Allow from all")
+    conf = BRANCHES.format(order="deny,allow\nDeny from all", word="denied") + below
+    text, result = verified(tmp_path, conf)
+    assert text.endswith(": 0 changes not confirmed")
+    assert not [finding for finding in result.findings if finding.needs_review]
 
 
 PATH_INFO = """<Location "/*.html">
