@@ -62,7 +62,9 @@ class TunnelEnd(asyncio.Protocol):
                 other.transport.write_eof()
             else:
                 self._tunnel.close()
-        return True
+        return (
+            self.transport.get_extra_info("sslcontext") is None
+        )  # the library's TLS ends in both directions
 
     def pause_writing(self) -> None:
         other = self.other

@@ -22,6 +22,10 @@ _BASES: Final = {
     16: compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)"),
     8: compile(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)"),
 }
+_DOUBLE: Final = compile(
+    r"[ \t\n\v\f\r]*[+-]?(?:(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?)"
+    r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?|nan))"
+)
 _UPPER: Final = {c: c - 32 for c in range(97, 123)}
 _LOWER: Final = {c: c + 32 for c in range(65, 91)}
 _LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -98,6 +102,20 @@ def strtol_exact(text: str, base: int = 10) -> int | None:
     """Return the whole of *text* as `strtol` reads it, or None; ``""`` is 0, as C reads it."""
     value, rest = strtol(text, base)
     return None if rest else value
+
+
+def atof(text: str) -> float:
+    """Return the number at the start of *text* as C reads a double: decimal or hexadecimal, with an exponent,
+    infinity or not a number; 0.0 for none.
+    """
+    match = _DOUBLE.match(text)
+    if match is None:
+        return 0.0
+    number = match[0].strip(BLANKS)
+    try:
+        return float.fromhex(number) if match[1] else float(number)
+    except OverflowError:
+        return float("-inf" if number[0] == "-" else "inf")
 
 
 def atoi(text: str) -> int:

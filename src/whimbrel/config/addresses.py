@@ -43,7 +43,7 @@ def parse_host_port(text: str) -> HostPort:
     if host.find("]") != len(host) - 1:
         raise BadAddress(text)
     host, percent, scope = host[1:-1].partition("%")
-    if (percent and not scope) or not _is_ipv6(host):
+    if (percent and not scope) or not is_ipv6(host):
         raise BadAddress(text)
     return HostPort(host, port, scope)
 
@@ -55,7 +55,8 @@ def _port(digits: str) -> int:
     return number
 
 
-def _is_ipv6(host: str) -> bool:
+def is_ipv6(host: str) -> bool:
+    """Return True if *host* is an IPv6 address, without a scope."""
     import socket  # imported late: it is slow, and numeric addresses do without
 
     try:

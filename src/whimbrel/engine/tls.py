@@ -172,7 +172,10 @@ class TlsHosts(Protocol):
         tls: TlsObject | None,
         problem: Exception | None,
     ) -> None:
-        """Log a handshake that failed; *problem* is None if the client has closed the connection."""
+        """Log a handshake that failed.
+
+        *problem* is an EOFError if the client has closed the connection, None if the server has.
+        """
 
     def report(self, engine: Any, connection: Connection, choice: TlsChoice, tls: TlsObject) -> None:
         """Log what a step of a handshake has noted, or why an established connection ends."""

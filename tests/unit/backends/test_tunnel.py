@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.support.fakes import FakeTransport
 
 from whimbrel.backends import tunnel as tunnels
 from whimbrel.backends.tunnel import FOREVER, Tunnel
@@ -158,3 +159,15 @@ def test_a_closed_side_has_a_limited_time_to_take_its_last_bytes(monkeypatch: py
             assert (await joined.ended).client.is_lost
 
     run(use, timeout=3600.0, is_half_closing=False)
+
+
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_an_end_stays_half_open_unless_the_library_has_its_tls(has_tls: bool) -> None:
+    async def main() -> bool:
+        client, backend = FakeTransport(), FakeTransport()
+        if has_tls:
+            backend._extra["sslcontext"] = object()  # type: ignore[attr-defined]
+        tunnel = Tunnel(client, backend, timeout=FOREVER, closed=lambda _: None, is_half_closing=True)
+        return tunnel.backend.eof_received()
+
+    assert asyncio.run(main()) is not has_tls

@@ -99,3 +99,25 @@ def test_digits_of_any_count_are_a_value() -> None:
     assert numbers.decimal(BIG) == numbers.LONG_MAX + 1
     assert numbers.decimal("") == 0
     assert numbers.decimal("0" * 5000) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", 0.0),
+        ("x1", 0.0),
+        (" +1.5junk", 1.5),
+        ("-.5", -0.5),
+        ("1e1", 10.0),
+        ("1e", 1.0),
+        ("0x10", 16.0),
+        ("0x1p3z", 8.0),
+        ("0x", 0.0),
+        ("1_0", 1.0),
+        ("1e9999", float("inf")),
+        ("-0x1p9999", float("-inf")),
+        ("InfinityX", float("inf")),
+    ],
+)
+def test_atof(text: str, value: float) -> None:
+    assert numbers.atof(text) == value

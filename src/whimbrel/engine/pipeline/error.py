@@ -12,6 +12,7 @@ from whimbrel.engine.input.body import body_limit
 from whimbrel.engine.output.filter import keep_protocol_filters
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.http1.response import is_status_line
 from whimbrel.http.semantics.error_page import ErrorPage, error_page, is_request_independent
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.status import CLOSING_STATUSES, known
@@ -205,14 +206,17 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
         r.notes.get("error-notes", ""),
         r.engine.signature(r) if r.plan.core.server_signature else "",
     )
-    key = (status, r.status_line, notes, recursive, tail)
+    line = r.status_line or ""
+    if line and not old and not is_status_line(line, status):
+        line = ""  # of another status
+    key = (status, line, notes, recursive, tail)
     pages = r.engine.error_pages if is_request_independent(status, version22=old) else None
     cached = pages.get(key) if pages is not None else None
     if cached is not None:
         return cached
     page = ErrorPage(
         status=status,
-        line=r.status_line or "",
+        line=line,
         method=r.method,
         uri=r.uri,
         location=location,

@@ -30,14 +30,15 @@ CHALLENGED: Final = "challenged"  # note: the hook that refused the credentials 
 async def process(r: Request) -> HookStatus:
     """Everything between the head and the handler; OK when the handler may run."""
     if r.main is None or r.filename is None:
+        if r.proxy and (status := _check_forwarded(r)) != OK:
+            return status
         if r.engine.plans.has_pre_translate and r.plan.pre_translate_name.compiled().constant is None:
             status = await _pre_translate(r)
             if status not in (OK, DECLINED, DONE):
                 return status
         uri = r.uri
         is_plain = not uri or r.proxy or (uri[0] == "/" and NOT_PLAIN.search(uri) is None)
-        status = OK if is_plain else _decode(r)
-        if status != OK:
+        if not is_plain and (status := _decode(r)) != OK:
             return status
         plan = r.plan
         if plan.locations.sections or plan.core.ifs:
@@ -107,6 +108,18 @@ async def _pre_translate(r: Request) -> HookStatus:
     if status != DONE and r.uri is normal:
         r.uri = sent
     return status
+
+
+def _check_forwarded(r: Request) -> HookStatus:
+    """Return 400 if the path of an absolute target has no normal form, else OK; it is sent on as it came."""
+    url = None if r.head is None else r.head.url
+    if url is None or not url.path or not r.plan.dialect.merge_slashes:
+        return OK
+    _, is_good = normalize(url.path, merge=r.plan.server_core.merge_slashes, decode_unreserved=True)
+    if is_good:
+        return OK
+    r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")
+    return 400
 
 
 def _decode(r: Request) -> HookStatus:

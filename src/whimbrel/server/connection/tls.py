@@ -338,7 +338,7 @@ class TlsLayer(ConnectionLayer):
         self._is_shut = True
         self.outer.abort()
 
-    def _fail(self, problem: Exception | None) -> None:
+    def _fail(self, problem: Exception) -> None:
         self._hosts.failed(self.service.engine, self.connection, self.choice, self._tls, problem)
         self._end_handshake()
         self._is_shut = True
@@ -354,7 +354,7 @@ class TlsLayer(ConnectionLayer):
         if self._is_open:
             return self.inner.eof_received()
         if self._handshake is not None:
-            self._fail(None)
+            self._fail(EOFError())
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

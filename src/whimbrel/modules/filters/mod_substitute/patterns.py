@@ -24,6 +24,10 @@ _COMPLETE: Final = "Bad Substitute format, must be a complete s/// pattern"
 _FLAGS: Final = "Bad Substitute flag, only s///[infq] are supported"
 
 
+_INLINE: Final = re.compile(r"\(\?(?!:)|\\[EQ]").search  # options, which may change what a dot matches
+_TOKENS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\.", re.DOTALL)
+
+
 class OverlongLine(Exception):
     """A line exceeds SubstituteMaxLineLength, or a match of nothing would repeat for ever."""
 
@@ -93,6 +97,17 @@ class PatternExpression:
 Pattern = FixedText | PatternExpression
 
 
+def without_newlines(pattern: str) -> str:
+    """Return *pattern* with dots that match no newline: in this module 2.4 has them so, whatever
+    RegexDefaultOptions are.
+    """
+    if pattern[:2] == "(*":
+        return pattern
+    if _INLINE(pattern):
+        return f"(?-s){pattern}"
+    return _TOKENS.sub(lambda match: "[^\n]" if match[0] == "." else match[0], pattern)
+
+
 def parse(cmd: Command, written: str) -> Pattern:
     """Return the pattern *written* as ``s/from/to/flags``; raise ConfigError."""
     if lower(written[:1]) != "s":
@@ -108,11 +123,12 @@ def parse(cmd: Command, written: str) -> Pattern:
     if "n" in flags:
         return FixedText(parts[0], parts[1], ignore_case, flatten)
     version22 = cmd.dialect.substitute_22
+    pattern = parts[0] if version22 else without_newlines(parts[0])
     try:
-        regex = cmd.regex(parts[0], ignore_case=ignore_case)
+        regex = cmd.regex(pattern, ignore_case=ignore_case)
     except RegexError:
         raise ConfigError("Substitute could not compile regex") from None
-    scan = scannable(parts[0], ignore_case=ignore_case, version22=version22)
+    scan = scannable(pattern, ignore_case=ignore_case, version22=version22)
     to = parts[1]
     if version22:  # a backslash before any other character is a character
         to = re.sub(r"\\(?![$&])", r"\\\\", to)

@@ -86,5 +86,4 @@ class ByTraffic:
     def reset(self, balancer: Balancer) -> None:
         """Count traffic from now on."""
         for member in balancer.members:
-            member.state.lbstatus = 0
             member.state.reset_traffic()

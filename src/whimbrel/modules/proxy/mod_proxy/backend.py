@@ -16,6 +16,7 @@ from whimbrel.backends.pool import ConnectionPool, PoolExhausted, PoolLimits
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits
+from whimbrel.config.addresses import is_ipv6
 from whimbrel.engine.identity import DEFAULT_PORTS
 from whimbrel.engine.log.error_log_line import DEBUG, DEFAULT_LEVEL, LogLine
 from whimbrel.engine.runtime import Address
@@ -275,7 +276,7 @@ def _pool_of(backend: WorkerBackend, uds_path: str) -> ConnectionPool:
 
 async def lookup(r: Request, name: str) -> Sequence[str]:
     """Return the IP addresses of *name*, which may be one; an empty sequence if it is unknown."""
-    if ":" in name or (name.count(".") == 3 and is_digits(name.replace(".", ""))):
+    if (":" in name and is_ipv6(name)) or (name.count(".") == 3 and is_digits(name.replace(".", ""))):
         return [name]
     return await r.engine.runtime.resolve(name)
 

@@ -13,7 +13,14 @@ UNSENDABLE: Final = re.compile(r"[\x00-\x20\x7f]").search  # characters that no 
 
 
 class BadAuthority(ValueError):
-    """The host part of a URL that httpd refuses; the text is its reason."""
+    """The host part of a URL that httpd refuses; the text is its reason.
+
+    *rest* is what a log line shows of the URL without its scheme: httpd cuts its text where it splits it.
+    """
+
+    def __init__(self, reason: str, rest: str) -> None:
+        super().__init__(reason)
+        self.rest = rest
 
 
 def split_authority(rest: str) -> tuple[str, int, str]:
@@ -21,21 +28,23 @@ def split_authority(rest: str) -> tuple[str, int, str]:
     user is dropped.
     """
     if rest[:2] != "//":
-        raise BadAuthority("Malformed URL")
+        raise BadAuthority("Malformed URL", rest)
     authority, _, path = rest[2:].partition("/")
     user, at, site = authority.rpartition("@")
+    shown = f"//{authority}"
     if at:
         name, _, password = user.partition(":")
+        shown = f"//{name}"
         if _ESCAPES(password) is None:
-            raise BadAuthority("Bad %-escape in URL (password)")
+            raise BadAuthority("Bad %-escape in URL (password)", shown)
         if _ESCAPES(name) is None:
-            raise BadAuthority("Bad %-escape in URL (username)")
+            raise BadAuthority("Bad %-escape in URL (username)", shown)
     try:
         parts = parse_host_port(site)
     except BadAddress:
-        raise BadAuthority("Invalid host/port") from None
+        raise BadAuthority("Invalid host/port", shown) from None
     if not parts.host or parts.scope:
-        raise BadAuthority("Invalid host/port")
+        raise BadAuthority("Invalid host/port", shown)
     return lower(parts.host), parts.port, path
 
 

@@ -64,7 +64,7 @@ def make_detect(scope: Scope) -> CompiledHook:
 
 
 def _is_connect(r: Request) -> bool:
-    return r.method_number == _CONNECT and bool(r.hostname) and r.port is not None
+    return r.method_number == _CONNECT and r.hostname is not None and r.port is not None
 
 
 def _is_foreign(r: Request, url: UriParts) -> bool:

@@ -26,7 +26,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     try:
         host, port, path = split_authority(rest)
     except BadAuthority as problem:
-        r.log("error", f"error parsing URL {rest}: {problem}", code="AH00867", module=_MODULE)
+        r.log("error", f"error parsing URL {problem.rest}: {problem}", code="AH00867", module=_MODULE)
         return 400
     query: str | None = None
     if "proxy-nocanon" in r.notes:

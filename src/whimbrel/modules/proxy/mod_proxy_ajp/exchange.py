@@ -93,6 +93,12 @@ class AjpExchange(ProgramExchange):
                 await connection.changed()
         return head
 
+    def take_body(self) -> None:
+        """See ProgramExchange; a flush comes before the end, so httpd does not know the length."""
+        if self.answer.flushed:
+            self.r.chunked = True
+        super().take_body()
+
     async def _piece(self) -> bytes:
         """Return the next piece of the body, b"" at its end. Raises BodyError."""
         if not self._data:

@@ -7,10 +7,11 @@ nonce (2.4). 2.2 takes all of them from the query, with the nonce of the server.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite, trunc
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.numbers import atoi, lower, upper
+from whimbrel.base.numbers import atof, atoi, lower, upper
 from whimbrel.catalogue.checks.numbers import timeout as milliseconds
 from whimbrel.config.execute import root_relative
 from whimbrel.config.mpm_config import MpmConfig
@@ -20,6 +21,7 @@ from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.proxy.mod_proxy.model import (
     BALANCER_PREFIX,
     LETTERS,
+    LOAD_UNIT,
     find_balancer,
     find_worker,
     without_socket,
@@ -160,9 +162,11 @@ def find_member(balancer: Balancer, name: str | None) -> BalancerMember | None:
 
 # Changes ----------------------------------------------------------------------------------------
 def _change_member(r: Request, balancer: Balancer, member: BalancerMember, fields: Mapping[str, str]) -> None:
-    """Set the parameters of a member (balancer_process_balancer_worker)."""
+    """Set the parameters of a member (balancer_process_balancer_worker).
+
+    A member that is usable again resets nothing: httpd only does so once the method changes, too.
+    """
     state = member.state
-    was_usable = state.is_usable
     factor = _factor(fields.get("w_lf"))
     if 100 <= factor <= 10000:
         state.lbfactor = factor
@@ -183,8 +187,6 @@ def _change_member(r: Request, balancer: Balancer, member: BalancerMember, field
         if _number(fields, name) >= 1:
             setattr(state, field, _number(fields, name))
     _change_check(r, member, fields)
-    if not was_usable and state.is_usable:
-        balancer.needs_reset = 1
 
 
 def _change_check(r: Request, member: BalancerMember, fields: Mapping[str, str]) -> None:
@@ -250,6 +252,5 @@ def _number(fields: Mapping[str, str], name: str) -> int:
 
 def _factor(value: str | None) -> int:
     """Return a load factor in hundredths, 0 for none (atof)."""
-    units, _, fraction = (value or "").partition(".")
-    digits = "".join(char if char in "0123456789" else " " for char in fraction[:2]).split(" ")[0]
-    return atoi(units) * 100 + atoi(digits.ljust(2, "0"))
+    factor = atof(value or "")
+    return trunc(factor * LOAD_UNIT) if isfinite(factor) else 0

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.tunnel import Tunnel
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import is_digits, strtol
 from whimbrel.engine import identity
 from whimbrel.engine.runtime import Address
 from whimbrel.http.client.answer import TIMEOUT
+from whimbrel.http.syntax.target import split_hostinfo
 from whimbrel.modules.proxy.mod_proxy.backend import log_server, lookup, printed
 from whimbrel.modules.proxy.mod_proxy.errors import proxy_error, refuse_blocked
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
@@ -66,12 +66,8 @@ async def handle(call: ProxyCall) -> HookStatus:
 
 def split_target(target: str) -> tuple[str, int] | None:
     """Return host and port of the target of CONNECT, None if it has not both (apr_uri_parse_hostinfo)."""
-    host, colon, text = target.rpartition(":")
-    if host[:1] == "[" and host[-1:] == "]":
-        host = host[1:-1]
-    if not colon or not host or not is_digits(text):
-        return None
-    return host, strtol(text)[0] & 0xFFFF
+    parts = split_hostinfo(target)
+    return (parts.hostname, parts.port) if parts is not None and parts.hostname else None
 
 
 def is_allowed(r: Request, port: int) -> bool:

@@ -33,7 +33,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     try:
         host, port, path = split_authority(rest)
     except BadAuthority as problem:
-        r.log("error", f"error parsing URL {rest}: {problem}", code="AH01059", module=_MODULE)
+        r.log("error", f"error parsing URL {problem.rest}: {problem}", code="AH01059", module=_MODULE)
         return 400
     sent = _path(r, path)
     if not isinstance(sent, str):

@@ -20,15 +20,19 @@ _SCHEMES_22: Final = frozenset(("http", "https"))
 
 
 class CanonicalCodes(NamedTuple):
-    """The module that logs refused URLs, and the numbers of its lines: of a host part, a path, a query."""
+    """The module that logs refused URLs, and the numbers of its lines: of a host part, a path, a query.
+
+    *has_scheme*: the first of them shows the scheme, too (2.4).
+    """
 
     module: str
     host: str
     path: str
     query: str
+    has_scheme: bool = False
 
 
-_CODES: Final = CanonicalCodes(_MODULE, "AH01083", "AH10415", "AH10408")
+_CODES: Final = CanonicalCodes(_MODULE, "AH01083", "AH10415", "AH10408", has_scheme=True)
 
 
 def canonicalize(r: Request, url: str) -> HookStatus:
@@ -47,7 +51,8 @@ def canonical_url(r: Request, url: str, codes: CanonicalCodes) -> HookStatus:
     try:
         host, port, path = split_authority(rest)
     except BadAuthority as problem:
-        text = f"error parsing URL {url if new else rest}: {problem}"
+        prefix = url[: -len(rest) or None] if new and codes.has_scheme else ""
+        text = f"error parsing URL {prefix}{problem.rest}: {problem}"
         r.log("error", text, code=codes.host, module=codes.module)
         return 400
     sent, query = _path_and_query(r, path, new)

@@ -56,7 +56,7 @@ async def _serve(call: ProxyCall, function: str) -> HookStatus:
     try:
         route = await determine(call, backend, function)
         if not isinstance(route, Route):
-            return route
+            return 503  # whatever the reason, which is logged
         tls = None
         if function == "h2":
             where = printed(route.endpoint.addresses[0])

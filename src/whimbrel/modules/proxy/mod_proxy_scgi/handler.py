@@ -50,7 +50,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     try:
         host, port, path = split_authority(rest)
     except BadAuthority as problem:
-        r.log("error", f"error parsing URL {rest}: {problem}", code="AH00857", module=_MODULE)
+        r.log("error", f"error parsing URL {problem.rest}: {problem}", code="AH00857", module=_MODULE)
         return 400
     core = r.dir_config(CoreDirConfig)
     keeps = not old and core.encoded_slashes and not core.decode_slashes

@@ -26,7 +26,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     try:
         host, port, path = split_authority(rest)
     except BadAuthority as problem:
-        r.log("error", f"error parsing URL {rest}: {problem}", code="AH10097", module=_MODULE)
+        r.log("error", f"error parsing URL {problem.rest}: {problem}", code="AH10097", module=_MODULE)
         return 400
     if "proxy-nocanon" in r.notes or "proxy-noencode" in r.notes:
         sent: str | None = path

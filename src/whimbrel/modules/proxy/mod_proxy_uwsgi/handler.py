@@ -122,7 +122,7 @@ def _respond(exchange: ProgramExchange, head: ResponseHead) -> HookStatus:
     out.extend(fields.entries().values())
     for name in HOP_BY_HOP:
         if name in out:
-            r.log("trace1", f"uwsgi: removing hop-by-hop header '{name}'", module=_MODULE)
+            r.log("debug", f"uwsgi: removing hop-by-hop header '{name}'", module=_MODULE)
             out.unset(name)
     r.headers_out = out
     kind = fields.get("Content-Type")

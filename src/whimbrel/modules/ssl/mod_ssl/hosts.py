@@ -17,10 +17,12 @@ from whimbrel.config.model import Server
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.tls import TlsChoice, TlsContext, TlsObject, TlsSession
+from whimbrel.http.client.answer import END_OF_FILE
 from whimbrel.http.syntax.client_hello import TLS_1_2, ClientHello
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import load
 from whimbrel.modules.ssl.mod_ssl.contexts import context_for, directories_of, settings_key
 from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
+from whimbrel.modules.ssl.mod_ssl.library_errors import library_line, library_text
 from whimbrel.modules.ssl.mod_ssl.sessions import LibrarySession, StandardSession
 from whimbrel.modules.ssl.mod_ssl.settings import ON
 
@@ -181,6 +183,11 @@ class Hosts:
             text = "SSL handshake interrupted by system [Hint: Stop button pressed in browser?!]"
             engine.log_connection(connection, server, LogLine("info", text, "AH02007", _MODULE))
             return
+        if isinstance(problem, EOFError):
+            text = "SSL handshake stopped: connection was closed"
+            line = LogLine("info", text, "AH02006", _MODULE, END_OF_FILE)
+            engine.log_connection(connection, server, line)
+            return
         text = f"SSL library error 1 in handshake (server {self._ids[id(server)]})"
         engine.log_connection(connection, server, LogLine("info", text, "AH02008", _MODULE))
         engine.log_connection(connection, server, LogLine("info", library_text(problem), "", _MODULE))
@@ -194,6 +201,8 @@ class Hosts:
         server = self._default(connection.local_ip, connection.local_port)
         text = "SSL handshake failed: HTTP spoken on HTTPS port; trying to send HTML error page"
         engine.log_connection(connection, server, LogLine("info", text, "AH01996", _MODULE))
+        line = LogLine("info", library_line("http request"), "", _MODULE)
+        engine.log_connection(connection, server, line)
 
 
 def log_lines(engine: Any, connection: Connection, server: Server, tls: Any) -> None:
@@ -203,12 +212,6 @@ def log_lines(engine: Any, connection: Connection, server: Server, tls: Any) -> 
         for line in lines:
             engine.log_connection(connection, server, line)
         lines.clear()
-
-
-def library_text(problem: BaseException) -> str:
-    """Return the text of an error of the library (ssl_log_ssl_error), without its number."""
-    reason = str(getattr(problem, "reason", "") or problem).replace("_", " ").lower()
-    return f"SSL Library Error: error:SSL routines::{reason}"
 
 
 def _inherited(configuration: Configuration, contexts: dict[Any, TlsContext]) -> dict[Any, TlsContext]:

@@ -269,6 +269,8 @@ class OpenSslObject:
         if session == ffi.NULL:
             return ""
         size = lib.i2d_SSL_SESSION(session, ffi.NULL)
+        if size <= 0:  # of a handshake that failed
+            return ""
         data = ffi.new("unsigned char[]", size)
         lib.i2d_SSL_SESSION(session, ffi.new("unsigned char **", data))
         return _session_id(bytes(ffi.buffer(data, size)[:])).hex()
@@ -384,7 +386,7 @@ class OpenSslObject:
     def _fail(self, problem: Exception) -> None:
         waiter, self.waiter = self.waiter, None
         if waiter is not None:
-            self._resolve_later(waiter, RenegotiationFailed(str(problem)))
+            self._resolve_later(waiter, RenegotiationFailed(*problem.args))
 
     def _resolve_later(self, waiter: asyncio.Future[None], failure: Exception | None) -> None:
         """Resolve *waiter* after this step. A step in a thread leaves that to `resolve_waiter`: the request

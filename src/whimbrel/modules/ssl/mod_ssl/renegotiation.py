@@ -78,7 +78,6 @@ async def _handshake(
     """Do a further handshake that checks certificates as *wanted*, and selects one of *ciphers*."""
     if r.connection.is_http2:
         r.connection.notes[RENEGOTIATION_NOTE] = "verify-client"
-        r.log("error", "renegotiation is not possible in HTTP/2", module=_MODULE)
         return 403
     if not hasattr(tls, "demand_certificate"):  # a section of an .htaccess file, which no start foresees
         return _refused(r)
@@ -88,6 +87,7 @@ async def _handshake(
     is_modern = tls.version == _MODERN
     if not is_modern:
         r.log("info", "Requesting connection re-negotiation", code="AH02221", module=_MODULE)
+        r.log("info", "Awaiting re-negotiation handshake", code="AH02226", module=_MODULE)
         _drop_pipelined(r)
     timeout = r.server_conf(CoreServerConfig).timeout
     try:
@@ -137,7 +137,7 @@ def _judge(r: Request, tls: Any) -> HookStatus:
 
 
 def _failed(r: Request, tls: Any, problem: BaseException, is_modern: bool) -> HookStatus:
-    from whimbrel.modules.ssl.mod_ssl.hosts import library_text
+    from whimbrel.modules.ssl.mod_ssl.library_errors import library_text
 
     _log_lines(r, tls)
     if not str(problem) and is_modern:
@@ -146,10 +146,10 @@ def _failed(r: Request, tls: Any, problem: BaseException, is_modern: bool) -> Ho
         r.notes["error-notes"] = _UNABLE
         return 403
     r.close = True
-    r.log("error", "Re-negotiation handshake failed", code="AH02261", module=_MODULE)
     line = library_text(problem)
-    if "did not return a certificate" in line:
-        line += " -- No CAs known to server for verification?"
+    if is_modern and "did not return a certificate" in line:
+        return _judge(r, tls)
+    r.log("error", "Re-negotiation handshake failed", code="AH02261", module=_MODULE)
     r.log("error", line, module=_MODULE)
     return 403
 

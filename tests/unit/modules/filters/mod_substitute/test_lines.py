@@ -37,6 +37,11 @@ def substitute(*written: str, text: str = TEXT, limit: int = LIMIT, version: str
     ("written", "want"),
     [
         (["s/^a/X/"], "XXXb foo bar\nxx curlew xx\n\nlast a"),
+        (["s/ar./R/"], TEXT),
+        (["s/.+/L/q"], "L\nL\n\nL"),
+        (["s/(?s)ar./R/"], "aaab foo bRxx curlew xx\n\nlast a"),
+        (["s/(?i)BAR./R/"], TEXT),
+        (["s/[.]|r\\s/R/"], "aaab foo baRxx curlew xx\n\nlast a"),
         (["s/\\n$/N/"], "aaab foo barNxx curlew xxNNlast a"),
         (["s/a$/Z/"], "aaab foo bar\nxx curlew xx\n\nlast Z"),
         (["s/\\bx/B/"], "aaab foo bar\nBB curlew BB\n\nlast a"),

@@ -33,6 +33,7 @@ from whimbrel.modules.support.fastcgi_request import FastcgiRequest
 HEAD = FIELDS + b"\r\n"
 AJP_HEAD, AJP_END = ajp_head(200, (b"Content-Type", b"text/plain")), ajp(b"\5\1")
 PIECE = b"x" * 8000
+CHUNKED = b"Transfer-Encoding: chunked"
 
 
 def ask(root: Path, scheme: str, data: bytes, **more: str) -> bytes:
@@ -348,3 +349,8 @@ def test_a_program_of_a_head_request_ends_with_the_time_limit(tmp_path: Path) ->
         writer.close()
 
     run_raw(tmp_path, "fcgi", use, play)
+
+
+@pytest.mark.parametrize(("flush", "framing"), [(b"", b"Content-Length: 0"), (ajp_piece(b""), CHUNKED)])
+def test_a_flush_of_ajp_leaves_the_length_open(tmp_path: Path, flush: bytes, framing: bytes) -> None:
+    assert framing in ask(tmp_path, "ajp", AJP_HEAD + flush + AJP_END)

@@ -46,6 +46,28 @@ def test_all_changes_of_a_member(tmp_path: Path) -> None:
     assert "<td>2.50</td><td>3</td><td>Init Ign Ok </td>" in page(engine)
 
 
+@pytest.mark.parametrize(
+    ("factor", "shown"),
+    [("1.005", "1.00"), ("1e1", "10.00"), ("0x10", "16.00"), ("1.5junk", "1.50"), ("nan", "1.00")],
+)
+def test_load_factors_are_read_as_c_reads_doubles(tmp_path: Path, factor: str, shown: str) -> None:
+    engine = managed(tmp_path)
+    assert post(engine, f"b=cl&w=http://127.0.0.1:81&nonce=n&w_lf={factor}") == 200
+    assert f"<httpd:loadfactor>{shown}</httpd:loadfactor>" in page(engine, "?xml=1&b=cl")
+
+
+def test_a_member_that_is_enabled_again_does_not_reset_the_rotation(tmp_path: Path) -> None:
+    engine = managed(tmp_path)
+    member = "b=cl&w=http://127.0.0.1:81&nonce=n&"
+    for change in ("w_lf=3", "w_status_S=1", "w_status_S=0"):
+        assert post(engine, member + change) == 200
+    assert "<httpd:lbstatus>300</httpd:lbstatus>" in page(engine, "?xml=1&b=cl")
+    assert post(engine, "b=cl&nonce=n&b_lbm=bytraffic") == 200
+    assert "<httpd:lbstatus>300</httpd:lbstatus>" in page(engine, "?xml=1&b=cl")
+    assert post(engine, "b=cl&nonce=n&b_lbm=byrequests") == 200
+    assert "<httpd:lbstatus>300</httpd:lbstatus>" not in page(engine, "?xml=1&b=cl")
+
+
 def test_changes_of_a_balancer(tmp_path: Path) -> None:
     engine = managed(tmp_path)
     assert post(engine, "b=cl&nonce=n&b_tmo=5&b_max=9&b_sforce=1&b_ss=Q|q&b_lbm=bytraffic") == 200

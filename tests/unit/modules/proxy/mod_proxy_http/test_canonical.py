@@ -31,6 +31,22 @@ def test_authority(rest: str, parts: object) -> None:
         assert split_authority(rest) == parts
 
 
+@pytest.mark.parametrize(
+    ("rest", "shown"),
+    [
+        ("/h/p", "/h/p"),
+        ("//h:0/p?q", "//h:0"),
+        ("//u@h:0/p", "//u"),
+        ("//u:p@h:0/p", "//u"),
+        ("//u:%@h/p", "//u"),
+    ],
+)
+def test_the_log_shows_what_httpd_has_not_cut(rest: str, shown: str) -> None:
+    with pytest.raises(BadAuthority) as caught:
+        split_authority(rest)
+    assert caught.value.rest == shown
+
+
 def test_paths_are_encoded_and_queries_kept(tmp_path: Path) -> None:
     async def use(server: ProxyServer) -> str:
         await server.get("/a%20b/%7e?x=%20&y")

@@ -190,3 +190,16 @@ def test_strict_servers_need_a_name(tmp_path: Path, version: str, expected: byte
         assert expected in response
 
     asyncio.run(run())
+
+
+def test_a_client_that_closes_in_its_handshake_is_logged(tmp_path: Path) -> None:
+    server = site(tmp_path, first="LogLevel info\n")
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path)
+        client.server.eof_received()
+
+    asyncio.run(run())
+    lines = b"".join(line for lines in server.runtime.logs.values() for line in lines)
+    assert b"(70014)End of file found: " in lines
+    assert b"AH02006: SSL handshake stopped: connection was closed" in lines

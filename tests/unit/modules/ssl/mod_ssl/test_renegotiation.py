@@ -100,6 +100,28 @@ def test_a_section_refuses_clients_without_one(tmp_path: Path, version: ssl.TLSV
         assert client.transport.is_closed
 
     asyncio.run(run())
+    lines = b"".join(line for lines in server.runtime.logs.values() for line in lines)
+    if version is V3:
+        assert b"AH02263: Re-negotiation handshake failed: Client certificate missing" in lines
+    else:
+        assert b"AH02261: Re-negotiation handshake failed" in lines
+        assert b"error:0A0000C7:SSL routines::peer did not return a certificate -- No CAs known" in lines
+
+
+@BOTH
+def test_a_refused_client_gets_the_error_document(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    section = SECTION.format("require", "ErrorDocument 403 /f.html")
+    server = site(tmp_path, f"SSLOptions +StdEnvVars\n{section}")
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, version=version)
+        client.handshake()
+        with pytest.raises(ssl.SSLError):
+            await client.get("/in/f.html")
+            client.tls.read(1)
+
+    asyncio.run(run())
+    assert b"Traceback" not in b"".join(line for lines in server.runtime.logs.values() for line in lines)
 
 
 def test_a_client_of_tls_1_3_that_cannot_authenticate_later(tmp_path: Path) -> None:
