@@ -67,6 +67,7 @@ class ErrorCode(IntEnum):
     CANCEL = 8
     COMPRESSION_ERROR = 9
     ENHANCE_YOUR_CALM = 11
+    INADEQUATE_SECURITY = 12
     HTTP_1_1_REQUIRED = 13
 
 

@@ -41,6 +41,7 @@ from whimbrel.http.http2.websocket import KEY, is_extended_connect, read_extende
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.push import Pusher
+from whimbrel.server.http2.security import is_suitable
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.session import log_error, log_reasons
 from whimbrel.server.http2.stream import Stream, StreamBody, TunnelBody, stream_connection
@@ -106,6 +107,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.connections.add(self)
         self.wire.begin()
+        if self.settings.modern_tls_only and not is_suitable(self.connection.tls):
+            return self.close(ErrorCode.INADEQUATE_SECURITY)
         self.data_received(data)
 
     def start_upgraded(self, head: Head, data: bytes) -> None:
@@ -544,9 +547,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.deadline = self.service.clock + LINGER
 
     def expire(self) -> None:
-        """Handle a timeout: fail the awaited bodies, reset streams that wait for a window, or close an idle
-        connection.
-        """
+        """Handle a timeout: fail awaited bodies, reset streams that wait for a window, or close if idle."""
         self.deadline = FOREVER
         if self.ended or self.paused:
             self.transport.abort()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.base.numbers import is_digits, strtol
 from whimbrel.base.static_typing import TYPE_CHECKING, Any
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
@@ -49,7 +49,7 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
                 if not is_digits(char):
                     break
                 digits += char
-        refresh = atoi(digits) if atoi(digits) > 0 else 10
+        refresh = strtol(digits)[0] or 10
     return refresh, "notable" not in text, "auto" in text
 
 

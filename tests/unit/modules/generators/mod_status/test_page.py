@@ -115,6 +115,7 @@ def test_details(tmp_path: Path) -> None:
     ("query", "refresh"),
     [
         ("refresh", "10"),
+        ("refresh=99999999999999", "99999999999999"),
         ("refresh=0,auto", "10"),
         ("notable&refresh=x", "10"),
         ("refresh=7", "7"),
