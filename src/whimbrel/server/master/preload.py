@@ -137,7 +137,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     ".modules.ssl.mod_ssl.certificate_names .modules.ssl.mod_ssl.certificates",
     "modules.ssl.mod_ssl.expressions": ".modules.ssl.mod_ssl.extensions .modules.ssl.mod_ssl.variables",
     "modules.ssl.mod_ssl.hooks": ".modules.ssl.mod_ssl.certificate_names .modules.ssl.mod_ssl.certificates",
-    "modules.ssl.mod_ssl.renegotiation": ".modules.ssl.mod_ssl.hosts .modules.ssl.mod_ssl.library_errors",
+    "modules.ssl.mod_ssl.renegotiation": ".modules.ssl.mod_ssl.library_errors",
     "modules.ssl.mod_ssl.sessions": ".modules.ssl.mod_ssl.certificates",
     "modules.ssl.mod_ssl.requirements": ".engine.expressions .modules.ssl.mod_ssl.variables",
     "modules.ssl.mod_ssl.section_setters": ".modules.ssl.mod_ssl.requirements",
