@@ -9,6 +9,7 @@ from collections.abc import Container
 from typing import Any, Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import release
 from whimbrel.engine.cache.entry import CachedResponse
@@ -23,7 +24,10 @@ from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.http.syntax.head import InputState, read_head
 from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.replay.tally import NOT_RUN
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.answering import is_built_in
 from whimbrel.verify.assumptions import USER_KEY
+from whimbrel.verify.difference import compare
 from whimbrel.verify.probe import ProbeUser
 from whimbrel.verify.side import Side
 
@@ -58,12 +62,40 @@ class FastAnswer(NamedTuple):
         head: what identifies the response: its status line and fields, or the handler and its target.
         lists: the answer depends on which of these contain the client; None: on the client itself.
         is_missing: the file does not exist.
+        request: the request that was answered last (`final_request`); None for a head that cannot be read.
     """
 
     status: int
     head: tuple[bytes, bytes]
     lists: tuple[Container[str], ...] | None
     is_missing: bool = False
+    request: Any = None
+
+    def agrees_with(self, other: FastAnswer) -> bool:
+        """Return True if nothing that counts (`compare`) differs in status and fields; False if it has to be
+        looked at more closely.
+
+        In place of the bodies their lengths are compared.
+        """
+        if self.status != other.status:
+            return False
+        if self.head == other.head:
+            return True
+        if self.status == NOT_RUN or self.request is None or other.request is None:
+            return False
+        return compare(self._as_answer(), other._as_answer()) is None
+
+    def _as_answer(self) -> Answer:
+        pairs = [line.partition(":") for line in to_text(b"".join(self.head)).split("\r\n")[1:]]
+        fields = tuple([(name, value.strip()) for name, _, value in pairs if name])
+        length = next((value for name, value in fields if name.lower() == "content-length"), "")
+        return Answer(
+            self.status,
+            fields,
+            length,
+            is_built_in=is_built_in(self.request, self.status),
+            dialect=self.request.engine.configuration.dialect.name,
+        )
 
 
 class SideAnswers:
@@ -126,7 +158,8 @@ class SideAnswers:
         """Return the answer that *entry* is."""
         lists = None if entry.client is not None else entry.address_lists
         status = self._status(entry.head_prefix)
-        return FastAnswer(status, (entry.head_prefix, entry.head_suffix), lists, status == 404)
+        head = entry.head_prefix, entry.head_suffix
+        return FastAnswer(status, head, lists, status == 404, final_request(entry.request))
 
     def _connection(self, client: str, address: str, port: int) -> tuple[Connection, CacheIndex]:
         found = self._connections.get((address, port))
@@ -165,7 +198,7 @@ class SideAnswers:
                 target = (handler.encode("latin-1"), (r.filename or "").encode("latin-1"))
                 return FastAnswer(NOT_RUN, target, lists)
         status = self._status(response.head_prefix)
-        return FastAnswer(status, (response.head_prefix, response.head_suffix), lists, status == 404)
+        return FastAnswer(status, (response.head_prefix, response.head_suffix), lists, status == 404, r)
 
 
 async def _wait(result: Any) -> Any:

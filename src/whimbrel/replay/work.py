@@ -254,7 +254,7 @@ class Replayer:
         raw = line + tail.data
         old, new = (answers.reply(raw, client, tail, name) for answers in self.answers)
         change = None
-        if not _agree(old, new):
+        if not old.agrees_with(new):
             request = form.request(values)
             if request is not None:
                 change = self._causes.change(self._probe(request), old, new)
@@ -274,7 +274,7 @@ class Replayer:
         outcome = self._pairs.get(pair)
         if outcome is None:
             answers = of_old.fast(old_response), of_new.fast(new_response)
-            if not _agree(*answers):
+            if not answers[0].agrees_with(answers[1]):
                 return None
             outcome = _outcome(*answers, None)
             if not (is_old_own or is_new_own) and old_response.weight + new_response.weight <= MAX_PAIR_BYTES:
@@ -329,10 +329,6 @@ def _union(first: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> tupl
     if first is None or other is None:
         return None
     return (*first, *(each for each in other if all(each is not known for known in first)))
-
-
-def _agree(old: FastAnswer, new: FastAnswer) -> bool:
-    return old.status == new.status and old.head == new.head
 
 
 def _outcome(old: FastAnswer, new: FastAnswer, change: ChangeKey | None) -> ReplayOutcome:

@@ -189,7 +189,7 @@ def _answer(engine: Engine, response: Response, digest: str, length: int) -> Ans
         body=digest,
         length=length,
         content_type=next((value for name, value in fields if name.lower() == "content-type"), ""),
-        is_built_in=_is_built_in(last, status),
+        is_built_in=is_built_in(last, status),
         handler=last.handler or "",
         file=last.filename or "",
         user=first.user or last.user or "",
@@ -214,7 +214,7 @@ def _back_end(r: Request) -> str:
     return text.replace(r.engine.configuration.root.rstrip("/") + "/", "")
 
 
-def _is_built_in(r: Request, status: int) -> bool:
+def is_built_in(r: Request, status: int) -> bool:
     """Return True if the body is a page that the server words."""
     if status < 300:
         is_listing = r.handler == "httpd/unix-directory" and r.finfo is not None
