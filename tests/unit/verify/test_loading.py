@@ -120,3 +120,15 @@ def test_htaccess_files_of_a_copy_count_at_their_places(tmp_path: Path) -> None:
     sides = load_sides((options[0], with_copied_htaccess(*options)), ("2.4", "2.4"), ("old", "new"))
     probe = Probe("/", host="a.example", port=8080)
     assert [side.answer(probe).status for side in sides] == [500, 403]
+
+
+def test_one_file_below_the_root_of_one_side_is_one_file(tmp_path: Path) -> None:
+    """NEW is a copy whose text names the document root of OLD."""
+    text = f'{TEXT}DocumentRoot "{tmp_path}/old/htdocs"\n{GRANTED}'
+    for name in ("old/htdocs", "new/htdocs"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("old", "new"):
+        (tmp_path / name / "httpd.conf").write_text(text)
+    options = [LoadOptions(server_root=str(tmp_path / name), file="httpd.conf") for name in ("old", "new")]
+    sides = load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new"))
+    assert verify(*sides, limit=50).verdict is Verdict.SAME
