@@ -153,15 +153,18 @@ def _run(
     import gc
 
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.verify.loading import load_sides
+    from whimbrel.verify.loading import load_sides, with_copied_htaccess
     from whimbrel.verify.verify import verify as compare_sides
 
     gc.disable()  # configurations and plans are a million live objects
     with ProgressBar() as bar:
         names = f"old ({dialects[0]})", f"new ({dialects[1]})"
-        old, new = load_sides((first, second), dialects, names)
+        copied = with_copied_htaccess(first, second)
+        old, new = load_sides((first, copied), dialects, names)
         result = compare_sides(old, new, report_progress=bar.on_step, limit=limit)
         if with_httpd is not None and new.is_loaded:
+            if copied is not second:  # httpd reads the files at their places
+                _, new = load_sides((first, second), dialects, names)
             _add_httpd(with_httpd, new, result)
     return result
 

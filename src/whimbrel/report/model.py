@@ -162,12 +162,14 @@ def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
 
 
 MAX_NEW_LINES: Final = 8
+MAX_NEW_WIDTH: Final = 400
 
 
 def new_lines(entry: ReportEntry) -> Iterator[str]:
     """Return the text that an upgrade writes, shortened for a report."""
     for number, line in enumerate(entry.new[:MAX_NEW_LINES]):
-        yield f"{'new:' if not number else '    '} {line}"
+        shown = line if len(line) <= MAX_NEW_WIDTH else f"{line[:MAX_NEW_WIDTH]} ... ({len(line)} characters)"
+        yield f"{'new:' if not number else '    '} {shown}"
     if len(entry.new) > MAX_NEW_LINES:
         yield f"     ... {len(entry.new) - MAX_NEW_LINES} more lines"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.verify.side import Side
@@ -59,3 +61,25 @@ def load_sides(
         for one, dialect, name in zip(options, dialects, names, strict=True)
     )
     return (elsewhere[0], elsewhere[1]) if any(side.missing for side in elsewhere) else (old, new)
+
+
+def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
+    """Return *new* with the .htaccess files of its root at the places that they are copies of.
+
+    `upgrade --out` writes files below the server root under their relative paths, others under their absolute
+    ones. A copy counts if the file that it is a copy of exists.
+    """
+    copy, origin = new.server_root.rstrip("/"), old.server_root.rstrip("/")
+    if copy == origin:
+        return new
+    found: dict[str, bytes] = {}
+    for directory, _, names in os.walk(to_bytes(copy)):
+        if b".htaccess" in names:
+            path = f"{to_text(directory)}/.htaccess"
+            below = path.removeprefix(copy)
+            for place in (below, origin + below):
+                if os.path.isfile(to_bytes(place)):
+                    with open(to_bytes(path), "rb") as file:
+                        found[place] = file.read()
+                    break
+    return replace(new, overlay={**found, **new.overlay}) if found else new

@@ -260,7 +260,10 @@ class Comparison:
         plans: tuple[Plan | None, Plan | None],
         access: DifferenceGroup | None,
     ) -> None:
-        difference = compare(self._relocated(old, self.old), self._relocated(new, self.new))
+        shown = (old, new)
+        if old.file != new.file:
+            shown = self._relocated(old, self.old), self._relocated(new, self.new)
+        difference = compare(*shown)
         if difference is None:
             return
         if (

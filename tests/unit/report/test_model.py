@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.report.reports import report
 
-from whimbrel.report.model import Report, sorted_entries, summary, title_of
+from whimbrel.report.model import Report, ReportEntry, new_lines, sorted_entries, summary, title_of
 from whimbrel.upgrade.model import Risk
 
 
@@ -33,3 +33,12 @@ def test_reports_are_joined_without_doubles() -> None:
 
 def test_order() -> None:
     assert [entry.line for entry in sorted_entries(report().entries)] == [0, 3, 9]
+
+
+def test_long_lines_of_an_edit_are_shortened() -> None:
+    entry = ReportEntry(
+        "C17", "a", 1, "x", new=("Require not ip " + "10.0.0.0/8 " * 1000, "Require all denied")
+    )
+    first, second = new_lines(entry)
+    assert len(first) < 450 and first.endswith("(11015 characters)")
+    assert second.strip() == "Require all denied"

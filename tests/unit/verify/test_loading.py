@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.verify.loading import load_sides
+from whimbrel.verify.loading import load_sides, with_copied_htaccess
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
 
@@ -102,3 +103,32 @@ def test_a_copy_of_a_server_root(tmp_path: Path) -> None:
     assert compare(tmp_path, root, GRANTED, is_copy=True).verdict is Verdict.DIFFERENT
     outside = compare(tmp_path, f"{root}Include /etc/passwd\n", root, is_copy=True)
     assert [one.reason for one in outside.not_decided if "/etc/passwd: not in this copy" in one.reason]
+
+
+def test_htaccess_files_of_a_copy_count_at_their_places(tmp_path: Path) -> None:
+    """`upgrade --out` writes them to the new directory, and both texts name one document root."""
+    old, new, site = tmp_path / "old", tmp_path / "new", tmp_path / "site"
+    text = f'{MODULES}Listen 8080\nServerName a.example\nDocumentRoot "{site}"\n{GRANTED}'
+    for path in (old, new, site, new / str(site).lstrip("/")):
+        path.mkdir(parents=True)
+    for root in (old, new):
+        (root / "httpd.conf").write_text(f'{text}<Directory "{site}">\nAllowOverride All\n</Directory>\n')
+    (site / "index.html").write_text("x\n")
+    (site / ".htaccess").write_text("Order allow,deny\n")
+    (new / str(site).lstrip("/") / ".htaccess").write_text("Require all denied\n")
+    options = [LoadOptions(server_root=str(root), file="httpd.conf") for root in (old, new)]
+    sides = load_sides((options[0], with_copied_htaccess(*options)), ("2.4", "2.4"), ("old", "new"))
+    probe = Probe("/", host="a.example", port=8080)
+    assert [side.answer(probe).status for side in sides] == [500, 403]
+
+
+def test_one_file_below_the_root_of_one_side_is_one_file(tmp_path: Path) -> None:
+    """NEW is a copy whose text names the document root of OLD."""
+    text = f'{TEXT}DocumentRoot "{tmp_path}/old/htdocs"\n{GRANTED}'
+    for name in ("old/htdocs", "new/htdocs"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("old", "new"):
+        (tmp_path / name / "httpd.conf").write_text(text)
+    options = [LoadOptions(server_root=str(tmp_path / name), file="httpd.conf") for name in ("old", "new")]
+    sides = load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new"))
+    assert verify(*sides, limit=50).verdict is Verdict.SAME

@@ -41,6 +41,11 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
 from whimbrel.upgrade.model import FileEdit, InputContext, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
+_SHOWN: Final = 8
+"""Lines that a message quotes."""
+_WIDTH: Final = 200
+"""Characters of a line that a message quotes."""
+
 
 @dataclass(slots=True, eq=False)
 class AccessAnalysis:
@@ -157,7 +162,11 @@ class AccessAnalysis:
             ),
             (),
         )
-        return f"`{'; '.join(rendered(form, unit))}`" if form else "Require"
+        if not form:
+            return "Require"
+        lines = [_cut(line.strip()) for line in rendered(form, unit)]
+        shown = "; ".join(lines[:_SHOWN])
+        return f"`{shown}`" if len(lines) <= _SHOWN else f"`{shown}; ...` ({len(lines)} lines)"
 
     def example_place(self, section: AccessSection) -> SourceLocation | None:
         """Return the place of the section that the example client belongs to, if it is one of an equivalent
@@ -196,6 +205,10 @@ class AccessAnalysis:
         text = [f"<AuthzProviderAlias {ALIAS.args}>", "</AuthzProviderAlias>"]
         first = _first_section(self.inventory)
         return (first.insert_before(text),) if first is not None else ()
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else f"{line[:_WIDTH].rpartition(' ')[0]} ..."
 
 
 def chain_of(equivalent: EquivalentHost, chain: Chain) -> Chain:

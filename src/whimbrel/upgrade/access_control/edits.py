@@ -167,18 +167,50 @@ def _opcodes(
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
 
-def rendered(lines: Iterable[AccessLine], section: AccessSection, depth: int = 0) -> Iterator[str]:
-    """Yield the lines as text; the contents of a container are indented by one more step."""
+MAX_ARGS: Final = 4000
+_LISTS: Final = frozenset(("ip", "host", "env", "user", "group"))
+"""Words of Require whose arguments are alternatives."""
+
+
+def rendered(
+    lines: Iterable[AccessLine], section: AccessSection, depth: int = 0, within: str = ""
+) -> Iterator[str]:
+    """Yield the lines as text; the contents of a container are indented by one more step.
+
+    *within* is the container of Require around the lines, "" for none.
+    """
     step = "\t" if _tabbed(section) else "    "
-    for line in lines:
+    for line in (part for one in lines for part in _split(one, within)):
         name = _NAMES.get(line.name, line.name)
         args = f" {line.args}" if line.args else ""
         if line.is_container:
             yield f"{step * depth}<{name}{args}>"
-            yield from rendered(line.children, section, depth + 1)
+            inner = line.name if line.name.startswith("require") else within
+            yield from rendered(line.children, section, depth + 1, inner)
             yield f"{step * depth}</{name}>"
         else:
             yield f"{step * depth}{name}{args}"
+
+
+def _split(line: AccessLine, within: str) -> Iterator[AccessLine]:
+    """Yield *line*, a long list of alternatives in parts: httpd refuses long lines in .htaccess files."""
+    words = line.args.split()
+    is_negative = words[:1] == ["not"]
+    kind, values = words[is_negative : is_negative + 1], words[is_negative + 1 :]
+    if line.name != "require" or len(line.args) <= MAX_ARGS or not kind or kind[0] not in _LISTS:
+        yield line
+        return
+    size = max(1, MAX_ARGS // (max(map(len, values)) + 1))
+    parts = [
+        AccessLine("require", " ".join([*words[: is_negative + 1], *values[at : at + size]]))
+        for at in range(0, len(values), size)
+    ]
+    if not is_negative and within == "requireall":
+        yield AccessLine("requireany", "", children=tuple(parts))
+    elif is_negative == (within == "requireall"):
+        yield from parts
+    else:
+        yield line
 
 
 def _tabbed(section: AccessSection) -> bool:

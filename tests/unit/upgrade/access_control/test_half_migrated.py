@@ -9,7 +9,9 @@ from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.rules import rules_of
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 OLD = "Order allow,deny\nAllow from all\n"
 
@@ -120,3 +122,26 @@ def test_a_file_for_2_4_alone_does_not_hold_the_server_back(tmp_path: Path) -> N
     assert list(result.files) == [f"{tmp_path}/conf/httpd.conf"]
     new = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
     assert new == text("Require all granted\n", "Require ip 127.0.0.1\n")
+
+
+def test_advice_about_long_lists_is_short(tmp_path: Path) -> None:
+    """A fragment with thousands of addresses: the advice quotes the beginning of the lines."""
+    text = "Order allow,deny\nAllow from all\n" + "".join(f"Deny from 10.0.{n}.7\n" for n in range(200))
+    (tmp_path / ".htaccess").write_text(text)
+    sources = Sources(fragments=(f"{tmp_path}/.htaccess",))
+    found = [f for f in upgrade(read_config_tree(sources, UpgradeOptions())).findings if f.rule == "C17"]
+    assert found and all(len(finding.advice) < 600 for finding in found)
+    assert any("Require not ip 10.0.0.7" in finding.advice for finding in found)
+
+
+def test_long_lists_are_split(tmp_path: Path) -> None:
+    """httpd answers 500 to lines of more than 8 kB in .htaccess files (Line too long)."""
+    denied = "".join(f"Deny from 10.{n // 200}.{n % 200}.7\n" for n in range(1000))
+    site = tmp_path / "htdocs"
+    conf = f"DocumentRoot {site}\n<Directory {site}>\nAllowOverride All\n{OLD}</Directory>\n"
+    files = {"conf/httpd.conf": MODULES + conf, "htdocs/.htaccess": OLD + denied}
+    result = upgrade(config_tree(tmp_path, files), rules_of("access"))
+    lines = result.files[f"{tmp_path}/htdocs/.htaccess"].decode().splitlines()
+    assert max(map(len, lines)) < 4100
+    listed = [word for line in lines if "Require not ip" in line for word in line.split()[3:]]
+    assert len(lines) > 4 and listed == [f"10.{n // 200}.{n % 200}.7" for n in range(1000)]
