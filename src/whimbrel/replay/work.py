@@ -14,7 +14,6 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.options import LoadOptions
-from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
@@ -104,9 +103,7 @@ class Replayer:
         self._of_piece: dict[Any, ReplayOutcome] = {}
         self._tails: BoundedDict[Any, Tail] = BoundedDict(MAX_TAILS)
         self._count_of_tails = count()
-        self._pairs: BoundedDict[tuple[CachedResponse, CachedResponse], ReplayOutcome] = BoundedDict(
-            MAX_PAIRS
-        )
+        self._pairs: BoundedDict[tuple[object, object], ReplayOutcome] = BoundedDict(MAX_PAIRS)
         self._others_of: Callable[[Any], Any] = _no_others
         self._hosts = host_table(self.new.loaded)
         self._causes = ChangeCauses(self.old, self.new)
@@ -270,13 +267,18 @@ class Replayer:
         if old is None or new is None:
             return None
         (old_response, is_old_own), (new_response, is_new_own) = old, new
-        pair = old_response, new_response
+        # if one path's responses by two templates agree, those of all paths do
+        pair = old_response.origin or old_response, new_response.origin or new_response
         outcome = self._pairs.get(pair)
         if outcome is None:
             answers = of_old.fast(old_response), of_new.fast(new_response)
             if not answers[0].agrees_with(answers[1]):
                 return None
             outcome = _outcome(*answers, None)
+            is_old_own, is_new_own = (
+                is_own and response.origin is None
+                for response, is_own in ((old_response, is_old_own), (new_response, is_new_own))
+            )
             if not (is_old_own or is_new_own) and old_response.weight + new_response.weight <= MAX_PAIR_BYTES:
                 self._pairs[pair] = outcome
         return outcome

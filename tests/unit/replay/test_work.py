@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 from tests.unit.explain.explained_site import CONF
-from tests.unit.replay.replayed_site import NEW, line, replayer_of, work_of, write_log
+from tests.unit.replay.replayed_site import NEW, NOW, line, replayer_of, work_of, write_log
 
+from whimbrel.config.options import LoadOptions
+from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.replay import work
+from whimbrel.replay.causes import ChangeCauses
 from whimbrel.replay.log_files import LogPiece, pieces_of
+from whimbrel.replay.log_format import DEFAULT_FORMATS
 from whimbrel.replay.tally import NOT_RUN, Tally
-from whimbrel.replay.work import LoadFailure, Replayer
+from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork, SideOptions
 from whimbrel.verify.probe import Probe
 
 
@@ -236,3 +240,75 @@ def test_names_of_clients_decide_in_every_order(tmp_path: Path) -> None:
         for path, client in requests:
             (statuses,) = replayed(replayer, line(path, client)).statuses
             assert statuses[2] == expected[path, client], (path, client)
+
+
+PLAIN = """Listen 80
+ServerName localhost
+DocumentRoot "@/htdocs"
+TypesConfig "@/mime.types"
+Redirect /old http://there.example/new
+"""
+VERSIONS = {
+    "2.2": ("authz_host", "Order deny,allow"),
+    "2.4": ("authz_core", "Require all granted"),
+}
+
+
+def plain_replayer(root: Path, old: tuple[str, str], new: tuple[str, str]) -> Replayer:
+    """Return a replayer of `PLAIN` under two versions, each with more lines."""
+    sides = []
+    (root / "htdocs").mkdir()
+    (root / "htdocs/a.txt").write_text("a")
+    (root / "mime.types").write_text("text/plain txt\n")
+    for name, (version, more) in (("old", old), ("new", new)):
+        module, access = VERSIONS[version]
+        modules = [module, "alias", "mime", "dir", *(["mpm_event"] if version == "2.4" else [])]
+        loads = "".join(f"LoadModule {each}_module modules/mod_{each}.so\n" for each in modules)
+        conf = f'{loads}{PLAIN}<Directory "@/htdocs">\n{access}\n</Directory>\n{more}'
+        (root / f"{name}.conf").write_text(conf.replace("@", str(root)))
+        options = LoadOptions(server_root=str(root), file=str(root / f"{name}.conf"))
+        sides.append(SideOptions(options, version, name))
+    return Replayer(ReplayWork(sides[0], sides[1], DEFAULT_FORMATS, NOW, "a.example"))
+
+
+TEMPLATED = """<Location /closed>
+Require all denied
+</Location>
+Redirect /moved{old} http://there.example{old}
+Redirect /away http://{name}.example/
+ErrorDocument 403 "{name}"
+"""
+
+
+def test_requests_with_one_template_have_the_outcomes_of_fresh_sides(tmp_path: Path) -> None:
+    """What was found for one path is remembered for others: each outcome is that of a process of its own."""
+    old, new = (("2.4", TEMPLATED.format(old=old, name=name)) for old, name in (("", "x"), ("/b", "longer")))
+    replayer = plain_replayer(tmp_path, old, new)
+    paths = ["/old/{}", "/moved/b/{}", "/moved/{}", "/away/{}", "/closed/{}", "/none-{}", "/{}/b/{}"]
+    for number in range(4):
+        lines = [line(path.format(f"name-{number}", "more"), status=299) for path in paths]
+        together = [replayed(replayer, each) for each in lines]
+        apart = [replayed(Replayer(replayer.work, (replayer.old, replayer.new)), each) for each in lines]
+        for path, found, wanted in zip(paths, together, apart, strict=True):
+            assert (found.statuses, found.changes.keys(), found.missing) == (
+                wanted.statuses,
+                wanted.changes.keys(),
+                wanted.missing,
+            ), path
+    assert any(not isinstance(one, CachedResponse) for pair in replayer._pairs for one in pair)
+
+
+def test_pages_of_both_versions_agree_without_a_probe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2.2 names the path in its pages and the inode in ETags: neither is a change."""
+    replayer = plain_replayer(tmp_path, ("2.2", ""), ("2.4", ""))
+    monkeypatch.setattr(ChangeCauses, "change", lambda *_: pytest.fail("a request was probed"))
+    targets = [path for n in range(9) for path in (f"/a.txt?{n}", f"/none-{n}", f"/old/{n}/b")]
+    tally = replayed(replayer, *map(line, targets))
+    assert tally.changes == {}
+    assert {statuses[1:]: count for statuses, count in tally.statuses.items()} == {
+        (200, 200): 9,
+        (404, 404): 9,
+        (302, 302): 9,
+    }

@@ -68,6 +68,7 @@ class CachedResponse:
             until `joined_data`), and `adders` log a hit of `line_client` with `adders_lines`.
         ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
             the lines of `render_logs`.
+        origin: the template that it was made of, as others with another path were (specialized/templates.py).
         log_templates: templates of the access-log lines, None if their holes are more than parts of the
             head; `filled_templates`: for this response, by the digits of the Keep-Alive count.
     """
@@ -98,6 +99,7 @@ class CachedResponse:
         "large",
         "max_served",
         "min_served",
+        "origin",
         "line_client",
         "line_digits",
         "line_second",
@@ -180,6 +182,7 @@ class CachedResponse:
         # no tick; callers without a loop pass -1
         self.ready_tick = self.ready_tick_any_head = self.validated_tick = self.spared_tick = -2
         self.remade_tick = -2
+        self.origin: object = None
         self.date = self.data = self.sent_head = self.rendered_date = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()

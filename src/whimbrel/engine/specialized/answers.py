@@ -15,7 +15,13 @@ from whimbrel.engine.deps.files import KIND, TickStatCache, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.split_path import SplitPath
-from whimbrel.engine.specialized.templates import FileTemplate, file_template
+from whimbrel.engine.specialized.templates import (
+    FileTemplate,
+    PathTemplate,
+    file_template,
+    is_plain_rest,
+    page_template,
+)
 from whimbrel.http.semantics.conditional import CONDITIONS
 from whimbrel.registry.module import PathRules, Reads
 
@@ -28,24 +34,35 @@ _MARKS: Final = ("\0w", "\0f", "\0p")
 
 
 class ConstantAnswer:
-    """One response for all names of a class; error-log lines with a name are written anew for each.
+    """One response for all names of a class; error-log lines with a name are written anew for each, and so is
+    a page with the path (*page*).
 
     *dependencies* are the files that it depends on, beside the one that is named.
     """
 
-    __slots__ = ("_events", "_response", "dependencies")
+    __slots__ = ("_events", "_page", "_response", "dependencies")
 
-    def __init__(self, response: CachedResponse, events: tuple[LogLine, ...]) -> None:
+    def __init__(
+        self, response: CachedResponse, events: tuple[LogLine, ...], page: PathTemplate | None = None
+    ) -> None:
         self._response, self.dependencies = response, response.dependencies
-        self._events = () if events == response.events else events
+        self._events, self._page = () if events == response.events else events, page
 
-    def respond(self, path: bytes, end: int, file: bytes) -> CachedResponse:
+    def respond(self, path: bytes, end: int, file: bytes) -> CachedResponse | None:
         """Return the response for the name that ends at *end* in the URL *path*, which is *file* in the file
-        system.
+        system; None if a page would have *path* in another form.
         """
-        if not self._events:
+        if self._page is not None:
+            if is_plain_rest(path) is None:
+                return None
+            entry = self._page.respond(path)
+        elif self._events:
+            entry = self._response.copy()
+        else:
             return self._response
-        entry, texts = self._response.copy(), _texts(path, end, to_text(file))
+        texts = _texts(path, end, to_text(file)) if self._events else ()
+        if not texts:
+            return entry
         entry.events = tuple([replace(event, text=_filled(event.text, texts)) for event in self._events])
         return entry
 
@@ -75,7 +92,10 @@ class FileAnswer:
             return self._template.respond(file, info, time(), stats)
         if self._constant is None:
             return None
-        entry = self._constant.respond(path, end, file).copy()
+        page = self._constant.respond(path, end, file)
+        if page is None:
+            return None
+        entry = page.copy()
         entry.dependencies += (stats.dependency(file, False, stat_signature(info)),)
         return entry
 
@@ -110,12 +130,15 @@ def answer_for(cached: CachedResponse, r: Request, file: bytes, split: SplitPath
         template = None if response is None else file_template(answer, r, response)
         return None if template is None else FileAnswer(None, template)
     text = cached.head_prefix + b"".join(cached.head_texts()) + cached.body
+    page = None
     if _is_named(text, split):
-        return None
+        page = page_template(answer, r, split.path)
+        if page is None or _is_named(page.text, split):
+            return None
     events = _marked(cached.events, split, to_text(file))
     if events is None:
         return None
-    constant = ConstantAnswer(answer, events)
+    constant = ConstantAnswer(answer, events, page)
     return constant if r.finfo is None else FileAnswer(constant, None)
 
 

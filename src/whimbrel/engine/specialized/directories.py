@@ -30,7 +30,7 @@ from whimbrel.engine.specialized.split_path import (
     SplitPath,
     split_path,
 )
-from whimbrel.engine.specialized.templates import RedirectTemplate, is_plain_rest, redirect_template
+from whimbrel.engine.specialized.templates import PathTemplate, is_plain_rest, redirect_template
 from whimbrel.http.syntax.head_shape import Pieces, SplitHead
 
 MAX_DIRECTORIES: Final = 1024
@@ -74,16 +74,16 @@ class DirectoryFunction:
         """
         missing, found = self.answers.get((rest, self.classify(path, name)), NOTHING)
         file = self.directory + name
-        if missing is not None and self.listing.lacks(name, tick):
-            return missing.respond(path, end, file), False, file
         if missing is None and found is None:
             return None
+        if missing is not None and self.listing.lacks(name, tick):
+            page = missing.respond(path, end, file)
+            return None if page is None else (page, False, file)
         try:
             info = os.lstat(file)
         except OSError as problem:
-            if problem.errno != ENOENT or missing is None:
-                return None
-            return missing.respond(path, end, file), False, file
+            page = None if problem.errno != ENOENT or missing is None else missing.respond(path, end, file)
+            return None if page is None else (page, False, file)
         if info.st_mode & KIND != S_IFREG or found is None:
             return None
         response = found.respond(path, end, file, info, stats)
@@ -104,7 +104,7 @@ class RedirectFunction:
 
     def __init__(self, start: int, plan: Plan, classify: Classify) -> None:
         self.start, self.plan, self.classify = start, plan, classify
-        self.answers: dict[Hashable, RedirectTemplate] = {}
+        self.answers: dict[Hashable, PathTemplate] = {}
 
     def respond(
         self, path: bytes, name: bytes, end: int, rest: int, tick: int, stats: TickStatCache

@@ -1,4 +1,6 @@
-"""Responses with holes: those with the files of one directory, and the redirects of all paths below a URL."""
+"""Responses with holes: those with the files of one directory, the redirects of all paths below a URL, and
+the pages that name a path.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from whimbrel.engine.deps.files import (
     is_settled_file,
     stat_signature,
 )
+from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.syntax.url import escape_html
@@ -25,7 +28,7 @@ MIN_REST: Final = 3  # bytes of a path's rest that is in no response by chance
 # what neither URLs nor pages escape
 is_plain_rest: Final = re.compile(rb"[A-Za-z0-9_./-]+").fullmatch
 _COUNT: Final = b"\0"  # in the place of the Keep-Alive count
-_REST: Final = b"\1"  # in that of the rest of the path
+_REST: Final = b"\1"  # in that of the path, or of its rest
 _LENGTH: Final = b"\2"  # in that of the length
 _MARKS: Final = re.compile(rb"[\0-\2]").search
 
@@ -114,8 +117,8 @@ def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
     return line if head.count(line) == 1 and head.lower().count(b"\r\n%b:" % name.lower()) == 1 else b""
 
 
-class RedirectTemplate:
-    """A redirect for other paths of its class: *head* is what follows Date in it, with marks, as *body* has.
+class PathTemplate:
+    """A response for other paths of its class: *head* is what follows Date in it, with marks, as *body* has.
 
     *sample* is the response that both are made of.
     """
@@ -125,16 +128,60 @@ class RedirectTemplate:
     def __init__(self, sample: CachedResponse, head: bytes, body: bytes) -> None:
         self._sample, self._head, self._body = sample, head, body
 
+    @property
+    def text(self) -> bytes:
+        """Return all that is the same for every path."""
+        return self._sample.head_prefix + self._head + self._body
+
     def respond(self, rest: bytes) -> CachedResponse:
-        """Return the redirect of the path that ends with *rest*."""
+        """Return the response for the path that ends with *rest*, or is that, of which `is_plain_rest` is
+        true.
+        """
         body = self._body.replace(_REST, rest)
         head = self._head.replace(_REST, rest).replace(_LENGTH, b"%d" % len(body))
         entry = self._sample.copy()
         entry.set_content(head.split(_COUNT), body, b"", None)
+        entry.origin = self
         return entry
 
 
-def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> RedirectTemplate | None:
+def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTemplate | None:
+    """Return the template that *cached*, the response to *r*, gives; None unless it is a page that the server
+    words and that has *path*, the URL's, in one place only.
+    """
+    texts, body = cached.head_texts(), cached.body
+    head = _COUNT.join(texts)
+    length = _only_line(head, b"Content-Length", b"%d" % len(body))
+    if (
+        r.status < 400
+        or len(path) <= MIN_REST
+        or is_plain_rest(path) is None
+        or not r.is_committed
+        or error_document(r, r.status) is not None
+        or _is_incomplete(cached, r)
+        or not length
+        or body.count(path) != 1
+        or b" %b" % path not in body
+        or path in head
+        or path in cached.head_prefix
+    ):
+        return None
+    head = head.replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
+    return PathTemplate(cached, head, body.replace(path, _REST))
+
+
+def _is_incomplete(cached: CachedResponse, r: Request) -> bool:
+    """Return True if head and body of *cached* are not all that it sends, or if they have marks."""
+    return bool(
+        r.header_only
+        or cached.chunked
+        or cached.has_slots
+        or cached.file
+        or any(_MARKS(text) for text in (*cached.head_texts(), cached.body))
+    )
+
+
+def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> PathTemplate | None:
     """Return the template that *cached*, the response to *r*, gives; None if *rest*, the end of its path, is
     elsewhere in it than in the URL of the redirect.
     """
@@ -147,13 +194,9 @@ def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> Redire
         len(rest) < MIN_REST
         or is_plain_rest(rest) is None
         or not location.endswith(rest)
-        or r.header_only
-        or cached.chunked
-        or cached.has_slots
-        or cached.file
+        or _is_incomplete(cached, r)
         or cached.events
         or cached.dependencies
-        or any(_MARKS(text) for text in (*texts, body))
         or not (length and line)
         or any(rest in text for text in (cached.head_prefix, *head.split(line), *body.split(page_url)))
     ):
@@ -163,7 +206,7 @@ def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> Redire
     sample.prepare_logs()
     head = head.replace(line, b"\r\nLocation: %b\r\n" % _with_mark(location, rest))
     head = head.replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
-    return RedirectTemplate(sample, head, body.replace(page_url, _with_mark(page_url, rest)))
+    return PathTemplate(sample, head, body.replace(page_url, _with_mark(page_url, rest)))
 
 
 def _locations(r: Request) -> tuple[bytes, bytes]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Args, Context, Directive, Versions
-from whimbrel.modules.support.auth.auth_api import auth_type
+from whimbrel.modules.support.auth.auth_api import auth_type, may_have_auth_type
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HookStatus
@@ -26,12 +26,14 @@ class AuthnDefaultDirConfig:
     authoritative: bool = setting(True)
 
 
-def make_check(scope: Scope) -> CompiledHook:
+def make_check(scope: Scope) -> CompiledHook | None:
     """Refuse where an AuthType is set, unless the module is not authoritative."""
-    kind, authoritative = auth_type(scope), scope.dir_config(AuthnDefaultDirConfig).authoritative
+    if not scope.dir_config(AuthnDefaultDirConfig).authoritative or not may_have_auth_type(scope):
+        return None
+    kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:
-        if kind(r) is None or not authoritative:
+        if kind(r) is None:
             return DECLINED
         r.log(
             "error",

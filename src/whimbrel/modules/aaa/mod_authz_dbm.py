@@ -152,6 +152,8 @@ def make_check22(scope: Scope) -> CompiledHook | None:
     file, authoritative = DbmFile(settings.path, settings.kind), settings.authoritative
     words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
     lines = [line for line in requirements(scope) if line.name.lower() in words]
+    if not lines:
+        return None
 
     def check(r: Request) -> HookStatus:
         applicable = [

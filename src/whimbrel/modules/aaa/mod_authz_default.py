@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.core.access_22 import applying, requirements
 from whimbrel.modules.support.setters import set_flag
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 
@@ -29,6 +29,8 @@ class AuthzDefaultDirConfig:
 def make_check(scope: Scope) -> CompiledHook:
     """Grant if no Require line applies to the method; else refuse, or decline if not authoritative."""
     lines, authoritative = requirements(scope), scope.dir_config(AuthzDefaultDirConfig).authoritative
+    if not lines:
+        return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)
 
     def check(r: Request) -> HookStatus:
         if next(applying(lines, r), None) is None:

@@ -104,7 +104,10 @@ def make_check22(scope: Scope) -> CompiledHook | None:
     """2.2: decide file-owner, and note the group for file-group."""
     if not scope.dialect.authoritative_chain:
         return None
-    lines, authoritative = requirements(scope), scope.dir_config(AuthzOwnerDirConfig).authoritative
+    lines = [line for line in requirements(scope) if line.name.lower() in ("file-owner", "file-group")]
+    if not lines:
+        return None
+    authoritative = scope.dir_config(AuthzOwnerDirConfig).authoritative
 
     def check(r: Request) -> HookStatus:
         reason: tuple[str, int] | None = None

@@ -73,17 +73,19 @@ def make_check22(scope: Scope) -> CompiledHook | None:
     """
     if not scope.dialect.authoritative_chain:
         return None
-    lines, authoritative = requirements(scope), scope.dir_config(AuthzUserDirConfig).authoritative
+    lines = [line for line in requirements(scope) if line.name in ("valid-user", "user")]
+    if not lines:
+        return None
+    authoritative = scope.dir_config(AuthzUserDirConfig).authoritative
 
     def check(r: Request) -> HookStatus:
         mine = False
         for line in applying(lines, r):
             if line.name == "valid-user":
                 return OK
-            if line.name == "user":
-                mine = True
-                if r.user in line.words:
-                    return OK
+            mine = True
+            if r.user in line.words:
+                return OK
         if not mine or not authoritative:
             return DECLINED
         r.log(

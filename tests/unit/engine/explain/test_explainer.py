@@ -173,9 +173,10 @@ def test_a_request_without_explanation_makes_no_further_calls(tmp_path: Path) ->
     os.utime(
         tmp_path / "htdocs/f.html", (1e9, 1e9)
     )  # what is known of one that has just been written is not kept
-    before = [calls(site) for _ in range(5)][-1]  # the first ones make what the later find
+    site.engine.turns.length = float("inf")  # a profiler makes all work long
+    before = min([calls(site) for _ in range(9)])  # the first one in a second makes what the later find
     explain(site)
-    assert calls(site) == before
+    assert min([calls(site) for _ in range(9)]) == before
     names = {code[0].rpartition("/")[2] for code in _profiled(site)}
     assert not names & {"decisions.py", "explain.py"}
 

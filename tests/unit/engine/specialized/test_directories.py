@@ -11,6 +11,7 @@ import pytest
 from tests.support.engine import start_engine
 from tests.support.worker import WorkerHarness
 
+from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.engine.engine import Engine
 
 NOW = 1_790_000_000.5
@@ -55,6 +56,14 @@ Alias "/other" "{root}/else"
 RedirectMatch "^/old.*gone$" http://example.org/
 {more}
 """
+FOR_22 = (
+    ("LoadModule mpm_event_module modules/mod_mpm_event.so\n", ""),
+    ("LoadModule authn_core_module modules/mod_authn_core.so\n", ""),
+    ("mod_authz_core.so", "mod_authz_host.so"),
+    ("authz_core_module", "authz_host_module"),
+    ("Require all granted", "Order deny,allow"),
+    ("Require all denied", "Order allow,deny"),
+)
 MORE = {
     "": "",
     "rewrite": "RewriteEngine On\nRewriteRule ^/alpha-7$ /f1.txt",
@@ -67,7 +76,7 @@ MORE = {
 class Site:
     """Two workers for one document root; the second one takes the general path always."""
 
-    def __init__(self, root: Path, more: str = "") -> None:
+    def __init__(self, root: Path, more: str = "", dialect: Dialect = V24) -> None:
         self.root = root
         docs = root / "htdocs"
         for name in ("closed", "sealed", "sub"):
@@ -87,8 +96,11 @@ class Site:
         os.utime(root / "passwd", (1_600_000_000, 1_600_000_000))
         (root / "mime.types").write_text("text/plain txt\ntext/html html\n")
         (root / "conf").mkdir()
-        (root / "conf/httpd.conf").write_text(CONFIGURATION.format(root=root, more=more))
-        self.workers = [WorkerHarness(start_engine(root)) for _ in range(2)]
+        conf = CONFIGURATION.format(root=root, more=more)
+        for old, new in FOR_22 if dialect is V22 else ():
+            conf = conf.replace(old, new)
+        (root / "conf/httpd.conf").write_text(conf)
+        self.workers = [WorkerHarness(start_engine(root, dialect=dialect)) for _ in range(2)]
         for worker in self.workers:
             worker.engine.runtime.now = lambda: NOW  # type: ignore[method-assign]
         self.workers[1].engine.is_general_only = True
@@ -119,7 +131,7 @@ class Site:
                 patch.setattr(Engine, "respond", counted)
                 found.append(worker.exchange(connection, data))
             worker.loop.tick()
-        assert found[0] == found[1], path
+        assert found[0] == found[1], (path, found)
         assert phases[1] == 1
         return phases[0] == 0
 
@@ -320,7 +332,7 @@ def test_server_path_is_a_special_name(tmp_path: Path, name: str) -> None:
         for worker, connection in zip(site.workers, site.connections, strict=True):
             found.append(worker.exchange(connection, data))
             worker.loop.tick()
-        assert found[0] == found[1], path
+        assert found[0] == found[1], (path, found)
 
 
 def test_memory_of_long_heads_is_bounded(site: Site) -> None:
@@ -414,3 +426,63 @@ def test_proxied_paths_are_special_names(tmp_path: Path, mapping: str) -> None:
     for path in ("/app", "/app/x", "/app/x/y"):
         site.connect()  # no module serves the scheme: 500 ends the connection
         assert not site.ask(path)
+
+
+# pages that name the path: those of 2.2
+@pytest.mark.parametrize("where", ["/", "/sub/", "/missing/", "/closed/"])
+def test_pages_that_name_the_path_have_one_template(tmp_path: Path, where: str) -> None:
+    site = Site(tmp_path, dialect=V22)
+    assert specialized(site, [f"{where}alpha-{n}" for n in range(9)]) >= 7
+    assert specialized(site, [f"{where}beta/x/{n}.html?q={n}" for n in range(9)]) >= 6
+    specialized(site, [f"{where}alpha-{n}" for n in range(9)], method="HEAD")
+
+
+def test_refused_files_are_named_in_pages(tmp_path: Path) -> None:
+    site = Site(tmp_path, dialect=V22)
+    assert specialized(site, [f"/closed/f{n}.txt" for n in range(9)]) >= 7
+
+
+@pytest.mark.parametrize("dialect", [V22, V24], ids=["2.2", "2.4"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "/html",
+        "/head",
+        "/was",
+        "/not",
+        "/requested",
+        "/EN",
+        "/IETF",
+        "/p",
+        "/Found",
+        "/W3C",
+        "/TR/html4",
+        "/URL",
+    ],
+)
+def test_words_of_pages_as_names(tmp_path: Path, first: str, dialect: Dialect) -> None:
+    site = Site(tmp_path, dialect=dialect)
+    site.ask(first)
+    specialized(site, [f"/alpha-{n}" for n in range(4)])
+    specialized(site, [first, f"{first}/x", "/other-name", "/a.b", "/head", "/x"])
+
+
+@pytest.mark.parametrize("path", ["/a%20b", "/a&b", "/a'b", "/a//b", "/a/../b", "/a;b", "/a+b", "/a~b"])
+def test_paths_that_pages_escape_take_the_general_path(tmp_path: Path, path: str) -> None:
+    site = Site(tmp_path, dialect=V22)
+    specialized(site, [f"/alpha-{n}" for n in range(4)])
+    assert not site.ask(path)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "ErrorDocument 404 /sub/f1.html",
+        'ErrorDocument 404 "see /alpha-1 or /sub"',
+        "ErrorDocument 404 default",
+    ],
+)
+def test_error_documents_beside_pages_with_the_path(tmp_path: Path, more: str) -> None:
+    site = Site(tmp_path, more, V22)
+    specialized(site, [f"/alpha-{n}" for n in (1, 1, 2, 3)])
+    specialized(site, ["/sub", "/sub/alpha-1", "/see"])

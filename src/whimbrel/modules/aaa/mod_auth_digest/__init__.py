@@ -17,6 +17,7 @@ from whimbrel.modules.aaa.mod_auth_digest.settings import (
     AuthDigestServerConfig,
     make_clients,
 )
+from whimbrel.modules.support.auth.auth_api import may_have_auth_type
 from whimbrel.registry.module import CompiledHook, Hook, Module, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, FORWARD_PROXY, NOTE_AUTH_FAILURE, OK, HookStatus
 
@@ -43,6 +44,18 @@ def _digest(scope: Scope) -> Digest:
     return digest
 
 
+def make_authentication(scope: Scope) -> CompiledHook | None:
+    """Identify clients where AuthType is Digest."""
+    if not may_have_auth_type(scope, "digest"):
+        return None
+    return CompiledHook(_digest(scope).authenticate, Reads.HEAD | Reads.FILES, is_async=True)
+
+
+def make_note(scope: Scope) -> CompiledHook | None:
+    """Add challenges where AuthType is Digest."""
+    return CompiledHook(_digest(scope).note) if may_have_auth_type(scope, "digest") else None
+
+
 MODULE = Module(
     name="auth_digest_module",
     source="mod_auth_digest.c",
@@ -50,12 +63,9 @@ MODULE = Module(
     server_config=AuthDigestServerConfig,
     directives=DIRECTIVES,
     hooks=(
-        Hook(
-            CHECK_USER_ID,
-            lambda scope: CompiledHook(_digest(scope).authenticate, Reads.HEAD | Reads.FILES, is_async=True),
-        ),
-        Hook(FIXUPS, lambda scope: CompiledHook(add_info)),
-        Hook(NOTE_AUTH_FAILURE, lambda scope: CompiledHook(_digest(scope).note)),
+        Hook(CHECK_USER_ID, make_authentication),
+        Hook(FIXUPS, lambda scope: CompiledHook(add_info, Reads.NOTHING)),
+        Hook(NOTE_AUTH_FAILURE, make_note),
     ),
     post_config=(make_clients,),
 )

@@ -198,6 +198,18 @@ def auth_type(scope: Scope) -> Callable[[Request], str | None]:
     return lambda r: fixed
 
 
+def may_have_auth_type(scope: Scope, name: str | None = None) -> bool:
+    """Return False if no request has the authentication type *name*, in lower case (None: any)."""
+    if scope.dialect.access_in_core:
+        kind = scope.dir_config(CoreDirConfig).auth_type
+    else:
+        value = scope.dir_config(AuthnCoreDirConfig).auth_type
+        if value is not None and value.fixed is None:
+            return True
+        kind = None if value is None else _not_none(value.fixed)
+    return kind is not None and name in (None, kind.lower())
+
+
 def has_no_auth_type(scope: Scope) -> bool:
     """Return True if no AuthType is set (2.4)."""
     return not scope.dialect.access_in_core and scope.dir_config(AuthnCoreDirConfig).auth_type is None
