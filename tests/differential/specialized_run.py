@@ -161,7 +161,7 @@ class Http2Client:
         for kind, flags, number, payload in read_frames(data):
             events = found.setdefault(number, [])
             if kind == HEADERS:
-                events.append([*self.decoders[which].decode(payload)])
+                events.append([*self.decoders[which].decode(payload, raw=True)])
             elif kind == DATA and events and isinstance(events[-1], bytes):
                 events[-1] += payload
             else:
