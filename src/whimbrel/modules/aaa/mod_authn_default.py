@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.support.auth.auth_api import auth_type, may_have_auth_type
 from whimbrel.modules.support.setters import set_flag
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HookStatus
 from whimbrel.registry.settings import setting
 
@@ -43,7 +43,7 @@ def make_check(scope: Scope) -> CompiledHook | None:
         )
         return 401
 
-    return CompiledHook(check)
+    return CompiledHook(check, Reads.FIELDS)
 
 
 MODULE = Module(

@@ -44,7 +44,7 @@ def make_check(scope: Scope) -> CompiledHook:
         )
         return 401
 
-    return CompiledHook(check)
+    return CompiledHook(check, Reads.FIELDS)
 
 
 MODULE = Module(

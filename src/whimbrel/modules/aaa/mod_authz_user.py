@@ -96,7 +96,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
         )
         return 401
 
-    return CompiledHook(check)
+    return CompiledHook(check, Reads.FIELDS)
 
 
 MODULE = Module(

@@ -169,7 +169,9 @@ def test_refused_files_are_logged_by_their_names(site: Site) -> None:
     assert specialized(site, [f"/closed/f{n}.txt" for n in range(9)]) >= 7
 
 
-def test_users_with_a_verified_password(site: Site) -> None:
+@pytest.mark.parametrize("dialect", [V22, V24], ids=["2.2", "2.4"])
+def test_users_with_a_verified_password(tmp_path: Path, dialect: Dialect) -> None:
+    site = Site(tmp_path, dialect=dialect)
     user = "Authorization: Basic YmVuY2g6Y3VybGV3"
     assert specialized(site, [f"/sealed/f{n}.txt" for n in range(9)], user) >= 7
     assert specialized(site, [f"/sealed/alpha-{n}" for n in range(9)], user) >= 7
