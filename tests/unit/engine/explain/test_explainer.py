@@ -176,7 +176,7 @@ def test_a_request_without_explanation_makes_no_further_calls(tmp_path: Path) ->
     site.engine.turns.length = float("inf")  # a profiler makes all work long
     before = min([calls(site) for _ in range(9)])  # the first one in a second makes what the later find
     explain(site)
-    assert min([calls(site) for _ in range(9)]) == before
+    assert min([calls(site) for _ in range(9)]) <= before
     names = {code[0].rpartition("/")[2] for code in _profiled(site)}
     assert not names & {"decisions.py", "explain.py"}
 
