@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
+import time
 from pathlib import Path
 from typing import Any
 
 from tests.support.access_site import MODULES, AccessSite
 from tests.support.fakes import FakeTransport
-from tests.support.site import write_files
+from tests.support.site import MTIME, write_files
 from tests.support.tls import case
 from whimbrel.modules.ssl.mod_ssl.start import start
 from whimbrel.server.connection.stack import protocol_factory
@@ -53,6 +55,12 @@ class TlsServerSite(AccessSite):
             f"{MODULES[version]} env headers rewrite {more} ssl",
         )
         start(self.engine.configuration)
+
+    def settle(self) -> None:
+        """Let all files be old, so that responses are cached."""
+        for path in self.root.rglob("*"):
+            os.utime(path, (MTIME, MTIME))
+        time.sleep(0.02)  # the inodes are older than a tick of the file system's clock
 
     def service(self) -> WorkerState:
         """Return the state of a worker on the running event loop."""

@@ -161,7 +161,7 @@ class TlsHosts(Protocol):
     ) -> TlsSession:
         """Return the facts of an established session, for `Connection.tls`.
 
-        *flush* sends what the library has written.
+        *flush* sends earlier responses, and what the library has written.
         """
 
     def failed(

@@ -50,8 +50,8 @@ class CachedResponse:
         min_served, max_served: it is valid on connections with a number of earlier requests between these:
             its head announces a persistent connection; or it does not, because it was the last one.
         any_query: True if it is valid for every query.
-        head: the request head; `changed` are the request's fields if a module may have changed them (then
-            the entry is valid for these bytes alone).
+        head: the request head; `changed` are the request's fields if a module or a target in absolute form
+            may have changed them (then the entry is valid for these bytes alone).
         body, file, stamp, remade: the body; or the path of a file with its signature; or a function that
             builds the body anew, and `remade_tick` the tick in which it was built.
         dependencies: the files that it depends on; `valid_until`: the time from which on it is another.
@@ -142,7 +142,8 @@ class CachedResponse:
         r = response.request
         self.request = r
         self.head: Head | RawHead = head
-        self.changed = r.headers_in if getattr(r.headers_in, "all_fields_used", True) else None
+        is_changed = head.url is not None or getattr(r.headers_in, "all_fields_used", True)
+        self.changed = r.headers_in if is_changed else None
         self.body = body
         self.remade = r.body_factory
         self.file = b"" if file is None else to_bytes(file.path)

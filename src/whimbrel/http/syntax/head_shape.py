@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 MAX_SHAPES: Final = 128
 MAX_NAMES: Final = 640  # bytes of the names of a shape
+MAX_FIELDS: Final = 48  # field lines of a shape: compiling their patterns takes 4 milliseconds
 MAX_GETTERS: Final = 16  # sets of fields whose positions a shape stores
 # Compiling the patterns of a shape takes as long as some requests without a shape. So it costs credits, and
 # each head that has to be looked for in the table brings one: clients with invented names can double the time
@@ -152,7 +153,11 @@ _split_head: Final = partial(tuple.__new__, SplitHead)  # the constructor costs 
 
 
 class HeadShapes:
-    """Cache of shapes. Key: version and names, or the number; at most `MAX_SHAPES`, dropped together."""
+    """Cache of shapes. Key: version and names, or the number; at most `MAX_SHAPES`.
+
+    The shape that was looked for by its names longest ago is dropped, so invented names drop no shape of
+    other clients.
+    """
 
     __slots__ = ("_by_number", "_count", "_credits", "_shapes")
 
@@ -185,15 +190,17 @@ class HeadShapes:
         shape = self._shapes.get(key)
         self._credits = min(self._credits + 1, MAX_CREDITS)
         if shape is not None:
+            self._shapes[key] = self._shapes.pop(key)
             return shape
         cost = COMPILE_COST + NAME_COST * len(names)
-        if len(key) > MAX_NAMES or self._credits < cost or not all(map(_TOKEN, names)):
+        if len(key) > MAX_NAMES or len(names) > MAX_FIELDS or self._credits < cost:
+            return None
+        if not all(map(_TOKEN, names)):
             return None
         self._credits -= cost
         self._count += 1
         if len(self._shapes) >= MAX_SHAPES:
-            self._shapes.clear()
-            self._by_number.clear()
+            del self._by_number[self._shapes.pop(next(iter(self._shapes))).number]
         shape = HeadShape(names, self._count, is_http2=is_http2)
         self._shapes[key] = self._by_number[self._count] = shape
         return shape

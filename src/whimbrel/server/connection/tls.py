@@ -255,7 +255,7 @@ class TlsLayer(ConnectionLayer):
         choice, tls = cast(TlsChoice, self.choice), cast(TlsObject, self._tls)
         if choice.may_block is not None:
             self._hosts.report(self.service.engine, self.connection, choice, tls)
-        self.connection.tls = self._hosts.session(choice, tls, self._received, self._flush)
+        self.connection.tls = self._hosts.session(choice, tls, self._received, self._flush_all)
         self._connect_inner()
         if choice.protocol == HTTP2:
             self._http().begin_http2()
@@ -291,6 +291,8 @@ class TlsLayer(ConnectionLayer):
                 return
             if not self._pass_on(_read(tls)):
                 return
+            if self.service.gathering and (source.pending or tls.pending()):
+                self.service.write_gathered()  # the next record may end the session, or need a thread
         if self._output.pending:
             self._flush()
 
@@ -322,6 +324,11 @@ class TlsLayer(ConnectionLayer):
         data = self._output.read()
         if data and not self.outer.is_closing():
             self.outer.write(data)
+
+    def _flush_all(self) -> None:
+        """Send the responses that were gathered, then what the library has written."""
+        self.service.write_gathered()
+        self._flush()
 
     def expire(self, limit: ReadDeadline | None) -> None:
         """End a handshake that takes too long."""

@@ -137,7 +137,8 @@ class HttpProtocol(FastPath):
         if self._state is ConnectionState.LINGER:
             return False
         if self._parser is not None:
-            self._truncated()
+            if not self._expects:  # else the buffer has what there is of the body
+                self._truncated()
         elif self._state is ConnectionState.READY:
             self._process_buffer()
         return not self.transport.is_closing()
@@ -426,11 +427,16 @@ class HttpProtocol(FastPath):
             self._feed()
 
     def _feed(self) -> None:
-        """Pass the buffered bytes to the body, or drop them if the body has no reader."""
-        parser, body, data = self._parser, self._body, self._buffer
-        if parser is None or not data:
-            return
-        self._buffer = b""
+        """Pass the buffered bytes to the body, or drop them if it has no reader.  They are the last ones if
+        the client has closed its side.
+        """
+        if self._parser is not None and self._buffer:
+            self._feed_buffered(self._parser)
+        if self._eof and self._parser is not None:
+            self._truncated()
+
+    def _feed_buffered(self, parser: ChunkedBody | LengthBody) -> None:
+        body, data, self._buffer = self._body, self._buffer, b""
         self._body_bytes += len(data)
         if self.deadline != FOREVER:
             self._arm_read_timeout(self._body_bytes)

@@ -64,6 +64,7 @@ def account_hit(
             cached.ready_tick == service.tick
             and cached.line_client == connection.client_ip
             and not connection.useragent_ip
+            and not connection.notes
         ):
             for add, line in cached.adders:
                 add(line)

@@ -196,10 +196,15 @@ class WorkerState:
             self.loop.call_soon(self._end_tick)
 
     def write_gathered(self) -> None:
-        """Write the responses that were gathered in this tick."""
+        """Write the responses that were gathered in this tick; a connection that cannot be written is
+        reported.
+        """
         gathering, self.gathering = self.gathering, []
         for connection in gathering:
-            connection.write_gathered()
+            try:
+                connection.write_gathered()
+            except Exception as problem:
+                self.report(problem)
 
     def _end_tick(self) -> None:
         if self.gathering:

@@ -122,3 +122,13 @@ def test_a_body_that_can_not_be_read_is_no_matter_of_included_documents(tmp_path
     )
     serving = build_engine(tmp_path, conf, FILES, "2.2")
     assert ask(client(serving), "/page.txt", "Content-Length: x").startswith("HTTP/1.1 ")
+
+
+def test_a_host_field_that_the_target_replaces_is_logged_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = build_engine(tmp_path, f'{LOG} "%{{Host}}i"', FILES)
+    count = made(serving, monkeypatch)
+    for _ in range(3):
+        ask(client(serving), "http://named.test/a.txt", "Host: other.test")
+    assert count == [1] and lines(serving) == ["named.test"] * 3

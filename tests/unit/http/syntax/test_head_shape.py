@@ -8,6 +8,7 @@ from whimbrel.http.syntax.head_shape import (
     COMPILE_COST,
     LINE_PIECES,
     MAX_CREDITS,
+    MAX_FIELDS,
     MAX_NAMES,
     MAX_SHAPES,
     NAME_COST,
@@ -139,6 +140,8 @@ def test_shapes_are_bounded() -> None:
         assert shapes.split(HEAD.replace(b"Cookie", b"X-%d" % number)) is not None
         assert len(shapes._shapes) == len(shapes._by_number) <= MAX_SHAPES
     assert shapes.split(HEAD.replace(b"Cookie", b"X" * 4000)) is None
+    assert shapes.split(HEAD.replace(b"Cookie", b"a:\r\n" * (MAX_FIELDS - 3) + b"Cookie")) is not None
+    assert shapes.split(HEAD.replace(b"Cookie", b"a:\r\n" * (MAX_FIELDS - 2) + b"Cookie")) is None
     assert all(len(key) <= MAX_NAMES for key in shapes._shapes)
 
 
@@ -150,3 +153,15 @@ def test_invented_names_are_not_compiled_again_and_again() -> None:
     assert found[0] is not None and shapes._count == compiled
     # the others have no shape until there are credits
     assert [shapes.split(HEAD) is not None for _ in range(cost)].count(True) >= 1
+
+
+def test_invented_names_drop_no_shape_of_other_clients() -> None:
+    shapes = HeadShapes()
+    first = shapes.split(HEAD)
+    for number in range(3 * MAX_SHAPES):
+        shapes._credits = COMPILE_COST + 3 * NAME_COST
+        assert shapes.split(HEAD.replace(b"Cookie", b"X-%d" % number)) is not None
+        if number % (MAX_SHAPES // 2) == 0:
+            shapes._credits = 0
+            found = shapes.split(HEAD)
+            assert first is not None and found is not None and found.shape is first.shape

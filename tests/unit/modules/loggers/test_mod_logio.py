@@ -74,6 +74,15 @@ def test_the_last_response_of_a_connection_has_the_number_of_those_before_less_o
     assert rows[0][3:] == ["2", "-"]
 
 
+@pytest.mark.parametrize("most", [3, 2])
+def test_the_last_responses_before_a_bound_are_counted_as_httpd_does(tmp_path: Path, most: int) -> None:
+    """The response after which one more may follow is logged as the last; the last one counts itself."""
+    accounts = Accounts(tmp_path, f"MaxKeepAliveRequests {most}")
+    found = [accounts.rows((GET % "/a.txt").encode())[1][0][3:] for _number in range(most + 1)]
+    signs = ["+"] * (most - 1) + ["-", "-"]
+    assert found == [[str(number), sign] for number, sign in enumerate(signs)]
+
+
 def test_a_body_that_is_announced_as_too_long_is_not_read(tmp_path: Path) -> None:
     accounts = Accounts(tmp_path, "<Location />\nLimitRequestBody 4\n</Location>")
     data = (POST % "Content-Length: 5").encode()

@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from tests.support.tls_clients import ONE_HOST, TlsClient, TlsServerSite, status
+from tests.support.tls_clients import ADDRESS, ONE_HOST, TlsClient, TlsServerSite, status
 
 from whimbrel.server.connection.tls import TlsLayer
 from whimbrel.server.http2.connection import Http2Connection
@@ -138,6 +138,30 @@ def test_a_record_that_is_not_authentic_closes(site: TlsServerSite) -> None:
         with pytest.raises(ssl.SSLError, match="(?i)alert|mac"):
             client.tls.read(100)
 
+    asyncio.run(run())
+
+
+def test_a_cached_response_is_sent_before_the_alert(site: TlsServerSite) -> None:
+    request = b"GET /f.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        for _ in range(3):  # the next response comes from the cache
+            assert status(await client.fetch(request.decode())) == 200
+        assert site.engine.response_cache.index(*ADDRESS, layer(client).connection.tls).by_key
+        client.tls.write(request)
+        good = client._out.read()
+        client.tls.write(request)
+        bad = bytearray(client._out.read())
+        bad[-1] ^= 1
+        client.server.data_received(good + bytes(bad))
+        client.pump()
+        assert status(client.tls.read(1000)) == 200
+        with pytest.raises(ssl.SSLError, match="(?i)alert|mac"):
+            client.tls.read(100)
+
+    site.settle()
     asyncio.run(run())
 
 

@@ -38,7 +38,8 @@ def test_pipelined_requests_are_counted(site: BenchmarkWorker) -> None:
     assert (site.service.requests, connection.connection.served) == (6, 6)
 
 
-def test_a_ready_entry_does_not_log_another_client(site: BenchmarkWorker) -> None:
+@pytest.mark.parametrize("shown", ["192.0.2.99", "name.test"])
+def test_a_ready_entry_does_not_log_another_client(site: BenchmarkWorker, shown: str) -> None:
     runtime: Any = site.engine.runtime
     first, _wire = site.accept()
     second, _wire = site.accept()
@@ -46,9 +47,12 @@ def test_a_ready_entry_does_not_log_another_client(site: BenchmarkWorker) -> Non
         for connection in (first, second):
             connection.data_received(HEAD)
         site.loop.tick()
-    second.connection.useragent_ip = "192.0.2.99"
+    if shown == "name.test":
+        second.connection.notes["remote-host"] = shown  # which a check has looked up
+    else:
+        second.connection.useragent_ip = shown
     runtime.logs.clear()
     for connection in (first, first, second):
         connection.data_received(HEAD)
     lines = [line.split()[0] for lines in runtime.logs.values() for line in lines]
-    assert lines == [b"192.0.2.7", b"192.0.2.7", b"192.0.2.99"]
+    assert lines == [b"192.0.2.7", b"192.0.2.7", shown.encode()]

@@ -8,6 +8,7 @@ import pytest
 from tests.support.engine import build_engine
 from tests.support.fakes import FakeLoop
 from tests.support.site import Site
+from tests.support.worker import WorkerHarness
 
 from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.server.worker import state
@@ -140,3 +141,23 @@ def test_a_tick_that_took_long_begins_no_further_request(
     assert one.takes_more()
     clock[0] += state.MAX_ROUND
     assert not one.takes_more()
+
+
+def test_a_connection_that_cannot_be_written_holds_no_other_back(tmp_path: Path) -> None:
+    worker = WorkerHarness(build_engine(tmp_path, "Listen 127.0.0.1:8080\n"))
+    written: list[str] = []
+
+    class Connection:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def write_gathered(self) -> None:
+            if self.name == "bad":
+                raise OSError
+            written.append(self.name)
+
+    worker.service.begin_tick()
+    worker.service.gathering += map(Connection, ("first", "bad", "last"))
+    worker.loop.tick()
+    assert written == ["first", "last"] and [type(problem) for problem in worker.problems] == [OSError]
+    assert not worker.service.in_tick and not worker.service.gathering

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS
 from whimbrel.base.static_typing import Any, Final
+from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.identity import server_name
@@ -227,7 +228,8 @@ def connection_state(r: Any, _argument: str) -> str | None:
     """%X: ``X`` aborted, ``+`` kept alive, ``-`` closed."""
     if r.connection.aborted:
         return "X"
-    return "+" if _is_persistent(r) else "-"
+    is_last = _most(r) == r.connection.served + 1 and r.proto < (2, 0)
+    return "+" if _is_persistent(r) and not is_last else "-"
 
 
 def _is_persistent(r: Any) -> bool:
@@ -238,12 +240,22 @@ def _is_persistent(r: Any) -> bool:
 
 
 def keep_alives(r: Any, _argument: str) -> str | None:
-    """%k: the number of earlier responses after which the connection stayed open, less one on the last.
+    """%k: the number of earlier responses after which the connection stayed open, less one on the last,
+    except if that is the last because of MaxKeepAliveRequests.
 
     The connection of a stream of HTTP/2 counts its one request.
     """
     served: int = r.connection.served
-    return str(served if r.proto >= (2, 0) or _is_persistent(r) else max(served - 1, 0))
+    if r.proto >= (2, 0) or _is_persistent(r) or (_most(r) == served and not r.close):
+        return str(served)
+    return str(max(served - 1, 0))
+
+
+def _most(r: Any) -> int:
+    """Return MaxKeepAliveRequests; 0 for any number, or without KeepAlive."""
+    core = r.server_conf(CoreServerConfig)
+    most: int = core.max_keep_alive if core.keep_alive and core.keep_alive_timeout > 0 else 0
+    return most
 
 
 def url_path(r: Any, _argument: str) -> str | None:

@@ -167,6 +167,7 @@ class LibrarySession(StandardSession):
 
     def demand_certificate(self, verification: Any, ciphers: str = "") -> asyncio.Future[None]:
         """See `OpenSslObject.demand_certificate`."""
+        self._flush()  # earlier responses, which the client expects before the handshake
         waiter: asyncio.Future[None] = self._tls.demand_certificate(verification, ciphers)
         self._flush()
         return waiter

@@ -255,7 +255,8 @@ class Program:
         finally:
             if late is not None:
                 late.cancel()
-            if not self._loop.is_closed():
+            # `stop` may have closed the handle, whose number may be another's by now
+            if handle in (self._in, self._out) and not self._loop.is_closed():
                 remove(handle)
 
 

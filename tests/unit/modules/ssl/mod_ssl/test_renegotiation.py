@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from tests.support.tls_clients import ONE_HOST, TlsClient, TlsServerSite, status
+from tests.support.tls_clients import ADDRESS, ONE_HOST, TlsClient, TlsServerSite, status
 
 V2, V3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 SECTION = "<Location /in>\nSSLVerifyClient {}\n{}\n</Location>\n"
@@ -153,6 +153,28 @@ def test_a_renegotiation_drops_pipelined_requests(tmp_path: Path) -> None:
         assert (status(response), response.count(b"HTTP/1.1")) == (200, 1)
         assert b"\r\nConnection: close\r\n" in response
 
+    asyncio.run(run())
+
+
+@BOTH
+def test_a_cached_response_precedes_the_handshake(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    server = site(tmp_path, SECTION.format("require", ""))
+    requests = [f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n" for path in ("/f.html", "/in/f.html")]
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, certificate="conf/cl1.pem", version=version)
+        client.handshake()
+        for _ in range(3):
+            assert status(await client.fetch(requests[0])) == 200
+        client.tls.write("".join(requests).encode())
+        client.send()
+        client.pump()
+        assert client.tls.read(1000).endswith(b"page\n")
+        with pytest.raises(ssl.SSLWantReadError):
+            client.tls.read(1000)
+        assert server.engine.response_cache.index(*ADDRESS, client.protocol.connection.tls).by_key
+
+    server.settle()
     asyncio.run(run())
 
 
