@@ -255,30 +255,37 @@ class ServedRequests(Generic[S, V]):
 
     def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
         self._root, self._inventory, self._bounds = root, inventory, Bounds(walked=bounds.walked)
-        self._servers: list[tuple[V | None, _ServerMap[S, V], list[str]]] = []
+        self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
 
     def below(
         self, directory: str, prefixes: Sequence[str] = ()
     ) -> Iterator[tuple[V | None, SectionChain[S]]]:
-        """Yield each server with its chains of requests below *directory*, and below the URL *prefixes*."""
-        for virtual_host, server, names in self._known_servers():
+        """Yield each server with its chains of requests below *directory*, and below the URL *prefixes*.
+
+        Chains of names that sections match and that do not exist there are uncertain.
+        """
+        for virtual_host, server, files, names in self._known_servers():
             for url in dict.fromkeys(_urls_below(server, directory, prefixes)):
-                for sample in (url or "/", *(f"{url}/{name}" for name in names)):
+                existing = files.get(server.path_of(url).rstrip("/") + "/", [])[:_MAX_NAMES]
+                samples = dict.fromkeys(
+                    (url or "/", *(f"{url}/{name}" for name in ("", _NEUTRAL, *existing)))
+                )
+                uncertain = dict.fromkeys(f"{url}/{name}" for name in names)
+                for sample in samples | uncertain:
                     parent, _, name = server.path_of(sample).rpartition("/")
-                    chain = server.chain(_Witness(parent + "/", name, True, sample))
+                    chain = server.chain(_Witness(parent + "/", name, sample in samples, sample))
                     if chain.sections:
                         yield virtual_host, chain
 
-    def _known_servers(self) -> list[tuple[V | None, _ServerMap[S, V], list[str]]]:
-        """Return each server with its paths, and with names that its sections match."""
+    def _known_servers(self) -> list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]]:
+        """Return each server with its paths, its files by directory, and names that its sections match."""
         if not self._servers:
             for virtual_host in (None, *dict.fromkeys(self._inventory.servers)):
                 server = _ServerMap(self._root, self._inventory, virtual_host)
-                _find_directories(server, self._bounds)
-                names = dict.fromkeys(("", _NEUTRAL))
-                for section in [*server.files, *server.locations, *server.regex_sections]:
-                    names |= dict.fromkeys(_names_of(section))
-                self._servers.append((virtual_host, server, [*names][:_MAX_NAMES]))
+                files = _find_directories(server, self._bounds)
+                sections = [*server.files, *server.locations, *server.regex_sections]
+                names = dict.fromkeys(name for section in sections for name in _names_of(section))
+                self._servers.append((virtual_host, server, files, [*names][:_MAX_NAMES]))
         return self._servers
 
 

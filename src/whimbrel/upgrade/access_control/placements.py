@@ -112,7 +112,10 @@ class Placements:
                 yield chain, example
 
     def _requests_of(self, section: AccessSection, repeats: Sequence[Repetition]) -> Iterator[Request]:
-        """Yield the requests to which *section* and possibly one of *repeats* apply; none for <Files>."""
+        """Yield the requests to which *section* and possibly one of *repeats* apply; none for <Files>.
+
+        Uncertain ones are left out where the repetitions apply as `merge_order` assumes.
+        """
         if section.kind in FILES:
             return
         by_holder: dict[AccessSection, dict[str, None]] = {}
@@ -120,7 +123,9 @@ class Placements:
             by_holder.setdefault(repeat.holder, {})[repeat.prefix] = None
         for holder, prefixes in by_holder.items():
             for server, chain in self.requests(holder, [*prefixes] if section.kind in _LOCATIONS else []):
-                if section in chain.sections:
+                if section in chain.sections and (
+                    chain.is_certain or not _applies_as_assumed(section, repeats, server, chain)
+                ):
                     yield server, chain
 
     def _decides_alike(
@@ -142,8 +147,7 @@ class Placements:
             or (other not in replacements and has_directive(other.access_lines, _DECIDING))
             for other in chain.sections
         ):
-            repeats = replacements[section].repeats
-            return all((r.holder in chain.sections) == applies(section, r) for r in repeats), None
+            return _applies_as_assumed(section, replacements[section].repeats, server, chain), None
         differs, example = self.decisions.differs(chain, replacements, applies)
         return not differs, example
 
@@ -153,6 +157,13 @@ _DECIDING: Final = frozenset({"order", "allow", "deny", "satisfy", "require"})
 
 def _applies(server: Statement | None, chain: Chain, section: AccessSection, repeat: Repetition) -> bool:
     return repeat.applies(section, chain, server)
+
+
+def _applies_as_assumed(
+    section: AccessSection, repeats: Sequence[Repetition], server: Statement | None, chain: Chain
+) -> bool:
+    """Return True if exactly those of *repeats* apply whose holder is in the chain."""
+    return all((r.holder in chain.sections) == r.applies(section, chain, server) for r in repeats)
 
 
 def _follows_in_place(
