@@ -28,7 +28,7 @@ from whimbrel.upgrade.access_control.sections import (
     Chain,
     Inventory,
     find_sections,
-    to_access_lines,
+    to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
@@ -361,7 +361,7 @@ def _analyze(
         _readable(tree),
         area=area,
         written={
-            unit: to_access_lines(variants.base[unit].lines_24)
+            unit: to_access_lines_24(variants.base[unit].lines_24)
             for unit in variants.units
             if variants.base[unit] in both
         },
