@@ -333,7 +333,9 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
     files = _find_directories(server, bounds)
     directories = server.directories
     yield from _urls(server, directories)
-    yield from (_Witness(directory, name, True) for directory, names in files.items() for name in names)
+    for directory, file_names in files.items():
+        for name in file_names:
+            yield from _with_all_urls(server, directory, name, True)
     for directory, file_names in files.items():
         for name in file_names:
             yield from _with_path_info(server, directory, name, True)
@@ -351,7 +353,8 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
                 and section.outer.kind is not SectionKind.DIRECTORY_MATCH
                 and directory in _directories_of(section.outer)
             ):
-                yield from (_Witness(directory, name, True) for name in _names_of(section))
+                for name in _names_of(section):
+                    yield from _with_all_urls(server, directory, name, True)
     names = dict.fromkeys(
         name
         for section in [*server.files, *server.regex_sections, *server.locations]
@@ -359,8 +362,24 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
     )
     for directory in directories:
         for name in names:
-            yield _Witness(directory, name, False)
+            yield from _with_all_urls(server, directory, name, False)
             yield from _with_path_info(server, directory, name, False)
+
+
+def _with_all_urls(
+    server: _ServerMap[S, V], directory: str, name: str, is_certain: bool
+) -> Iterator[_Witness]:
+    """Yield the witness of a file, and those of its other URL paths if sections about names match it.
+
+    Without such sections the file has the chains of any other name in its directory.
+    """
+    yield _Witness(directory, name, is_certain)
+    if not server.locations or len(server.maps) < 2:
+        return
+    by_name = any(section.matches(name) for section in server.files)
+    if by_name or server.regex_sections or server.path_infos:
+        first, *others = server.urls_of(directory + name) or [""]
+        yield from (_Witness(directory, name, is_certain, url) for url in others if url != first)
 
 
 def _find_directories(server: _ServerMap[S, V], bounds: Bounds) -> dict[str, list[str]]:
