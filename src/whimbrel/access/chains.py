@@ -7,7 +7,7 @@ pattern, and a name that no section matches. The chain of a witness is exact. Ma
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, Generic
 
 from whimbrel.access.samples import regex_samples, wildcard_samples
@@ -37,6 +37,8 @@ _MAX_UNCERTAIN: Final = 1_000_000
 """The maximum number of uncertain witnesses of all servers."""
 _MAX_PATH_INFOS: Final = 5
 """The maximum number of texts that are tried behind the URL path of a file."""
+_MAX_NAMES: Final = 20
+"""The maximum number of names that are tried below each URL path of `ServedRequests`."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
@@ -248,6 +250,62 @@ def find_chains(
     return sorted(best.values(), key=lambda chain: not chain.is_certain)
 
 
+class ServedRequests(Generic[S, V]):
+    """The servers of one configuration, for the chains of requests below a directory or URL path."""
+
+    def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
+        self._root, self._inventory, self._bounds = root, inventory, Bounds(walked=bounds.walked)
+        self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
+
+    def below(
+        self, directory: str, prefixes: Sequence[str] = ()
+    ) -> Iterator[tuple[V | None, SectionChain[S]]]:
+        """Yield each server with its chains of requests below *directory*, and below the URL *prefixes*.
+
+        Chains of names that sections match and that do not exist there are uncertain.
+        """
+        for virtual_host, server, files, names in self._known_servers():
+            for url in dict.fromkeys(_urls_below(server, directory, prefixes)):
+                existing = files.get(server.path_of(url).rstrip("/") + "/", [])[:_MAX_NAMES]
+                samples = dict.fromkeys(
+                    (url or "/", *(f"{url}/{name}" for name in ("", _NEUTRAL, *existing)))
+                )
+                uncertain = dict.fromkeys(f"{url}/{name}" for name in names)
+                for sample in samples | uncertain:
+                    parent, _, name = server.path_of(sample).rpartition("/")
+                    chain = server.chain(_Witness(parent + "/", name, sample in samples, sample))
+                    if chain.sections:
+                        yield virtual_host, chain
+
+    def _known_servers(self) -> list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]]:
+        """Return each server with its paths, its files by directory, and names that its sections match."""
+        if not self._servers:
+            for virtual_host in (None, *dict.fromkeys(self._inventory.servers)):
+                server = _ServerMap(self._root, self._inventory, virtual_host)
+                files = _find_directories(server, self._bounds)
+                sections = [*server.files, *server.locations, *server.regex_sections]
+                names = dict.fromkeys(name for section in sections for name in _names_of(section))
+                self._servers.append((virtual_host, server, files, [*names][:_MAX_NAMES]))
+        return self._servers
+
+
+def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str]) -> Iterator[str]:
+    """Yield URL paths of *directory*, of maps below it, and of directories and maps below *prefixes*."""
+    yield from prefixes
+    for prefix, target in server.maps:
+        url, top = prefix.rstrip("/"), target.rstrip("/") + "/"
+        if top.startswith(directory) or any(f"{url}/".startswith(given + "/") for given in prefixes):
+            yield url
+        elif directory.startswith(top):
+            yield f"{url}/{directory[len(top) :]}".rstrip("/")
+    for section in [*server.path_sections, *server.htaccess.values()]:
+        for below in _directories_of(section):
+            for given in prefixes:
+                path = server.path_of(given).rstrip("/") + "/"
+                if below.startswith(path):
+                    yield f"{given}/{below[len(path) :]}".rstrip("/")
+
+
 def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
     """Return the AllowOverride classes of each .htaccess file that is read."""
     server = _ServerMap(root, inventory, None)
@@ -272,22 +330,12 @@ def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S
 
 # witnesses ------------------------------------------------------------------------------------------
 def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
-    directories, files = _existing_paths(server, bounds)
-    server.directories = directories
-    for section in [*server.path_sections, *server.htaccess.values()]:
-        if (
-            server.is_main
-            or section in server.own_sections
-            or any(f.startswith(target) for f in _directories_of(section) for _, target in server.maps)
-        ):
-            directories.update(dict.fromkeys(_directories_of(section)))
-    directories.update(
-        dict.fromkeys(
-            target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps
-        )
-    )
+    files = _find_directories(server, bounds)
+    directories = server.directories
     yield from _urls(server, directories)
-    yield from (_Witness(directory, name, True) for directory, names in files.items() for name in names)
+    for directory, file_names in files.items():
+        for name in file_names:
+            yield from _with_all_urls(server, directory, name, True)
     for directory, file_names in files.items():
         for name in file_names:
             yield from _with_path_info(server, directory, name, True)
@@ -305,7 +353,8 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
                 and section.outer.kind is not SectionKind.DIRECTORY_MATCH
                 and directory in _directories_of(section.outer)
             ):
-                yield from (_Witness(directory, name, True) for name in _names_of(section))
+                for name in _names_of(section):
+                    yield from _with_all_urls(server, directory, name, True)
     names = dict.fromkeys(
         name
         for section in [*server.files, *server.regex_sections, *server.locations]
@@ -313,8 +362,46 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
     )
     for directory in directories:
         for name in names:
-            yield _Witness(directory, name, False)
+            yield from _with_all_urls(server, directory, name, False)
             yield from _with_path_info(server, directory, name, False)
+
+
+def _with_all_urls(
+    server: _ServerMap[S, V], directory: str, name: str, is_certain: bool
+) -> Iterator[_Witness]:
+    """Yield the witness of a file, and those of its other URL paths if sections about names match it.
+
+    Without such sections the file has the chains of any other name in its directory.
+    """
+    yield _Witness(directory, name, is_certain)
+    if not server.locations or len(server.maps) < 2:
+        return
+    by_name = any(section.matches(name) for section in server.files)
+    if by_name or server.regex_sections or server.path_infos:
+        first, *others = server.urls_of(directory + name) or [""]
+        yield from (_Witness(directory, name, is_certain, url) for url in others if url != first)
+
+
+def _find_directories(server: _ServerMap[S, V], bounds: Bounds) -> dict[str, list[str]]:
+    """Set the directories of the server: those that exist, and those that sections and maps name.
+
+    Return the existing files by directory.
+    """
+    directories, files = _existing_paths(server, bounds)
+    server.directories = directories
+    for section in [*server.path_sections, *server.htaccess.values()]:
+        if (
+            server.is_main
+            or section in server.own_sections
+            or any(f.startswith(target) for f in _directories_of(section) for _, target in server.maps)
+        ):
+            directories.update(dict.fromkeys(_directories_of(section)))
+    directories.update(
+        dict.fromkeys(
+            target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps
+        )
+    )
+    return files
 
 
 def _with_path_info(

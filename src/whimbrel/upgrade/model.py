@@ -20,6 +20,9 @@ NO_FIXPOINT: Final = "PASS"
 DIFFERENCE: Final = "DIFF"
 """The number of findings about access that differs after the upgrade; no rule has it."""
 
+LOAD_ERROR: Final = "LOAD"
+"""The number of findings about lines with which 2.4 does not start after the upgrade; no rule has it."""
+
 
 class Risk(Enum):
     """The effect on 2.4 if the text stays as it is; the worst comes first."""

@@ -158,3 +158,20 @@ def test_more_path_behind_a_file_meets_other_locations(tmp_path: Path) -> None:
     assert ["x.html"] in met
     assert ["x.html", "/end$"] in met
     assert ["x.html", "/x.html/deep"] in met
+
+
+def test_a_file_is_tried_with_each_of_its_urls(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": (
+            "DocumentRoot ROOT/htdocs\nAlias /al ROOT/htdocs/a\n"
+            "<Files x.html>\nOrder allow,deny\n</Files>\n"
+            "<Location /a/b>\nOrder allow,deny\n</Location>\n"
+            "<Location /al/b>\nOrder allow,deny\n</Location>\n"
+        ),
+        "htdocs/a/b/x.html": "",
+    }
+    certain = [
+        [name(unit) for unit in chain.sections] for chain in found(tmp_path, files) if chain.is_certain
+    ]
+    assert ["x.html", "/a/b"] in certain
+    assert ["x.html", "/al/b"] in certain

@@ -10,7 +10,7 @@ from tests.unit.verify.sites import make_root
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
-from whimbrel.upgrade.model import DIFFERENCE, Risk, UpgradeOptions
+from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 from whimbrel.verify.upgraded import verify_upgrade
 
@@ -131,3 +131,33 @@ def test_a_tree_with_a_library_that_is_elsewhere_is_verified(tmp_path: Path) -> 
     sentence = verify_upgrade(result, options)
     assert sentence.startswith("verified with "), sentence
     assert "mod_suphp.so" in sentence
+
+
+@pytest.mark.parametrize(
+    ("lines", "messages"),
+    [
+        (["Deny from 0.0.0.0/0"], ["The specified network mask is invalid."]),
+        (["Require usr alice"], ["Unknown Authz provider: usr"]),
+        (
+            ["Require all granted", "Require usr alice", "Deny from 0.0.0.0/0"],
+            ["", "Unknown Authz provider: usr", "The specified network mask is invalid."],
+        ),
+    ],
+)
+def test_lines_for_24_that_24_rejects_are_findings(
+    tmp_path: Path, lines: list[str], messages: list[str]
+) -> None:
+    """The messages are those of httpd 2.4.71 at its start."""
+    branch = "<IfModule mod_authz_core.c>\n" + "\n".join(lines) + "\n</IfModule>\n"
+    conf = (
+        f'<Directory "@ROOT@/htdocs">\n{branch}'
+        "<IfModule !mod_authz_core.c>\nOrder deny,allow\nDeny from all\n</IfModule>\n</Directory>\n"
+    )
+    text, result = verified(tmp_path, conf)
+    assert text.startswith("not verified: under 2.4 the configuration does not load here")
+    found = [finding for finding in result.findings if finding.rule == LOAD_ERROR]
+    written = (tmp_path / "conf/httpd.conf").read_text().split("\n")
+    assert [(written[one.place.line - 1], one.message.partition("does not read: ")[2]) for one in found] == [
+        (line, message) for line, message in zip(lines, messages, strict=True) if message
+    ]
+    assert all(one.needs_review and one.risk is Risk.BREAKS and one.advice for one in found)

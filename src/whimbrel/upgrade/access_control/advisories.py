@@ -16,14 +16,9 @@ from whimbrel.config.model import SectionKind
 from whimbrel.directives.spec import Context
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
 from whimbrel.upgrade.access_control.effective import (
-    OTHER_METHODS,
-    RECORD,
     flatten_directives,
-    has_directive,
-    merge_effective,
     split_args,
 )
-from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, open_branches
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
@@ -120,49 +115,6 @@ def loopback(tree: ConfigTree) -> Iterator[Finding]:
                 ),
                 "write Require local if that is meant",
             )
-
-
-def limited(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield the sections with access control inside <Limit> or <LimitExcept>."""
-    for section in analyze_access(tree).inventory.sections:
-        lines = section.access_lines
-        if not any(
-            line.name in ("limit", "limitexcept")
-            and has_directive(line.children, RECORD | {"require", "satisfy"})
-            for line in lines
-        ):
-            continue
-        if _rechecked(section, lines):
-            yield Finding(
-                "X20",
-                section.place,
-                (
-                    "2.2 evaluates a <Location> a second time, as GET, for the index of a directory; 2.4 "
-                    "evaluates it once"
-                ),
-                "remove the <Limit> if all methods are meant",
-                Risk.OPENS,
-                Safety.MANUAL,
-                evidence="a POST to a directory: 2.2 decides as for GET, 2.4 as for POST",
-            )
-        elif not section.is_upgraded:
-            yield _note(
-                "X20",
-                section,
-                (
-                    "lines in <Limit> or <LimitExcept> apply to these methods alone; the other lines "
-                    "decide about the others"
-                ),
-                "remove the container if all methods are meant",
-            )
-
-
-def _rechecked(section: AccessSection, lines: Lines) -> bool:
-    """Return True if a <Location> admits other methods where it refuses GET."""
-    if section.kind not in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) or section.is_proxy:
-        return False
-    state = merge_effective([lines])
-    return "GET" in state and bool(state["GET"].requires) and not state[OTHER_METHODS].requires
 
 
 def by_environment(tree: ConfigTree) -> Iterator[Finding]:

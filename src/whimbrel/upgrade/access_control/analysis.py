@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whimbrel.access.chains import Bounds, find_chains
+from whimbrel.access.chains import Bounds, ServedRequests, find_chains
 from whimbrel.access.decision import Counterexample
 from whimbrel.access.sections import absolute_path
 from whimbrel.base.dialect import V24
@@ -21,13 +21,14 @@ from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.effective import flatten_directives
 from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
+from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
 from whimbrel.upgrade.access_control.sections import (
     AccessSection,
     Chain,
     Inventory,
     find_sections,
-    to_access_lines,
+    to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
@@ -64,6 +65,7 @@ class AccessAnalysis:
         solved: the plan of each variant.
         is_first: no edit of access control has been applied yet.
         equivalents: the section of the first host, and the equivalent host, by section.
+        placements: the places of repetitions.
     """
 
     inventory: Inventory
@@ -76,7 +78,8 @@ class AccessAnalysis:
     left: Left
     solved: dict[AccessSection, SectionPlan]
     is_first: bool
-    equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]] = field(default_factory=dict)
+    equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
+    placements: Placements
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
 
@@ -315,6 +318,7 @@ def _settled(
                 return None
             wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(tree, analysis)}
         if not (more or wrong.keys() - failed.keys()):
+            _check_repetitions(analysis)
             return analysis
         failed |= wrong
         split |= more
@@ -370,13 +374,15 @@ def _analyze(
         _readable(tree),
         area=area,
         written={
-            unit: to_access_lines(variants.base[unit].lines_24)
+            unit: to_access_lines_24(variants.base[unit].lines_24)
             for unit in variants.units
             if variants.base[unit] in both
         },
     )
+    placements = Placements(decisions, ServedRequests(tree.root, inventory, bounds))
     solved = Solver(
         decisions,
+        placements,
         compat_first=tree.options.style is Style.COMPAT,
         has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
         report_progress=tree.report_progress,
@@ -394,7 +400,19 @@ def _analyze(
         solved,
         UPGRADED not in persistent_cache(tree),
         first_by_section,
+        placements,
     )
+
+
+def _check_repetitions(analysis: AccessAnalysis) -> None:
+    """Add the requests that repetitions decide otherwise than 2.2 to the plans of their sections."""
+    for section, plan in analysis.plans.items():
+        if plan.replacement.repeats:
+            known = {chain.sections for chain, _ in plan.failing}
+            for chain, example in analysis.placements.wrong(section, analysis.replacements):
+                if chain.sections not in known:
+                    known.add(chain.sections)
+                    plan.failing.append((chain, example))
 
 
 def _joined(variants: Variants, unit: AccessSection, solved: dict[AccessSection, SectionPlan]) -> SectionPlan:
@@ -417,6 +435,8 @@ def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]
     for equivalent in twins.values():
         groups.setdefault(equivalent.first, []).append(equivalent)
     for unit, plan in written.items():
+        if groups and any(repeat.server is not None for repeat in plan.replacement.repeats):
+            return False  # each host has repetitions of its own
         if unit.server is None and any(repeat.holder.server in groups for repeat in plan.replacement.repeats):
             if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
                 return False  # URLs do not distinguish hosts

@@ -16,7 +16,7 @@ from whimbrel.upgrade.access_control.decision_cache import DecisionCache
 from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.modules import implied
-from whimbrel.upgrade.access_control.replacement import Lines, Replacement, merge_order
+from whimbrel.upgrade.access_control.replacement import Applies, Lines, Replacement, merge_order
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.source.overrides import admits
 
@@ -139,20 +139,29 @@ class ChainDecisions:
         return self._decisions_22[chain]
 
     def decide_24(
-        self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
+        self,
+        chain: Chain,
+        replacements: Mapping[AccessSection, Replacement],
+        applies: Applies | None = None,
     ) -> AccessDecision | None:
-        """Return the decision of 2.4 with *replacements*; None if 2.4 does not start."""
+        """Return the decision of 2.4 with *replacements*; None if 2.4 does not start.
+
+        *applies* is that of `merge_order`.
+        """
         if self._refused(chain, replacements):
             return self.cache.error(V24.name)
         return self.cache.decision(
-            V24.name, [self._layer(*entry) for entry in merge_order(chain, replacements)]
+            V24.name, [self._layer(*entry) for entry in merge_order(chain, replacements, applies)]
         )
 
     def differs(
-        self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
+        self,
+        chain: Chain,
+        replacements: Mapping[AccessSection, Replacement],
+        applies: Applies | None = None,
     ) -> tuple[bool, Counterexample | None]:
         """Return True if the chain decides differently with *replacements*, and a client that shows it."""
-        before, after = self.decide_22(chain), self.decide_24(chain, replacements)
+        before, after = self.decide_22(chain), self.decide_24(chain, replacements, applies)
         if before is None:
             return False, None
         if after is None:

@@ -234,20 +234,26 @@ def top_of(statement: Statement, unit: AccessSection) -> Statement:
 def at_start(section: AccessSection, text: list[str]) -> FileEdit:
     """Return the edit that inserts lines at the beginning of a section."""
     assert section.statement is not None
-    node = section.statement.node
+    return _at_start_of(section.statement, text, tabbed=_tabbed(section))
+
+
+def _at_start_of(statement: Statement, text: list[str], *, tabbed: bool) -> FileEdit:
+    node = statement.node
     assert isinstance(node, Section)
-    indent = section.statement.indent + (b"\t" if _tabbed(section) else b"    ")
-    body = b"".join(indent + line.encode("latin-1") + section.file.newline for line in text)
-    return FileEdit(section.file.path, Edit(node.body, node.body, body))
+    indent = statement.indent + (b"\t" if tabbed else b"    ")
+    body = b"".join(indent + line.encode("latin-1") + statement.file.newline for line in text)
+    return FileEdit(statement.file.path, Edit(node.body, node.body, body))
 
 
 def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileEdit:
-    """Return the edit that repeats the section: inside its holder for a <Files> section, else
-    behind itself."""
+    """Return the edit that repeats the section: inside its holder for a <Files> section, else behind itself
+    or at the start of a virtual host."""
     name = opening_line(unit, repeat)
     text = [f"<{name}>", *rendered(repeat.control, unit, 1), f"</{name.partition(' ')[0]}>"]
     if also_22:
         text = [f"<IfModule {_MODULE_24}>", *text, "</IfModule>"]
+    if repeat.server is not None:
+        return _at_start_of(repeat.server, text, tabbed=_tabbed(unit))
     if unit.kind not in FILES:
         assert unit.statement is not None
         return unit.statement.insert_after(text)

@@ -17,7 +17,7 @@ from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_acc
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
 from whimbrel.upgrade.access_control.replacement import Lines
-from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
 from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22, serves_both
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -138,7 +138,7 @@ def _old(unit: AccessSection) -> Lines:
 
 
 def _new(unit: AccessSection) -> Lines:
-    return to_access_lines(unit.lines_24)
+    return to_access_lines_24(unit.lines_24)
 
 
 def _layer(unit: AccessSection) -> AccessLayer:

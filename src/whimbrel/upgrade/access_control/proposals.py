@@ -12,6 +12,7 @@ from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions, is_refused
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.guards import FORMS
+from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.replacement import (
     Lines,
     Repetition,
@@ -19,7 +20,6 @@ from whimbrel.upgrade.access_control.replacement import (
     can_hold,
     can_repeat,
     group_by_directory,
-    prefixes_of,
     with_replacement,
 )
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
@@ -34,8 +34,8 @@ class Proposals:
     *has_alias*: the text has a place for the container of `native.ALIAS`.
     """
 
-    def __init__(self, decisions: ChainDecisions, *, has_alias: bool = True) -> None:
-        self.decisions, self._has_alias = decisions, has_alias
+    def __init__(self, decisions: ChainDecisions, placements: Placements, *, has_alias: bool = True) -> None:
+        self.decisions, self._placements, self._has_alias = decisions, placements, has_alias
         self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
 
     def replacements_of(
@@ -201,22 +201,19 @@ class Proposals:
         for control in dict.fromkeys(lines for proposed in proposals_by_chain for lines in proposed):
             for lines in (control, (*_NEUTRAL, *control)):
                 if replacement is None:
-                    candidate: Replacement | None = Replacement(lines)
+                    repetitions: list[tuple[Repetition, ...]] = [()]
+                elif holder is None or not can_hold(holder, section) or not self._is_admitted(holder, lines):
+                    return None
                 else:
-                    prefixes = prefixes_of(section, holder, chains) if holder is not None else []
-                    if (
-                        holder is None
-                        or not prefixes
-                        or not can_hold(holder, section)
-                        or not self._is_admitted(holder, lines)
-                    ):
-                        return None
-                    candidate = Replacement(
-                        replacement.control,
-                        (*replacement.repeats, *(Repetition(holder, lines, prefix) for prefix in prefixes)),
+                    repetitions = list(self._placements.repetitions(section, holder, chains, lines))
+                for added in repetitions:
+                    candidate = (
+                        Replacement(lines)
+                        if replacement is None
+                        else Replacement(replacement.control, (*replacement.repeats, *added))
                     )
-                if candidate is not None and self._is_right(section, candidate, replacements, chains):
-                    return candidate
+                    if self._is_right(section, candidate, replacements, chains, added):
+                        return candidate
         return None
 
     def _is_right(
@@ -225,10 +222,14 @@ class Proposals:
         replacement: Replacement,
         replacements: dict[AccessSection, Replacement],
         chains: Iterable[Chain],
+        added: Sequence[Repetition] = (),
     ) -> bool:
-        """Return True if all *chains* decide as before."""
+        """Return True if all *chains*, and all requests that the repetitions *added* affect, decide as
+        before."""
         with with_replacement(replacements, section, replacement):
-            return not any(self.decisions.differs(chain, replacements)[0] for chain in chains)
+            return not any(
+                self.decisions.differs(chain, replacements)[0] for chain in chains
+            ) and self._placements.is_right(section, added, replacements)
 
 
 def in_container(lines: Lines) -> Lines:

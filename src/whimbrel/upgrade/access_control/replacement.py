@@ -9,7 +9,7 @@ directory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -17,6 +17,7 @@ from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.source.config_tree import Statement
 
 Lines = tuple[AccessLine, ...]
 FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
@@ -27,12 +28,21 @@ _REPEATED: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH, 
 class Repetition:
     """The lines *control* for requests below the directory of *holder*.
 
-    *prefix* is its path as the section's pattern matches it, without a slash at the end.
+    *prefix* is its path as the section's pattern matches it, without a slash at the end. *server* is the
+    virtual host that the repetition is written into; None: it follows the section, or is in its holder.
     """
 
     holder: AccessSection
     control: Lines
     prefix: str = ""
+    server: Statement | None = None
+
+    def applies(self, section: AccessSection, chain: Chain, server: Statement | None) -> bool:
+        """Return True if the repetition of *section* applies to the request of *chain* at *server*."""
+        if section.kind in FILES:
+            return self.holder in chain.sections
+        text = chain.path if section.kind is SectionKind.DIRECTORY_MATCH else chain.url
+        return (self.server is None or self.server is server) and f"{text}/".startswith(f"{self.prefix}/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,10 @@ class Replacement:
 
     control: Lines
     repeats: tuple[Repetition, ...] = ()
+
+
+Applies = Callable[[AccessSection, Repetition], bool]
+"""Return True if the repetition of the section is in force for the request of a chain."""
 
 
 def directory_of(section: AccessSection) -> str:
@@ -97,11 +111,11 @@ def prefixes_of(section: AccessSection, holder: AccessSection, chains: Sequence[
         return [""]
     if section.kind is SectionKind.DIRECTORY_MATCH:
         return [directory_of(holder).rstrip("/")]
-    first = _url_prefix(holder, chains[0].path, chains[0].url)
+    first = url_prefix(holder, chains[0].path, chains[0].url)
     if first is None:
         return []
     aliases = (
-        _url_prefix(holder, chain.path, url)
+        url_prefix(holder, chain.path, url)
         for chain in chains
         for url in (chain.url, *chain.aliases)
         if section.matches(url)
@@ -109,8 +123,8 @@ def prefixes_of(section: AccessSection, holder: AccessSection, chains: Sequence[
     return list(dict.fromkeys([first, *(prefix for prefix in aliases if prefix is not None)]))
 
 
-def _url_prefix(holder: AccessSection, path: str, url: str) -> str | None:
-    """Return the URL path of the directory of *holder*; *url* is mapped to *path*."""
+def url_prefix(holder: AccessSection, path: str, url: str) -> str | None:
+    """Return the URL path of the directory of *holder*, None if it is unknown; *url* is mapped to *path*."""
     directory = directory_of(holder)
     rest = path[len(directory) :] if path.startswith(directory) else None
     if rest is None or not url.endswith(rest):
@@ -135,9 +149,15 @@ _NAMES: Final = {SectionKind.FILES: "Files", SectionKind.FILES_MATCH: "FilesMatc
 
 
 def merge_order(
-    chain: Chain, replacements: Mapping[AccessSection, Replacement]
+    chain: Chain,
+    replacements: Mapping[AccessSection, Replacement],
+    applies: Applies | None = None,
 ) -> Iterator[tuple[AccessSection, Lines, bool]]:
-    """Yield the sections of a chain with their lines in merge order; True marks a repetition."""
+    """Yield the sections of a chain with their lines in merge order; True marks a repetition.
+
+    *applies* decides which repetitions of a section are in force; without it those whose holder is in the
+    chain are.
+    """
     index = {section: at for at, section in enumerate(chain.sections)}
     pending: list[tuple[int, AccessSection, Lines]] = []
     for section in chain.sections:
@@ -153,7 +173,11 @@ def merge_order(
             pending = [] if section.kind not in FILES else [entry for entry in pending if entry[0] >= depth]
         replacement = replacements.get(section, Replacement(()))
         yield section, replacement.control, False
-        in_chain = [repeat for repeat in replacement.repeats if repeat.holder in index]
+        in_chain = [
+            repeat
+            for repeat in replacement.repeats
+            if (repeat.holder in index if applies is None else applies(section, repeat))
+        ]
         if section.kind in FILES:
             pending += [(index[repeat.holder], section, repeat.control) for repeat in in_chain]
             pending.sort(key=lambda entry: entry[0])

@@ -212,6 +212,20 @@ def to_access_lines(statements: Iterable[Statement]) -> tuple[AccessLine, ...]:
     return tuple(to_access_line(statement) for statement in statements)
 
 
+def to_access_lines_24(statements: Iterable[Statement]) -> tuple[AccessLine, ...]:
+    """Return the statements that 2.4 executes as lines of `access`, with all lines of their containers."""
+    lines: list[AccessLine] = []
+    for statement in statements:
+        if statement.in_24 is False:
+            continue
+        if statement.name in TRANSPARENT or statement.name == "include":
+            lines += to_access_lines_24(statement.children)
+        elif is_access_statement(statement):
+            children = to_access_lines_24(statement.children) if statement.is_section else ()
+            lines.append(replace(to_access_line(statement), children=children))
+    return tuple(lines)
+
+
 def _inside(statement: Statement, outer: Statement | None) -> Iterator[Literal]:
     """Yield the open conditions of branches around *statement* within *outer*, and of those in it."""
     yield from literals(statement, outer)

@@ -11,6 +11,7 @@ from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.effective import has_directive
+from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.proposals import Proposals, in_container
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement, with_replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, is_24_only
@@ -57,13 +58,14 @@ class Solver:
     def __init__(
         self,
         decisions: ChainDecisions,
+        placements: Placements,
         *,
         compat_first: bool = False,
         has_alias: bool = True,
         report_progress: ReportProgress = no_progress,
     ) -> None:
         self.decisions, self.compat_first, self.report_progress = decisions, compat_first, report_progress
-        self.proposals = Proposals(decisions, has_alias=has_alias)
+        self.proposals = Proposals(decisions, placements, has_alias=has_alias)
         self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
 

@@ -1,0 +1,146 @@
+"""Access control by method: <Limit>, <LimitExcept> and Require method.
+
+2.2 merges <Location> sections again for the index file of a directory, and evaluates access a second time,
+as GET. A request with another method was refused there if GET was. 2.4 evaluates access once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.access.atoms import Atom, MethodIs
+from whimbrel.access.clients import ExampleClient, find_client
+from whimbrel.access.decision import AccessDecision, AccessVerdict
+from whimbrel.base.dialect import V24
+from whimbrel.config.model import SectionKind
+from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
+from whimbrel.upgrade.access_control.effective import (
+    OTHER_METHODS,
+    RECORD,
+    flatten_directives,
+    has_directive,
+    merge_effective,
+)
+from whimbrel.upgrade.access_control.replacement import FILES, Lines
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
+
+_LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
+_DECIDING: Final = RECORD | {"require", "satisfy"}
+
+
+def limited(tree: ConfigTree) -> Iterator[Finding]:
+    """Yield the sections with access control inside <Limit> or <LimitExcept>.
+
+    Those that let 2.4 admit a method to the index of a directory where 2.2 refused it need review.
+    """
+    analysis = analyze_access(tree)
+    examples = dict(_reevaluations(analysis))
+    for section in analysis.inventory.sections:
+        lines = section.access_lines
+        has_limit = _has_limit(lines)
+        if section in examples or (has_limit and _rechecked(section, lines)):
+            yield _reevaluation(section, examples.get(section))
+        elif has_limit and not section.is_upgraded:
+            yield Finding(
+                "X20",
+                section.place,
+                (
+                    "lines in <Limit> or <LimitExcept> apply to these methods alone; the other lines "
+                    "decide about the others"
+                ),
+                "remove the container if all methods are meant",
+                Risk.COSMETIC,
+            )
+
+
+def _has_limit(lines: Lines) -> bool:
+    return any(
+        line.name in ("limit", "limitexcept") and has_directive(line.children, _DECIDING) for line in lines
+    )
+
+
+def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] | None) -> Finding:
+    evidence = "a POST to a directory: 2.2 decides as for GET, 2.4 as for POST"
+    if example is not None:
+        chain, client = example
+        evidence = (
+            f"{chain.url or chain.path}: {client}: 2.2 decides about the index of a directory as for GET"
+        )
+    return Finding(
+        "X20",
+        section.place,
+        (
+            "2.2 evaluates a <Location> a second time, as GET, for the index of a directory; 2.4 "
+            "evaluates it once"
+        ),
+        "remove the <Limit> if all methods are meant",
+        Risk.OPENS,
+        Safety.MANUAL,
+        evidence=evidence,
+    )
+
+
+def _rechecked(section: AccessSection, lines: Lines) -> bool:
+    """Return True if a <Location> admits other methods where it refuses GET."""
+    if section.kind not in _LOCATIONS or section.is_proxy:
+        return False
+    state = merge_effective([lines])
+    return "GET" in state and bool(state["GET"].requires) and not state[OTHER_METHODS].requires
+
+
+def _reevaluations(
+    analysis: AccessAnalysis,
+) -> Iterator[tuple[AccessSection, tuple[Chain, ExampleClient]]]:
+    """Yield the sections that test the method, with a client that 2.4 refuses with GET alone.
+
+    The present text is judged as that of 2.4: when the upgrade is done, it decides as 2.2 did for one
+    evaluation.
+    """
+    by_method = {section for section in analysis.inventory.sections if _tests_method(section)}
+    for chain in analysis.every if by_method else ():
+        if by_method.isdisjoint(chain.sections) or not _is_reevaluated(analysis, chain):
+            continue
+        client = _client_without_get(analysis, chain)
+        if client is not None:
+            yield from ((section, (chain, client)) for section in chain.sections if section in by_method)
+
+
+def _tests_method(section: AccessSection) -> bool:
+    lines = to_access_lines_24(section.lines_24)
+    return _has_limit(lines) or any(
+        line.name == "require" and "method" in line.args.lower().split()[:2]
+        for line in flatten_directives(lines)
+    )
+
+
+def _is_reevaluated(analysis: AccessAnalysis, chain: Chain) -> bool:
+    """Return True if 2.2 evaluates a directory's chain again: a <Location> applies, whatever is in it."""
+    if not chain.is_certain or any(section.kind in FILES or section.is_proxy for section in chain.sections):
+        return False
+    servers = {None, *(section.server for section in chain.sections)}
+    return any(
+        section.kind in _LOCATIONS
+        and not (section.is_proxy or section.in_htaccess)
+        and (section in chain.sections or (section.server in servers and section.matches(chain.url)))
+        for section in analysis.inventory.sections
+    )
+
+
+def _client_without_get(analysis: AccessAnalysis, chain: Chain) -> ExampleClient | None:
+    """Return a client that 2.4 admits with its method and refuses with GET, None if there is none."""
+    cache = analysis.decisions.cache
+    layers = [
+        cache.layer(section.kind, section.in_htaccess, to_access_lines_24(section.lines_24))
+        for section in chain.sections
+    ]
+    decision: AccessDecision | None = cache.decision(V24.name, layers)
+    if decision is None:
+        return None
+    granted = decision.when[AccessVerdict.GRANTED]
+    methods: dict[Atom, bool] = {
+        atom: atom.name == "GET" for atom in decision.atoms() if isinstance(atom, MethodIs)
+    }
+    return find_client(cache.space, granted, ~cache.space.fixed(granted, methods)) if methods else None

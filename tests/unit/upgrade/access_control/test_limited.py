@@ -1,0 +1,52 @@
+"""X20: access control by method, and the second evaluation of 2.2 for the index of a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.access_texts import MODULES, USER
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rules import rules_of
+
+SERVER = "DocumentRoot ROOT/h\n<Directory ROOT/h>\nAllowOverride All\n</Directory>\n"
+LOCATION = f"<Location />\n{USER}Require user alice\n</Location>\n"
+
+
+def findings(root: Path, conf: str, htaccess: str) -> list[Finding]:
+    """The findings of X20 that need review."""
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": MODULES + SERVER + conf,
+        "h/.htaccess": htaccess,
+        "h/index.html": "",
+    }
+    result = upgrade(config_tree(root, files), rules_of("access"))
+    return [finding for finding in result.needs_review if finding.rule == "X20"]
+
+
+@pytest.mark.parametrize(
+    "htaccess",
+    [
+        "<Limit POST>\nSatisfy any\n</Limit>\n",
+        "<Limit GET>\nOrder deny,allow\nDeny from all\n</Limit>\n",
+        "<LimitExcept POST OPTIONS>\nOrder allow,deny\nAllow from 192.0.2.1\n</LimitExcept>\n",
+    ],
+)
+def test_a_file_that_refuses_get_alone_below_a_location_needs_review(tmp_path: Path, htaccess: str) -> None:
+    """2.2 answers 401 or 403 to a POST for the directory, as to a GET; 2.4 admits the POST."""
+    (finding, *_) = findings(tmp_path, LOCATION, htaccess)
+    assert "2.2 decides about the index of a directory as for GET" in finding.evidence
+
+
+def test_a_location_without_access_control_is_evaluated_again_too(tmp_path: Path) -> None:
+    limit = f"{USER}<Limit GET>\nRequire valid-user\n</Limit>\n"
+    assert findings(tmp_path, "<Location />\nDefaultType text/plain\n</Location>\n", limit)
+    assert not findings(tmp_path, "<Location /other>\nDefaultType text/plain\n</Location>\n", limit)
+
+
+def test_lines_that_refuse_no_more_to_get_need_no_review(tmp_path: Path) -> None:
+    limit = "<LimitExcept GET POST>\nOrder deny,allow\nDeny from all\n</LimitExcept>\n"
+    assert not findings(tmp_path, LOCATION, limit)
