@@ -76,6 +76,12 @@ def is_last(r: Request, response: Response) -> bool:
     return response.close and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
 
 
+def served_bounds(r: Request, response: Response) -> tuple[int, int]:
+    """Return the numbers of earlier requests on a connection from which on the response is valid, and is not."""
+    most = r.server_conf(CoreServerConfig).max_keep_alive
+    return most if is_last(r, response) else 0, (0 if response.close else most) or 1 << 60
+
+
 def logs_slot(r: Request, writer: Any) -> bool:
     """Return True if an access log shows a field that each use of the response computes anew."""
     fields = writer.response_fields

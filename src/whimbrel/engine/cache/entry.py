@@ -12,10 +12,9 @@ from time import time
 from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache.cacheable import is_last
+from whimbrel.engine.cache.cacheable import served_bounds
 from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_template import FilledTemplate, LogTemplate
 from whimbrel.engine.cache.log_view import CachedRequestView
@@ -159,9 +158,7 @@ class CachedResponse:
         self.first_client = r.connection.client_ip
         self.address_lists = () if r.deps.on_client else r.deps.address_lists
         self.any_query = not r.deps.on_query
-        most = r.server_conf(CoreServerConfig).max_keep_alive
-        self.max_served = (most if not response.close else 0) or 1 << 60
-        self.min_served = most if is_last(r, response) else 0
+        self.min_served, self.max_served = served_bounds(r, response)
         self.dependencies: tuple[FileDependency, ...] = r.deps.minimal()
         self.valid_until = r.deps.valid_until
         self.logs: tuple[Any, ...] | None = logs

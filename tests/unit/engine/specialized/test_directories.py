@@ -464,7 +464,7 @@ def test_refused_files_are_named_in_pages(tmp_path: Path) -> None:
 )
 def test_words_of_pages_as_names(tmp_path: Path, first: str, dialect: Dialect) -> None:
     site = Site(tmp_path, dialect=dialect)
-    site.ask(first)
+    assert not site.ask(first)
     specialized(site, [f"/alpha-{n}" for n in range(4)])
     specialized(site, [first, f"{first}/x", "/other-name", "/a.b", "/head", "/x"])
 
@@ -488,3 +488,4 @@ def test_error_documents_beside_pages_with_the_path(tmp_path: Path, more: str) -
     site = Site(tmp_path, more, V22)
     specialized(site, [f"/alpha-{n}" for n in (1, 1, 2, 3)])
     specialized(site, ["/sub", "/sub/alpha-1", "/see"])
+    assert site.ask("/alpha-1")
