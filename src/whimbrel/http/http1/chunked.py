@@ -41,6 +41,9 @@ class BodyError(Exception):
         self.data = b""
 
 
+_PARTIAL: Final = "(70008)Partial results are valid but processing is incomplete"
+
+
 class _At(Enum):
     SIZE = auto()
     EXTENSION = auto()
@@ -57,6 +60,10 @@ def _malformed(overflow: bool = False) -> BodyError:
     words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
     reason = LogMessage("info", "AH01590", words, cause, "http")
     return BodyError(413 if overflow else 400, reason, chunk=True)
+
+
+def _unfinished(cause: str) -> BodyError:
+    return BodyError(400, LogMessage("", "", "", cause))
 
 
 class ChunkedBody:
@@ -129,7 +136,9 @@ class ChunkedBody:
     def close(self) -> None:
         """End of input: raise BodyError unless the body is complete."""
         if not self.done:
-            raise _malformed()
+            if self._rules.version22:
+                raise _malformed()
+            raise _unfinished("(22)Invalid argument" if self.is_in_trailer else _PARTIAL)
 
     def _control(self, data: bytes, at: int) -> int:
         """Consume framing: a whole size line of the common form, else one byte."""
@@ -241,10 +250,7 @@ class LengthBody:
     def close(self) -> None:
         """End of input: raise BodyError unless the body is complete."""
         if not self.done:
-            raise BodyError(
-                400,
-                LogMessage("", "", "", "(70008)Partial results are valid but processing is incomplete"),
-            )
+            raise _unfinished(_PARTIAL)
 
 
 def last_chunk(trailers: Headers | None = None) -> bytes:

@@ -59,6 +59,26 @@ def test_an_unfinished_body_is_an_error():
         parse(b"5\r\nhel", 100)
 
 
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"", "(70008)Partial results are valid but processing is incomplete"),
+        (b"5", "(70008)Partial results are valid but processing is incomplete"),
+        (b"5\r\nhe", "(70008)Partial results are valid but processing is incomplete"),
+        (b"5\r\nhello\r\n0", "(70008)Partial results are valid but processing is incomplete"),
+        (b"5\r\nhello\r\n0\r\n", "(22)Invalid argument"),
+        (b"5\r\nhello\r\n0\r\nA: b", "(22)Invalid argument"),
+    ],
+)
+def test_the_page_about_a_chunked_body_that_is_cut_has_a_length(data, cause):
+    """Causes are those of apache2 2.4, whose page has a Content-Length then, and none after a bad chunk."""
+    parser = ChunkedBody(HeadLimits(), ParserOptions())
+    parser.feed(data)
+    with pytest.raises(BodyError) as caught:
+        parser.close()
+    assert (caught.value.endless, caught.value.reason.cause) == (False, cause)
+
+
 def test_loose_rules_take_bare_line_feeds():
     assert parse(b"5\nhello\n0\n\n", 1, ParserOptions(strict=False))[0] == b"hello"
 
