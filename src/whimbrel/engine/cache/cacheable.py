@@ -77,7 +77,9 @@ def is_last(r: Request, response: Response) -> bool:
 
 
 def served_bounds(r: Request, response: Response) -> tuple[int, int]:
-    """Return the numbers of earlier requests on a connection from which on the response is valid, and is not."""
+    """Return the numbers of earlier requests on a connection from which on the response is valid, and no
+    longer is.
+    """
     most = r.server_conf(CoreServerConfig).max_keep_alive
     return most if is_last(r, response) else 0, (0 if response.close else most) or 1 << 60
 
