@@ -7,6 +7,7 @@ as GET. A request with another method was refused there if GET was. 2.4 evaluate
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Final
 
 from whimbrel.access.atoms import Atom, MethodIs
@@ -25,6 +26,7 @@ from whimbrel.upgrade.access_control.effective import (
 from whimbrel.upgrade.access_control.replacement import FILES, Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
 from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, Values
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
@@ -131,10 +133,33 @@ def _is_reevaluated(analysis: AccessAnalysis, chain: Chain) -> bool:
 
 def _client_without_get(analysis: AccessAnalysis, chain: Chain) -> ExampleClient | None:
     """Return a client that 2.4 admits with its method and refuses with GET, None if there is none."""
+    clients = (_client_under(analysis, chain, values) for values in _cases(chain))
+    return next((client for client in clients if client is not None), None)
+
+
+def _cases(chain: Chain) -> Iterator[Values | None]:
+    """Yield the values of the open conditions around the lines of a chain; None if there are too many."""
+    branches = [
+        literals for section in chain.sections for literals in (section.conditions, *section.branches)
+    ]
+    conditions = list(dict.fromkeys(literal.condition for literals in branches for literal in literals))
+    if len(conditions) > MAX_CONDITIONS:
+        yield None
+        return
+    for values in product((False, True), repeat=len(conditions)):
+        yield dict(zip(conditions, values, strict=True))
+
+
+def _client_under(analysis: AccessAnalysis, chain: Chain, values: Values | None) -> ExampleClient | None:
     cache = analysis.decisions.cache
     layers = [
-        cache.layer(section.kind, section.in_htaccess, to_access_lines_24(section.lines_24))
+        cache.layer(
+            section.kind,
+            section.in_htaccess,
+            to_access_lines_24(section.lines_24, section.statement, values),
+        )
         for section in chain.sections
+        if values is None or all(literal.holds(values) for literal in section.conditions)
     ]
     decision: AccessDecision | None = cache.decision(V24.name, layers)
     if decision is None:

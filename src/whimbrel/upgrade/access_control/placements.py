@@ -96,6 +96,8 @@ class Placements:
             if not all(section.matches(repeat.prefix) for repeat in added):
                 return False
         for server, chain in self._requests_of(section, added):
+            if not any(r.holder in chain.sections or r.applies(section, chain, server) for r in added):
+                continue
             if not _follows_in_place(section, added, server, chain):
                 return False
             if chain.last is section and not self._decides_alike(section, server, chain, replacements)[0]:

@@ -212,16 +212,22 @@ def to_access_lines(statements: Iterable[Statement]) -> tuple[AccessLine, ...]:
     return tuple(to_access_line(statement) for statement in statements)
 
 
-def to_access_lines_24(statements: Iterable[Statement]) -> tuple[AccessLine, ...]:
-    """Return the statements that 2.4 executes as lines of `access`, with all lines of their containers."""
+def to_access_lines_24(
+    statements: Iterable[Statement], outer: Statement | None = None, values: Values | None = None
+) -> tuple[AccessLine, ...]:
+    """Return the statements that 2.4 executes as lines of `access`, with all lines of their containers.
+
+    *values* select the branches within *outer* that are open.
+    """
     lines: list[AccessLine] = []
     for statement in statements:
-        if statement.in_24 is False:
+        is_taken = values is None or all(literal.holds(values) for literal in literals(statement, outer))
+        if statement.in_24 is False or not is_taken:
             continue
         if statement.name in TRANSPARENT or statement.name == "include":
-            lines += to_access_lines_24(statement.children)
+            lines += to_access_lines_24(statement.children, outer, values)
         elif is_access_statement(statement):
-            children = to_access_lines_24(statement.children) if statement.is_section else ()
+            children = to_access_lines_24(statement.children, outer, values) if statement.is_section else ()
             lines.append(replace(to_access_line(statement), children=children))
     return tuple(lines)
 

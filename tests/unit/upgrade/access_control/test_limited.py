@@ -50,3 +50,12 @@ def test_a_location_without_access_control_is_evaluated_again_too(tmp_path: Path
 def test_lines_that_refuse_no_more_to_get_need_no_review(tmp_path: Path) -> None:
     limit = "<LimitExcept GET POST>\nOrder deny,allow\nDeny from all\n</LimitExcept>\n"
     assert not findings(tmp_path, LOCATION, limit)
+
+
+def test_branches_are_judged_under_each_value_of_their_conditions(tmp_path: Path) -> None:
+    """Without -D X, 2.2 answers 401 to a POST for the directory; with it, both versions admit all clients."""
+    limit = f"{USER}<Limit GET>\nRequire valid-user\n</Limit>\n"
+    assert findings(tmp_path, f"<Location />\n{OPENED}</Location>\n", limit)
+
+
+OPENED = "<IfDefine X>\nOrder allow,deny\nAllow from all\nSatisfy any\n</IfDefine>\n"

@@ -38,14 +38,26 @@ def test_a_location_is_not_repeated_for_another_directory_of_the_same_path(root:
 
 
 def test_a_location_is_repeated_in_the_hosts_that_serve_the_directory(root: Path) -> None:
-    text = (
-        "DocumentRoot ROOT/other\n" + CLOSED + FREE + HOST % ("one", "h/a", "") + HOST % ("two", "h", "")
-    )
+    text = "DocumentRoot ROOT/other\n" + CLOSED + FREE + HOST % ("one", "h/a", "") + HOST % ("two", "h", "")
     after = text_after(root, text)
     main, one, two = after.split("<VirtualHost *:80>\n")
     assert REPEATED not in main
     assert '<Location "/a/b">' not in one
     assert two.lstrip().startswith(REPEATED)
+    assert not marks(root, text)[1]
+
+
+def test_each_host_has_the_repetition_for_its_own_directory(root: Path) -> None:
+    text = (
+        "DocumentRoot ROOT/other\n"
+        + CLOSED
+        + FREE
+        + FREE.replace("valid-user", "user bob").replace("h/a/b", "h/a/a/b").replace("Satisfy any\n", "")
+        + HOST % ("one", "h/a", "")
+        + HOST % ("two", "h", "")
+    )
+    main, one, two = text_after(root, text).split("<VirtualHost *:80>\n")
+    assert [part.count(REPEATED) for part in (main, one, two)] == [0, 1, 1]
     assert not marks(root, text)[1]
 
 
