@@ -91,7 +91,9 @@ def make_handler(scope: Scope) -> CompiledHook | None:
             return to_bytes(auto(names, state, new) + more if plain else page(names, state, new, table, more))
 
         text = shown(state)
-        r.chunked = chunked = len(text) > BUFFER
+        # httpd's table has a row for each slot that was ever used: after some requests it exceeds the buffer
+        is_long = r.header_only and not (plain or as_json)
+        r.chunked = chunked = is_long or len(text) > BUFFER
 
         def remake() -> bytes:
             text = shown(State(r, extended))
