@@ -190,10 +190,27 @@ class Talk:
     wait: float = 0.0
 
 
+_PORTS: set[int] = set()  # of earlier clients: a line in a log belongs to the connection with its port
+
+
+def _connected(port: int) -> socket.socket:
+    """Return a connection from a port that no earlier one had."""
+    while True:
+        connection = socket.socket()
+        connection.settimeout(10)
+        connection.bind(("127.0.0.1", 0))
+        own: int = connection.getsockname()[1]
+        if own not in _PORTS:
+            _PORTS.add(own)
+            connection.connect(("127.0.0.1", port))
+            return connection
+        connection.close()
+
+
 def run_talk(port: int, talk: Talk) -> tuple[int, bytes]:
     """Hold one connection; return the client's port and what it received."""
     received = []
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with _connected(port) as connection:
         own: int = connection.getsockname()[1]
         if talk.ends == "reset":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
