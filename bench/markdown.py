@@ -27,8 +27,8 @@ second pass on, each client has the agent of another one, so heads repeat as rar
 row is measured, every server has answered each distinct request with the same status and length. Rows of gzip
 and replay have the configuration that Debian's packages install ([stock.py](../bench/stock.py)). `cache-hit`
 is a response of a script in mod_cache_disk, served by the quick handler, and in `cache-hit-handler` by the
-normal one; `propfind` asks with Depth 1 for four properties of 1,000 files, `propfind-all` for all. What limits
-the row 10m: [large-files.md](large-files.md); what each level of answers brings:
+normal one; `propfind` asks with Depth 1 for four properties of 1,000 files, `propfind-all` for all.
+What limits the row 10m: [large-files.md](large-files.md); what each level of answers brings:
 [answer-levels.md](answer-levels.md).
 """
 HALF = """
