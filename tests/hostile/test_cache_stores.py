@@ -6,11 +6,9 @@ import http.client
 import os
 import shutil
 import signal
-import socket
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.server import WHIMBREL, HostileSite, Program, ServerProcess
-from whimbrel.testing.ports import free_port
+from tests.support.cache_server import PROGRAMS, CacheServer
 
 MODULES = "proxy proxy_http cache cache_disk cache_socache socache_memcache socache_redis".split()
 CONF = "".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n" for name in MODULES) + (
@@ -27,10 +25,6 @@ CONF = "".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so
     "ProxyPass /p/ http://127.0.0.1:{port}/\n{conf}\n"
 )
 BODY = b"0123456789abcdef" * 65536
-PROGRAMS: dict[str, Callable[[int], list[str]]] = {
-    "memcache": lambda port: ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", "nobody"],
-    "redis": lambda port: ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
-}
 
 
 class Origin(ThreadingHTTPServer):
@@ -183,45 +177,12 @@ def test_a_lock_whose_holder_ends(origin: Origin, cache: Path, is_killed: bool) 
         wait_for_hit(server, "/p/a")
 
 
-class CacheServer:
-    """A server of memcached or Redis on a port of its own."""
-
-    def __init__(self, kind: str, directory: Path) -> None:
-        self.kind, self.port, self._directory = kind, free_port(), directory
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        quiet = subprocess.DEVNULL
-        command = PROGRAMS[self.kind](self.port)
-        self.process = subprocess.Popen(command, cwd=self._directory, stdout=quiet, stderr=quiet)
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise AssertionError(f"{self.kind} does not listen")
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal; wait for the end after SIGTERM."""
-        assert self.process is not None
-        self.process.send_signal(number)
-        if number is signal.SIGTERM:
-            self.process.wait(10)
-
-
 @pytest.fixture(params=sorted(PROGRAMS))
 def cache_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CacheServer]:
-    if not shutil.which(PROGRAMS[request.param](0)[0]):
-        pytest.skip(f"{PROGRAMS[request.param](0)[0]} is not installed")
     found = CacheServer(request.param, tmp_path)
     found.start()
     yield found
-    assert found.process is not None
-    if found.process.poll() is None:
-        found.signal(signal.SIGCONT)
-        found.signal(signal.SIGTERM)
+    found.stop()
 
 
 def test_workers_share_entries_that_a_restart_loses(origin: Origin, cache_server: CacheServer) -> None:

@@ -37,8 +37,8 @@ MAX_TAILS: Final = 4096  # combinations of host, user and fields
 TICK: Final = 1 << 40
 """First number of the ticks of replays: in one tick files are checked once."""
 EVERY_CLIENT: Final[tuple[Container[str], ...]] = ()
-NamedAnswer = tuple[CachedResponse, bool]
-"""A response, and True if it is for one request alone; else it is the same object for others."""
+NamedAnswer = tuple[CachedResponse, object]
+"""A response, and what others share with it: see `CacheIndex.answer_line`."""
 
 
 class Tail(NamedTuple):

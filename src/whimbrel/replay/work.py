@@ -266,20 +266,16 @@ class Replayer:
         new = of_new.named(line, parts, tail, client) if old is not None else None
         if old is None or new is None:
             return None
-        (old_response, is_old_own), (new_response, is_new_own) = old, new
-        # if one path's responses by two templates agree, those of all paths do
-        pair = old_response.origin or old_response, new_response.origin or new_response
+        (old_response, old_shared), (new_response, new_shared) = old, new
+        # if the responses of two answers to one path agree, those to all paths do
+        pair = old_shared, new_shared
         outcome = self._pairs.get(pair)
         if outcome is None:
             answers = of_old.fast(old_response), of_new.fast(new_response)
             if not answers[0].agrees_with(answers[1]):
                 return None
             outcome = _outcome(*answers, None)
-            is_old_own, is_new_own = (
-                is_own and response.origin is None
-                for response, is_own in ((old_response, is_old_own), (new_response, is_new_own))
-            )
-            if not (is_old_own or is_new_own) and old_response.weight + new_response.weight <= MAX_PAIR_BYTES:
+            if None not in pair and old_response.weight + new_response.weight <= MAX_PAIR_BYTES:
                 self._pairs[pair] = outcome
         return outcome
 

@@ -67,7 +67,7 @@ class CachedResponse:
             until `joined_data`), and `adders` log a hit of `line_client` with `adders_lines`.
         ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
             the lines of `render_logs`.
-        origin: the template that it was made of, as others with another path were (specialized/templates.py).
+        origin: the answer that it was made of, as others for other paths were (engine/specialized), or None.
         log_templates: templates of the access-log lines, None if their holes are more than parts of the
             head; `filled_templates`: for this response, by the digits of the Keep-Alive count.
     """

@@ -333,9 +333,11 @@ class CacheIndex:
 
     def answer_line(
         self, connection: Connection, parts: LineParts, head: SplitHead, tick: int
-    ) -> tuple[CachedResponse, bool] | None:
+    ) -> tuple[CachedResponse, object] | None:
         """Return the answer to a request line in *parts* with the fields of *head*: that which is stored for
-        the line with any query, or that of a specialized function. True: it is for this request alone.
+        the line with any query, or that of a specialized function.
+
+        With it comes what other requests get too: the response itself or its `origin`, None for neither.
         """
         bare, client = parts[0] + parts[2], connection.client_ip
         spec, is_own = self._lines.get(bare), False
@@ -348,7 +350,8 @@ class CacheIndex:
                 return None
             response, spec, missing = answer
             is_own = spec is not None or not missing
-        return (response, is_own) if response.is_valid(connection, tick) else None
+        shared = response.origin or (None if is_own else response)
+        return (response, shared) if response.is_valid(connection, tick) else None
 
     def _specialized(
         self, head: SplitHead, bare: bytes, client: str, tick: int

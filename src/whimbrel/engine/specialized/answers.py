@@ -60,10 +60,10 @@ class ConstantAnswer:
             entry = self._response.copy()
         else:
             return self._response
-        texts = _texts(path, end, to_text(file)) if self._events else ()
-        if not texts:
-            return entry
-        entry.events = tuple([replace(event, text=_filled(event.text, texts)) for event in self._events])
+        if self._events:
+            texts = _texts(path, end, to_text(file))
+            entry.events = tuple([replace(event, text=_filled(event.text, texts)) for event in self._events])
+        entry.origin = self
         return entry
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from whimbrel.http.syntax.head_shape import PLAIN_LINE
+
 MAX_PATH: Final = 1024
 _NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}+"
 # the beginning of a request line of HTTP/1, or of HTTP/2 (see http2/protocol.py), up to the last slash of a
@@ -16,9 +18,7 @@ LINE_FORM: Final = re.compile(
     _PREFIX + rb"((?:%b)?)(?:\?[!\"$-~\x80-\xff]*)?((?: [!-~]+)? HTTP/(?:1\.[01]|2\.0))" % _NAME
 ).fullmatch
 # a request line of HTTP/1 as logs show it without escapes
-_LOGGED_FORM: Final = re.compile(
-    rb"((?:GET|HEAD) /[!$->@-\[\]-~]*)(\?[!$-\[\]-~]*)?( HTTP/1\.[01])"
-).fullmatch
+_LOGGED_FORM: Final = re.compile(rb"(?=GET |HEAD )" + PLAIN_LINE).fullmatch
 
 
 LineParts = tuple[bytes, bytes | None, bytes]

@@ -30,6 +30,7 @@ is_plain_rest: Final = re.compile(rb"[A-Za-z0-9_./-]+").fullmatch
 _COUNT: Final = b"\0"  # in the place of the Keep-Alive count
 _REST: Final = b"\1"  # in that of the path, or of its rest
 _LENGTH: Final = b"\2"  # in that of the length
+_LENGTH_LINE: Final = b"\r\nContent-Length: %b\r\n" % _LENGTH
 _MARKS: Final = re.compile(rb"[\0-\2]").search
 
 
@@ -147,7 +148,7 @@ class PathTemplate:
 
 def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTemplate | None:
     """Return the template that *cached*, the response to *r*, gives; None unless it is a page that the server
-    words and that has *path*, the URL's, in one place only.
+    words and whose body has *path*, the URL's, in one place only.
     """
     texts, body = cached.head_texts(), cached.body
     head = _COUNT.join(texts)
@@ -162,12 +163,9 @@ def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTempla
         or not length
         or body.count(path) != 1
         or b" %b" % path not in body
-        or path in head
-        or path in cached.head_prefix
     ):
         return None
-    head = head.replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
-    return PathTemplate(cached, head, body.replace(path, _REST))
+    return PathTemplate(cached, head.replace(length, _LENGTH_LINE), body.replace(path, _REST))
 
 
 def _is_incomplete(cached: CachedResponse, r: Request) -> bool:
@@ -205,8 +203,8 @@ def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> PathTe
     sample.any_query = True  # logs show the line of each request; none has a query
     sample.prepare_logs()
     head = head.replace(line, b"\r\nLocation: %b\r\n" % _with_mark(location, rest))
-    head = head.replace(length, b"\r\nContent-Length: %b\r\n" % _LENGTH)
-    return PathTemplate(sample, head, body.replace(page_url, _with_mark(page_url, rest)))
+    body = body.replace(page_url, _with_mark(page_url, rest))
+    return PathTemplate(sample, head.replace(length, _LENGTH_LINE), body)
 
 
 def _locations(r: Request) -> tuple[bytes, bytes]:

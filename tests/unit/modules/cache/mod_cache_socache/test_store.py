@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.support.cache_server import CacheServer
 from tests.support.cached_site import FRESH, CachedSite
 
 from whimbrel.base.errors import ConfigError
@@ -22,48 +20,11 @@ LOAD = "".join(
     f"LoadModule {name}_module modules/mod_{name}.so\n"
     for name in ("cache_socache", "socache_shmcb", "socache_dbm", "socache_memcache", "socache_redis")
 )
-PROGRAMS = {
-    "memcache": lambda port: ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", "nobody"],
-    "redis": lambda port: ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
-}
-
-
-class CacheServer:
-    """A server of memcached or Redis on a port of its own."""
-
-    def __init__(self, kind: str, directory: Path) -> None:
-        self.kind, self._directory = kind, directory
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        command = PROGRAMS[self.kind](self.port)
-        quiet = subprocess.DEVNULL
-        self._process = subprocess.Popen(command, cwd=self._directory, stdout=quiet, stderr=quiet)
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise AssertionError(f"{self.kind} does not listen")
-
-    def stop(self) -> None:
-        """End it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait()
-            self._process = None
 
 
 @pytest.fixture(params=["memcache", "redis"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CacheServer]:
     found = CacheServer(request.param, tmp_path)
-    if shutil.which(PROGRAMS[request.param](0)[0]) is None:
-        pytest.skip(f"needs {PROGRAMS[request.param](0)[0]}")
     found.start()
     yield found
     found.stop()
