@@ -90,7 +90,8 @@ class _Pool:
                 first += 1
             if is_ended and first == following:
                 return
-            self._receive(done, repeated)
+            if self._busy:  # else the last process was found dead when it was sent a piece
+                self._receive(done, repeated)
 
     def _send(self, worker: Connection, number: int, piece: LogPiece, repeated: list[int]) -> None:
         try:

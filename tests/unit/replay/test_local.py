@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.replay.replayed_site import line, report, work_of, write_log
 
-from whimbrel.replay.local import run_local
+from whimbrel.replay.local import _Pool, run_local
 from whimbrel.replay.log_files import pieces_of
 from whimbrel.replay.work import Replayer
 
@@ -44,6 +44,19 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
 
     assert report(run_local(replayer, pieces_of([log], SIZE), 2, kill_one)) == report(one)
     assert killed
+
+
+def test_a_process_that_dies_while_it_has_no_piece_is_replaced(tmp_path: Path) -> None:
+    log, replayer = write_log(tmp_path, lines()), Replayer(work_of(tmp_path))
+    pool = _Pool(replayer, 1)
+    (process,) = pool._workers.values()
+    process.kill()
+    process.join()
+    try:
+        found = list(pool.results(pieces_of([log], SIZE)))
+    finally:
+        pool.close()
+    assert sum(tally.requests for _piece, tally in found) == 600
 
 
 def test_a_cluster_gives_the_same_report_when_a_worker_is_killed(tmp_path: Path) -> None:
