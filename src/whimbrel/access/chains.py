@@ -24,7 +24,7 @@ from whimbrel.access.sections import (
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.config.model import SectionKind
+from whimbrel.config.model import LOCATION_KINDS, SectionKind
 
 _NEUTRAL: Final = "other"
 _MAX_FILES: Final = 4000
@@ -40,7 +40,6 @@ _MAX_PATH_INFOS: Final = 5
 _MAX_NAMES: Final = 20
 """The maximum number of names that are tried below each URL path of `ServedRequests`."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
-_LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class _ServerMap(Generic[S, V]):
         ]
         self.htaccess = {u.directory: u for u in sections if u.kind is SectionKind.HTACCESS}
         self.files = [u for u in sections if u.kind in _FILES]
-        self.all_locations = [u for u in sections if u.kind in _LOCATIONS and not u.is_proxy]
+        self.all_locations = [u for u in sections if u.kind in LOCATION_KINDS and not u.is_proxy]
         self.locations = [u for u in self.all_locations if u.has_lines]
         self.proxies = [u for u in sections if u.is_proxy]
         self.own_sections = (

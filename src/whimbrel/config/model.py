@@ -39,6 +39,7 @@ class SectionKind(Enum):
     SERVER = "server"
 
 
+LOCATION_KINDS: Final = frozenset((SectionKind.LOCATION, SectionKind.LOCATION_MATCH))
 # Number of the walk that merges the sections of a kind; directories, which are not listed, are walk 0.
 WALKS: Final = {
     SectionKind.FILES: 1,
@@ -154,11 +155,7 @@ class Server:
 
     def add(self, section: Section) -> None:
         """Append a <Directory> or <Location> section that stands in this server."""
-        name = (
-            "locations"
-            if section.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH)
-            else "directories"
-        )
+        name = "locations" if section.kind in LOCATION_KINDS else "directories"
         sections = getattr(self, name) or []
         sections.append(section)
         setattr(self, name, sections)

@@ -4,7 +4,7 @@ request.c).
 
 from __future__ import annotations
 
-from whimbrel.config.model import SectionKind
+from whimbrel.config.model import LOCATION_KINDS
 from whimbrel.engine.pipeline.hooks import config_error, run_phase
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
@@ -61,7 +61,7 @@ def _was_checked(r: Request, earlier: Request) -> bool:
 
 
 def _has_location(plan: Plan) -> bool:
-    return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
+    return any(layer.kind in LOCATION_KINDS for layer in plan.layers)
 
 
 async def _check_access_22(r: Request) -> HookStatus:

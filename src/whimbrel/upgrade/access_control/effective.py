@@ -15,6 +15,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.syntax.words import getword
 
 RECORD: Final = frozenset({"order", "allow", "deny"})
+DECIDING: Final = RECORD | {"require", "satisfy"}
 CONTROL: Final = RECORD | {
     "satisfy",
     "require",

@@ -13,9 +13,10 @@ from typing import Final
 from whimbrel.access.chains import Bounds
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.config.model import SectionKind
+from whimbrel.config.model import LOCATION_KINDS, SectionKind
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import parse
+from whimbrel.upgrade.access_control.replacement import FILES
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, Inventory
 from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
@@ -27,8 +28,6 @@ _PASSWORD: Final = (
     AccessLine("authuserfile", "/an-outer-area"),
     AccessLine("require", "valid-user"),
 )
-_LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
-_FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _MAX_PAIRS: Final = 2000
 
 
@@ -63,7 +62,7 @@ def unmapped(tree: ConfigTree, inventory: Inventory, chains: list[Chain], bounds
             and not last.in_htaccess
             and inventory.server_key(last.server) not in inventory.roots
         ):
-            kinds = [unit.kind in _LOCATIONS and not unit.is_proxy for unit in chain.sections]
+            kinds = [unit.kind in LOCATION_KINDS and not unit.is_proxy for unit in chain.sections]
             if all(kinds) or not any(kinds):
                 by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)
     more: dict[tuple[AccessSection, ...], Chain] = {}
@@ -85,8 +84,8 @@ def _with_any_name(tree: ConfigTree, chains: list[Chain], bounds: Bounds) -> Ite
     """Yield *chains*; those in which a <Files> section meets a directory of the same fragment are certain."""
     left = _MAX_PAIRS
     for chain in chains:
-        has_files = any(unit.kind in _FILES and is_loose(tree, unit) for unit in chain.sections)
-        if chain.is_certain or not has_files or any(unit.kind in _LOCATIONS for unit in chain.sections):
+        has_files = any(unit.kind in FILES and is_loose(tree, unit) for unit in chain.sections)
+        if chain.is_certain or not has_files or any(unit.kind in LOCATION_KINDS for unit in chain.sections):
             yield chain
         elif left:
             left -= 1

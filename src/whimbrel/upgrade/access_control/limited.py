@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Final
 
 from whimbrel.access.atoms import Atom, MethodIs
 from whimbrel.access.clients import ExampleClient, find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict
 from whimbrel.base.dialect import V24
-from whimbrel.config.model import SectionKind
+from whimbrel.config.model import LOCATION_KINDS
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
 from whimbrel.upgrade.access_control.effective import (
+    DECIDING,
     OTHER_METHODS,
-    RECORD,
     flatten_directives,
     has_directive,
     merge_effective,
@@ -28,9 +27,6 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_ac
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, Values
 from whimbrel.upgrade.source.config_tree import ConfigTree
-
-_LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
-_DECIDING: Final = RECORD | {"require", "satisfy"}
 
 
 def limited(tree: ConfigTree) -> Iterator[Finding]:
@@ -60,7 +56,7 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
 
 def _has_limit(lines: Lines) -> bool:
     return any(
-        line.name in ("limit", "limitexcept") and has_directive(line.children, _DECIDING) for line in lines
+        line.name in ("limit", "limitexcept") and has_directive(line.children, DECIDING) for line in lines
     )
 
 
@@ -87,7 +83,7 @@ def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] |
 
 def _rechecked(section: AccessSection, lines: Lines) -> bool:
     """Return True if a <Location> admits other methods where it refuses GET."""
-    if section.kind not in _LOCATIONS or section.is_proxy:
+    if section.kind not in LOCATION_KINDS or section.is_proxy:
         return False
     state = merge_effective([lines])
     return "GET" in state and bool(state["GET"].requires) and not state[OTHER_METHODS].requires
@@ -124,7 +120,7 @@ def _is_reevaluated(analysis: AccessAnalysis, chain: Chain) -> bool:
         return False
     servers = {None, *(section.server for section in chain.sections)}
     return any(
-        section.kind in _LOCATIONS
+        section.kind in LOCATION_KINDS
         and not (section.is_proxy or section.in_htaccess)
         and (section in chain.sections or (section.server in servers and section.matches(chain.url)))
         for section in analysis.inventory.sections

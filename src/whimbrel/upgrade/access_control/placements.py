@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
 
 from whimbrel.access.chains import ServedRequests
 from whimbrel.access.decision import Counterexample
 from whimbrel.access.layers import AccessLine
-from whimbrel.config.model import SectionKind
+from whimbrel.config.model import LOCATION_KINDS, SectionKind
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
-from whimbrel.upgrade.access_control.effective import has_directive
+from whimbrel.upgrade.access_control.effective import DECIDING, has_directive
 from whimbrel.upgrade.access_control.replacement import (
     FILES,
     Repetition,
@@ -31,7 +30,6 @@ from whimbrel.upgrade.source.config_tree import Statement
 Lines = tuple[AccessLine, ...]
 Request = tuple[Statement | None, Chain]
 """The virtual host of a request, None for the main server, and the sections that apply to it."""
-_LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
 
 class Placements:
@@ -124,7 +122,7 @@ class Placements:
         for repeat in repeats:
             by_holder.setdefault(repeat.holder, {})[repeat.prefix] = None
         for holder, prefixes in by_holder.items():
-            for server, chain in self.requests(holder, [*prefixes] if section.kind in _LOCATIONS else []):
+            for server, chain in self.requests(holder, [*prefixes] if section.kind in LOCATION_KINDS else []):
                 if section in chain.sections and (
                     chain.is_certain or not _applies_as_assumed(section, repeats, server, chain)
                 ):
@@ -146,15 +144,12 @@ class Placements:
             other.conditions
             or other.choices
             or other not in self.decisions.lines
-            or (other not in replacements and has_directive(other.access_lines, _DECIDING))
+            or (other not in replacements and has_directive(other.access_lines, DECIDING))
             for other in chain.sections
         ):
             return _applies_as_assumed(section, replacements[section].repeats, server, chain), None
         differs, example = self.decisions.differs(chain, replacements, applies)
         return not differs, example
-
-
-_DECIDING: Final = frozenset({"order", "allow", "deny", "satisfy", "require"})
 
 
 def _applies(server: Statement | None, chain: Chain, section: AccessSection, repeat: Repetition) -> bool:
@@ -175,9 +170,9 @@ def _follows_in_place(
     if server is None or not any(repeat.server is server for repeat in repeats):
         return True
     later = chain.sections[chain.sections.index(section) + 1 :]
-    is_location = section.kind in _LOCATIONS
+    is_location = section.kind in LOCATION_KINDS
     return not any(
         other.server is None
-        and (other.kind in _LOCATIONS if is_location else other.kind not in FILES | _LOCATIONS)
+        and (other.kind in LOCATION_KINDS if is_location else other.kind not in FILES | LOCATION_KINDS)
         for other in later
     )
