@@ -65,8 +65,8 @@ class CachedResponse:
         date, sent_head: the last Date and the bytes of the head with it, up to the Keep-Alive count.
         ready_tick, data, adders, line_client: in that tick the entry is valid, `data` are its bytes (empty
             until `joined_data`), and `adders` log a hit of `line_client` with `adders_lines`.
-        ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
-            the lines of `render_logs`.
+        ready_tick_any_head, loggers: the same for heads with other bytes and for every client; `loggers`
+            are the functions that take the lines, with their templates.
         origin: the answer that it was made of, as others for other paths were (engine/specialized), or None.
         log_templates: templates of the access-log lines, None if their holes are more than parts of the
             head; `filled_templates`: for this response, by the digits of the Keep-Alive count.
@@ -75,7 +75,6 @@ class CachedResponse:
     __slots__ = (
         "adders",
         "adders_lines",
-        "adds",
         "head_suffix",
         "any_query",
         "first_client",
@@ -103,6 +102,7 @@ class CachedResponse:
         "line_digits",
         "line_second",
         "lines",
+        "loggers",
         "address_lists",
         "logs",
         "has_slots",
@@ -188,7 +188,7 @@ class CachedResponse:
         self.filled_templates: dict[int, list[FilledTemplate]] = {}
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adders_lines: tuple[tuple[LogSink, bytes], ...] = ()
-        self.adds: tuple[Callable[[bytes], None], ...] = ()
+        self.loggers: tuple[tuple[Callable[[bytes], None], FilledTemplate], ...] = ()
 
     def _take_head(self, response: Response) -> None:
         """Keep the head of *response*, with slots for what each use computes anew."""
@@ -323,7 +323,7 @@ class CachedResponse:
         """Let the log lines of a chunked response be those of one with a body of *size* bytes, not 0."""
         if size != self.size:
             self.size, self.framing = size, len(b"%x" % size) + CHUNK_COST
-            self.filled_templates, self.line_second = {}, 0
+            self.filled_templates, self.loggers, self.line_second = {}, (), 0
 
     def joined_data(self) -> bytes:
         """Return head and body of an entry without a Keep-Alive count, and store them as `data`; after
@@ -371,7 +371,7 @@ class CachedResponse:
         clone.line_second, clone.data = 0, b""
         clone.weight = COPY + 3 * self.head_size
         if head is None:
-            clone.filled_templates = {}
+            clone.filled_templates, clone.loggers = {}, ()
         else:
             clone.head = head
             clone.weight += HEADS * len(head.raw) + (0 if self.large else len(self.body))  # `data`
@@ -406,9 +406,17 @@ class CachedResponse:
         """Return the lines for a hit by another *head*, one for each of `writers`; for entries whose lines
         are stable.
         """
-        if self.log_templates is None:
+        templates = self.templates(connection, now)
+        if templates is None:
             view = CachedRequestView(self, connection, now, RawHead(head.raw))
             return [fill(view) for _sink, fill in self.writers]
+        client, time = connection.client_ip.encode("latin-1"), self.request.engine.log_time(now)
+        return [template.line(head, client, time) for template in templates]
+
+    def templates(self, connection: Connection, now: float) -> list[FilledTemplate] | None:
+        """Return the templates of the lines of a response on *connection*; None if an entry has none."""
+        if self.log_templates is None:
+            return None
         digits = self._digits(connection) if self.log_shows_size else 0
         templates = self.filled_templates.get(digits)
         if templates is None:
@@ -416,10 +424,7 @@ class CachedResponse:
             templates = self.filled_templates[digits] = [
                 FilledTemplate(template, view) for template in self.log_templates
             ]
-        client, time, lines = connection.client_ip.encode("latin-1"), self.request.engine.log_time(now), []
-        for template in templates:  # a comprehension costs a call
-            lines.append(template.line(head, client, time))
-        return lines
+        return templates
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """Return the access-log lines of a hit by the same head, byte for byte; for entries whose lines are

@@ -291,35 +291,41 @@ class CacheIndex:
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, None
-        head = self.split(raw, limits, connection.shape, spare)
+        answers, client = self._answers, connection.client_ip
+        head = answers.shapes.split(raw, connection.shape) if len(raw) <= limits.plain else None
         if head is None:
             return NOTHING
-        connection.shape, missing, pieces = head.shape.number, b"", head.pieces
+        _raw, pieces, shape, _is_printable = head
+        if 0 < limits.fields < len(shape.names) - spare:
+            return NOTHING
+        connection.shape, missing, cached = shape.number, b"", None
         bare = pieces[0] + pieces[2]
         spec = self._lines.get(bare)
-        cached = None
         if spec is not None:
             line = head.line if spec.by_query else bare
-            cached = self.by_key.get(spec.build_key(head, line, connection.client_ip) or ())
+            cached = self.by_key.get(spec.build_key(head, line, client) or ())
         if cached is None:
-            cached, missing = self._specialized(head, bare, connection.client_ip, tick)
-            if cached is None:
+            answer = self.specialized.respond(pieces, head, client, tick, answers.stats)
+            if answer is None:
                 return NOTHING
+            cached, spec, missing = answer
+            if spec is not None:
+                self._put_own(cached, head, bare, spec, client)
         served = connection.served
         if served >= cached.max_served:
             if self.last is self:
                 return NOTHING
             return self.last.lookup(connection, raw, limits, tick, spare)
-        mark, seen = hash(raw), self._answers.seen
+        mark, seen = hash(raw), answers.seen
         if mark in seen:
             entry = cached.copy(RawHead(raw))
             if missing:
-                entry.dependencies += (self._answers.stats.dependency(missing, False, None),)
+                entry.dependencies += (answers.stats.dependency(missing, False, None),)
             self.put_exact(entry, raw)
         elif len(seen) < MAX_SEEN:
             seen.add(mark)
         else:
-            self._answers.seen = {mark}
+            answers.seen = {mark}
         if cached.ready_tick_any_head == tick and served >= cached.min_served:
             return cached, head
         return (cached, head) if cached.is_valid(connection, tick) else NOTHING
@@ -353,24 +359,16 @@ class CacheIndex:
         shared = response.origin or (None if is_own else response)
         return (response, shared) if response.is_valid(connection, tick) else None
 
-    def _specialized(
-        self, head: SplitHead, bare: bytes, client: str, tick: int
-    ) -> tuple[CachedResponse | None, bytes]:
-        """Return the answer of a specialized function, and the path of a file on whose absence it depends.
-
-        The response with a file is stored as an entry of its own.
-        """
-        answer = self.specialized.respond(head.pieces, head, client, tick, self._answers.stats)
-        if answer is None:
-            return None, b""
-        response, spec, missing = answer
-        if spec is not None and self._lines.get(bare) in (None, spec):
+    def _put_own(
+        self, response: CachedResponse, head: SplitHead, bare: bytes, spec: KeySpec, client: str
+    ) -> None:
+        """Store a response that a specialized function made for one path alone, as an entry of its own."""
+        if self._lines.get(bare) in (None, spec):
             key = spec.build_key(head, bare, client)
             if key is not None:
                 self._note_line(bare, spec)
                 response.weight += len(head.raw)  # the key has parts of it
                 self._put(key, response)
-        return response, missing
 
     def learn(self, cached: CachedResponse, r: Request, head: SplitHead) -> None:
         """Learn the answer for other names in the directory of *r*, to which *cached* is the response."""

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.cache.key import shown_line
 from whimbrel.http.syntax.head_shape import LINE, OTHER, PLAIN_HOLES, TEXT, HeadShape, SplitHead, Values
+from whimbrel.http.syntax.head_shape import Fill as FillPattern
 from whimbrel.http.syntax.url import escape_logitem
 
 # names of the holes for the client's address and the time
@@ -32,7 +33,8 @@ class LogTemplate(NamedTuple):
 class FilledTemplate:
     """A template of one response: *pattern* is the line with ``%b`` in the place of each hole."""
 
-    __slots__ = ("_holes", "_is_plain", "_shape", "_values", "pattern")
+    __slots__ = ("_fill", "_holes", "_is_plain", "_shape", "_values", "pattern")
+    _fill: FillPattern
     _values: Values
 
     def __init__(self, template: LogTemplate, view: Any) -> None:
@@ -45,12 +47,13 @@ class FilledTemplate:
         """Return the line of a request with *head* by *client* at *time*."""
         raw, pieces, shape, is_printable = head
         if shape is not self._shape:
-            self._shape, self._values = shape, shape.values(self._holes)
+            self._shape = shape
+            self._fill, self._values = shape.fill(self._holes)
+        if is_printable and self._is_plain and raw[0]:
+            return self._fill(self.pattern, pieces, client, time)
         values = self._values(pieces, client, time)
         if raw[0]:
-            return self.pattern % (
-                values if is_printable and self._is_plain else tuple(map(_escaped, values))
-            )
+            return self.pattern % tuple(map(_escaped, values))
         shown = [
             shown_line(text) if hole == LINE else text for hole, text in zip(self._holes, values, strict=True)
         ]

@@ -50,6 +50,7 @@ PLAIN_HOLES: Final = _SHOWN | {LINE, TEXT, OTHER}
 Pieces = Sequence[Any]  # of bytes; the query may be None
 Getter = Callable[[Pieces], Any]
 Values = Callable[[Pieces, bytes, bytes], tuple[bytes, ...]]
+Fill = Callable[[bytes, Pieces, bytes, bytes], bytes]
 Match = Callable[[bytes], "re.Match[bytes] | None"]
 
 
@@ -65,7 +66,7 @@ class HeadShape:
         number: unique number.
     """
 
-    __slots__ = ("_is_http2", "_values", "getters", "match", "match_plain", "names", "number", "positions")
+    __slots__ = ("_fills", "_is_http2", "getters", "match", "match_plain", "names", "number", "positions")
 
     def __init__(self, names: Sequence[bytes], number: int, *, is_http2: bool = False) -> None:
         self.number, self.names, self._is_http2 = number, tuple(names), is_http2
@@ -77,7 +78,7 @@ class HeadShape:
         self.match_plain = self._pattern(_PLAIN_PATH, plain)
         self.match = self._pattern(_ANY_PATH, [_PADDED_VALUE] * len(names))
         self.getters: dict[int, tuple[bytes, Getter]] = {}
-        self._values: dict[tuple[bytes, ...], Values] = {}
+        self._fills: dict[tuple[bytes, ...], tuple[Fill, Values]] = {}
 
     def _pattern(self, path: bytes, values: Sequence[bytes]) -> Match:
         line = (_LINE_2 if self._is_http2 else _LINE) % (path, path)
@@ -97,18 +98,23 @@ class HeadShape:
         found = self.getters[number] = present, itemgetter(*positions) if positions else _nothing
         return found
 
-    def values(self, names: tuple[bytes, ...]) -> Values:
-        """Return a function of the pieces of a head and of two texts: the values of the fields *names*.
+    def fill(self, names: tuple[bytes, ...]) -> tuple[Fill, Values]:
+        """Return functions of the pieces of a head and of two texts: one that fills the values of the fields
+        *names* into a pattern with as many ``%b``, its first argument; and one that returns the values.
 
         The values of several lines are joined, an absent field is ``-``. `LINE` in the place of a name stands
         for the request line, `TEXT` and `OTHER` for the texts.
         """
-        found = self._values.get(names)
+        found = self._fills.get(names)
         if found is None:
-            if len(self._values) >= MAX_GETTERS:
-                self._values.clear()
-            source = f"lambda pieces, text, other: ({''.join([f'{self._source(name)}, ' for name in names])})"
-            found = self._values[names] = eval(source, {"joined": self._joined})
+            if len(self._fills) >= MAX_GETTERS:
+                self._fills.clear()
+            values = f"({''.join([f'{self._source(name)}, ' for name in names])})"
+            scope = {"joined": self._joined}
+            found = self._fills[names] = (
+                eval(f"lambda pattern, pieces, text, other: pattern % {values}", scope),
+                eval(f"lambda pieces, text, other: {values}", scope),
+            )
         return found
 
     def _source(self, name: bytes) -> str:

@@ -32,14 +32,20 @@ class FastPath(RelayPath):
         For *head* see `account_hit`.
         """
         service, connection = self.service, self.connection
-        if cached.ready_tick == service.tick and cached.keepalive_slot is None:
-            self._gather(cached.data or cached.joined_data())
-        elif not is_sent:
+        if not is_sent:
             if cached.large:
                 fields = cached.serialize_head(connection, service.date, service.now)
                 self.transport.writelines((fields, cached.payload))
             else:
-                self._gather(cached.serialize(connection, service.date, service.now))
+                if cached.ready_tick == service.tick and cached.keepalive_slot is None:
+                    data = cached.data or cached.joined_data()
+                else:
+                    data = cached.serialize(connection, service.date, service.now)
+                if self._gathered:
+                    self._gather(data)
+                else:  # as `_gather` does
+                    self._gathered = data
+                    service.gathering.append(self)
         account_hit(service, connection, connection, cached, head)
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive
@@ -59,21 +65,22 @@ class FastPath(RelayPath):
         if self._listener.announces and not connection.served:
             return self._try_first(data)
         self._by_head = self._index.by_head
-        relayed = self._relays.get(data)
-        if (
-            relayed is not None
-            and relayed.is_valid(connection, service.engine.plans, service.tick)
-            and self._relay(relayed)
-        ):
-            return len(data)
+        if self._relays:
+            relayed = self._relays.get(data)
+            if (
+                relayed is not None
+                and relayed.is_valid(connection, service.engine.plans, service.tick)
+                and self._relay(relayed)
+            ):
+                return len(data)
         # the usual case: one head and nothing else
         cached, head = self._index.lookup(connection, data, self._listener.limits, service.tick)
         if cached is None:
             return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
-        if cached.file:
-            return len(data) if self._reply_file(cached, head) else 0
-        self._reply(cached, head)
-        return len(data)
+        if not cached.file:
+            self._reply(cached, head)
+            return len(data)
+        return len(data) if self._reply_file(cached, head) else 0
 
     def _try_first(self, data: bytes) -> int:
         """Answer the first request of a connection, whose response may announce protocols; return the number

@@ -50,6 +50,7 @@ SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
 RESET_CHECK: Final = 0.5  # seconds between two checks of a connection that is not read
 TCP_CLOSE: Final = 7  # tcpi_state of a connection that was reset
 CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
+READY: Final = ConnectionState.READY  # a look-up in an enumeration costs more, and each request has one
 
 
 class HttpProtocol(FastPath):
@@ -145,7 +146,7 @@ class HttpProtocol(FastPath):
 
     # input --------------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
-        if self._state is ConnectionState.READY and not self._paused:
+        if self._state is READY and not self._paused:
             if self._buffer:
                 if self._postponed:
                     self._arrived(data)

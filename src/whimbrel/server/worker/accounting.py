@@ -6,6 +6,7 @@ response came from the cache.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import time
 from typing import TYPE_CHECKING, Protocol
 
@@ -72,15 +73,15 @@ def account_hit(
             service.engine.log_hit(cached, connection)
             _make_ready(service, connection, cached)
     elif cached.is_log_line_stable and not connection.useragent_ip and not connection.notes:
-        lines = cached.render_logs(head, connection, service.now)
         if cached.ready_tick_any_head == service.tick:
-            for add in cached.adds:
-                add(lines.pop(0))
+            client, moment = connection.client_ip.encode("latin-1"), service.log_time
+            for add, template in cached.loggers:
+                add(template.line(head, client, moment))
         else:
-            write = service.engine.runtime.write_log
+            lines, write = cached.render_logs(head, connection, service.now), service.engine.runtime.write_log
             for (sink, _fill), line in zip(cached.writers, lines, strict=True):
                 write(sink, line)
-            _make_ready_for_any_head(service, cached)
+            _make_ready_for_any_head(service, connection, cached)
     else:
         service.engine.log_hit(cached, connection, head)
     holder.served += 1
@@ -110,27 +111,31 @@ def _make_ready(service: WorkerState, connection: Connection, cached: CachedResp
         cached.log_shows_size or cached.large or cached.file or connection.useragent_ip or connection.notes
     ):
         if cached.adders_lines is not cached.lines:
-            _set_adds(service, cached)
-            cached.adders = tuple(
-                [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)]
-            )
+            lines = [line for _sink, line in cached.lines]
+            cached.adders = tuple(zip(_appenders(service, cached), lines, strict=True))
             cached.adders_lines = cached.lines
         cached.line_client = connection.client_ip
         cached.ready_tick = service.tick
 
 
-def _make_ready_for_any_head(service: WorkerState, cached: CachedResponse) -> None:
+def _make_ready_for_any_head(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
     """Let *cached*, whose log lines are stable, answer heads with other bytes without validation until the
     end of this tick.
     """
-    if cached.client is None and not (cached.large or cached.file):
-        _set_adds(service, cached)
-        cached.ready_tick_any_head = service.tick
+    if cached.client is not None or cached.large or cached.file or cached.log_shows_size:
+        return
+    if not cached.loggers:
+        templates = cached.templates(connection, service.now)
+        if templates is None:
+            return
+        cached.loggers = tuple(zip(_appenders(service, cached), templates, strict=True))
+    cached.ready_tick_any_head = service.tick
 
 
-def _set_adds(service: WorkerState, cached: CachedResponse) -> None:
-    if not cached.adds:
-        cached.adds = tuple([service.engine.runtime.log_appender(sink) for sink, _line in cached.writers])
+def _appenders(service: WorkerState, cached: CachedResponse) -> list[Callable[[bytes], None]]:
+    """Return the functions that take the log lines of *cached*."""
+    appender = service.engine.runtime.log_appender
+    return [appender(sink) for sink, _line in cached.writers]
 
 
 def log_truncated(service: WorkerState, connection: Connection, listener: ListenerConfig) -> None:

@@ -160,7 +160,7 @@ class WorkerState:
         self._postponed: deque[Postponed] = deque()
         self.gathering: list[Gathering] = []
         self.second = 0.0
-        self.date = b""
+        self.date = self.log_time = b""
         self._timer: asyncio.TimerHandle | None = None
         self._listeners: dict[int, ListenerConfig] = {}
         self.scan_period = scan_period(engine.configuration) if period is None else period
@@ -169,8 +169,10 @@ class WorkerState:
 
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
-        """Format the value of Date for the second of *now*; `second` is its end."""
-        second = int(now)
+        """Format the value of Date for the second of *now*, and `log_time`, that of %t; `second` is its
+        end.
+        """
+        second, self.log_time = int(now), self.engine.log_time(now)
         self.second = second + 1.0
         self.date = format_http(second).encode()
         return self.date
