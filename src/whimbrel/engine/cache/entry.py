@@ -408,7 +408,7 @@ class CachedResponse:
         """
         templates = self.templates(connection, now)
         if templates is None:
-            view = CachedRequestView(self, connection, now, RawHead(head.raw))
+            view = CachedRequestView(self, connection, now, RawHead(head[0]))
             return [fill(view) for _sink, fill in self.writers]
         client, time = connection.client_ip.encode("latin-1"), self.request.engine.log_time(now)
         return [template.line(head, client, time) for template in templates]

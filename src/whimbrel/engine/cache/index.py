@@ -38,7 +38,7 @@ from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
-from whimbrel.http.syntax.head_shape import HeadShapes, SplitHead
+from whimbrel.http.syntax.head_shape import HeadShapes, SplitHead, line_of
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
@@ -279,14 +279,12 @@ class CacheIndex:
         self._lines.clear()
 
     def lookup(
-        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0
+        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
     ) -> tuple[CachedResponse | None, SplitHead | None]:
         """Return the cached response for the bytes of a head, if one is valid, and the head in pieces where
         its bytes differ from the cached one's.
 
-        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`. The last *spare* lines were not
-        sent by
-        the client: they stand for a head of HTTP/2.
+        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`.
         """
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
@@ -296,13 +294,13 @@ class CacheIndex:
         if head is None:
             return NOTHING
         _raw, pieces, shape, _is_printable = head
-        if 0 < limits.fields < len(shape.names) - spare:
+        if shape.count > limits.most_fields:
             return NOTHING
         connection.shape, missing, cached = shape.number, b"", None
         bare = pieces[0] + pieces[2]
         spec = self._lines.get(bare)
         if spec is not None:
-            line = head.line if spec.by_query else bare
+            line = line_of(pieces) if spec.by_query else bare
             cached = self.by_key.get(spec.build_key(head, line, client) or ())
         if cached is None:
             answer = self.specialized.respond(pieces, head, client, tick, answers.stats)
@@ -315,7 +313,7 @@ class CacheIndex:
         if served >= cached.max_served:
             if self.last is self:
                 return NOTHING
-            return self.last.lookup(connection, raw, limits, tick, spare)
+            return self.last.lookup(connection, raw, limits, tick)
         mark, seen = hash(raw), answers.seen
         if mark in seen:
             entry = cached.copy(RawHead(raw))
@@ -330,12 +328,12 @@ class CacheIndex:
             return cached, head
         return (cached, head) if cached.is_valid(connection, tick) else NOTHING
 
-    def split(self, raw: bytes, limits: HeadLimits, likely: int = 0, spare: int = 0) -> SplitHead | None:
+    def split(self, raw: bytes, limits: HeadLimits, likely: int = 0) -> SplitHead | None:
         """Return a head in pieces (`HeadShapes.split`); None if the general path has to read it."""
         if len(raw) > limits.plain:
             return None
         head = self._answers.shapes.split(raw, likely)
-        return None if head is None or 0 < limits.fields < len(head.shape.names) - spare else head
+        return None if head is None or head[2].count > limits.most_fields else head
 
     def answer_line(
         self, connection: Connection, parts: LineParts, head: SplitHead, tick: int
@@ -367,7 +365,7 @@ class CacheIndex:
             key = spec.build_key(head, bare, client)
             if key is not None:
                 self._note_line(bare, spec)
-                response.weight += len(head.raw)  # the key has parts of it
+                response.weight += len(head[0])  # the key has parts of it
                 self._put(key, response)
 
     def learn(self, cached: CachedResponse, r: Request, head: SplitHead) -> None:
@@ -383,16 +381,17 @@ class CacheIndex:
         """Store a response to *head*; *accessed* are the request's fields with the record of their reads.
         Without a key for heads with other bytes it is stored for these bytes only.
         """
-        bare = head.pieces[0] + head.pieces[2]
+        raw, pieces, _shape, _is_printable = head
+        bare = pieces[0] + pieces[2]
         known = self._lines.get(bare)
         spec, key = self._covering(cached, accessed, known), None
         if spec is not None:
             if spec is not known:
                 self._note_line(bare, spec)
             client = cached.request.connection.client_ip
-            key = spec.build_key(head, head.line if spec.by_query else bare, client)
+            key = spec.build_key(head, line_of(pieces) if spec.by_query else bare, client)
         if key is None:
-            self.put_exact(cached, head.raw)
+            self.put_exact(cached, raw)
         else:
             self._put(key, cached)
 

@@ -150,7 +150,7 @@ class KeySpec:
         """
         if not self.by_client:
             client = self.acl_bits(client) if self.lists else ""
-        shape, pieces = head.shape, head.pieces
+        _raw, pieces, shape, _is_printable = head
         present, getter = shape.getters.get(self.number) or shape.add_getter(self.number, self._relevant())
         if not self._tests:
             return (self.number, line, client, present, getter(pieces))

@@ -43,7 +43,7 @@ def log_hit(
             ):
                 runtime.write_log(sink, line)
         return
-    view = CachedRequestView(cached, connection, now, None if head is None else RawHead(head.raw))
+    view = CachedRequestView(cached, connection, now, None if head is None else RawHead(head[0]))
     if count >= 0:
         view.bytes_sent = count
     view.head_bytes += more

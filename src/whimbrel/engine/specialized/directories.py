@@ -24,6 +24,7 @@ from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.answers import ConstantAnswer, FileAnswer, answer_for
 from whimbrel.engine.specialized.rules import Classify, classifier, redirected
 from whimbrel.engine.specialized.split_path import (
+    MAX_NAME,
     MAX_PATH,
     NAME_FORM,
     PREFIX_FORM,
@@ -31,7 +32,7 @@ from whimbrel.engine.specialized.split_path import (
     split_path,
 )
 from whimbrel.engine.specialized.templates import PathTemplate, is_plain_rest, redirect_template
-from whimbrel.http.syntax.head_shape import Pieces, SplitHead
+from whimbrel.http.syntax.head_shape import Pieces, SplitHead, line_of
 
 MAX_DIRECTORIES: Final = 1024
 MAX_PREFIXES: Final = 128  # beginnings of request lines, and the bytes of one
@@ -226,16 +227,19 @@ class Prefix(NamedTuple):
     """A request line up to the last slash of its path.
 
     Attributes:
-        before: what is before the path.
-        known: the deepest known directory; `end`: the bytes of its path.
-        name: the first name below it, empty if it is the whole path; `is_deeper`: more names follow.
+        before: what is before the path; `start`: its bytes.
+        known: the deepest known directory.
+        name: the first name below it; empty if it is the whole path, and the name follows.
+        end: the bytes of the path up to that name's end, without a name that follows.
+        rest: what follows the name if the path ends here, and if it does not: see `SplitPath`.
     """
 
     before: bytes
+    start: int
     known: KnownDirectory
-    end: int
     name: bytes
-    is_deeper: bool
+    end: int
+    rest: tuple[int, int]
 
 
 class SpecializedResponses:
@@ -263,38 +267,44 @@ class SpecializedResponses:
         that was made for this request alone comes with the fields that it depends on, another one with the
         path of the file on whose absence it depends.
         """
-        start: bytes = parts[0]
-        at = start.rfind(b"/") + 1
-        prefix = self._prefixes.get(start[:at]) or self._split_prefix(start[:at])
-        last = start[at:]
-        if prefix is None or NAME_FORM(last) is None or len(start) > MAX_PATH:
+        line: bytes = parts[0]
+        at = line.rfind(b"/") + 1
+        text, last = line[:at], line[at:]
+        prefix = self._prefixes.get(text) or self._split_prefix(text)
+        if prefix is None or NAME_FORM(last) is None:
             return None
-        before, known, end, name, is_deeper = prefix
-        rest = 2 if is_deeper or (name and last) else 1 if name else 0
-        name = name or last
-        if known.spec is None or not name:
+        before, start, known, name, end, rests = prefix
+        rest = rests[1] if last else rests[0]
+        if not name:
+            if not last:
+                return None
+            name = last
+            end += len(last)
+        if known.spec is None:
             return None
         function = known.functions.get(known.spec.build_key(head, before + parts[2], client) or ())
         if function is None or (parts[1] is not None and not function.takes_query):
             return None
-        found = function.respond(start[len(before) :], name, end + len(name), rest, tick, stats)
+        found = function.respond(line[start:], name, end, rest, tick, stats)
         if found is None:
             return None
         response, is_own, missing = found
         return response, known.spec if is_own else None, missing
 
     def _split_prefix(self, text: bytes) -> Prefix | None:
-        """Split the beginning of a request line at the deepest known directory; None without one, or if it
-        has another form.
+        """Split the beginning of a request line at the deepest known directory; None without one, if it is
+        long, or if it has another form.
         """
-        match = PREFIX_FORM(text) if len(text) <= MAX_PATH else None
+        match = PREFIX_FORM(text) if len(text) <= MAX_PATH - MAX_NAME else None
         if match is None:
             return None
         split = SplitPath(b"", match[2], b"")
         known = self._find(split)
         if known is None:
             return None
-        prefix = Prefix(match[1], known, len(split.directory), split.name, split.rest == 2)
+        name, end = split.name, len(split.directory) + len(split.name)
+        rest = (0, 0) if not name else (2, 2) if split.rest == 2 else (1, 2)
+        prefix = Prefix(match[1], len(match[1]), known, name, end, rest)
         if len(text) <= MAX_PREFIX:
             self._prefixes[text] = prefix
         return prefix
@@ -330,11 +340,12 @@ class SpecializedResponses:
 
         *spec_for* returns a KeySpec that covers the response and an earlier one.
         """
-        split = split_path(head.line) if len(head.raw) <= MAX_HEAD else None
+        raw, pieces, _shape, _is_printable = head
+        split = split_path(line_of(pieces)) if len(raw) <= MAX_HEAD else None
         if split is None or not _is_general(cached, r) or r.uri != to_text(split.path):
             return 0
         file = to_bytes(r.filename or "")
-        is_redirect = not file and 300 <= r.status < 400 and head.pieces[1] is None
+        is_redirect = not file and 300 <= r.status < 400 and pieces[1] is None
         if not (is_redirect or cached.any_query):
             return 0
         if not (_ascend_to_redirect(split, r) if is_redirect else _ascend_to_file(split, r, file)):

@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.http.syntax.head_shape import PLAIN_LINE
 
 MAX_PATH: Final = 1024
+MAX_NAME: Final = 201
 _NAME: Final = rb"[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_.~!$&'()*+,;=:@-]{0,200}+"
 # the beginning of a request line of HTTP/1, or of HTTP/2 (see http2/protocol.py), up to the last slash of a
 # path that needs no decoding

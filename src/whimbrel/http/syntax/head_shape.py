@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 MAX_SHAPES: Final = 128
 MAX_NAMES: Final = 640  # bytes of the names of a shape
@@ -45,7 +44,7 @@ LINE: Final = b""
 TEXT: Final = b"\x7ftext"
 OTHER: Final = b"\x7fother"
 PLAIN_HOLES: Final = _SHOWN | {LINE, TEXT, OTHER}
-"""The texts that logs show unescaped in a head that `SplitHead.is_printable` marks."""
+"""The texts that logs show unescaped in a `SplitHead` that is marked."""
 
 Pieces = Sequence[Any]  # of bytes; the query may be None
 Getter = Callable[[Pieces], Any]
@@ -59,6 +58,7 @@ class HeadShape:
 
     Attributes:
         names: the names as they were sent.
+        count: the number of field lines that the client sent; one line of HTTP/2 stands for the head.
         match_plain: matches the heads of this shape whose line, Referer and User-Agent logs show unescaped.
         match: matches all heads of this shape; its groups are the pieces of `SplitHead`.
         positions: the pieces of each field, by its name in lower case.
@@ -66,10 +66,11 @@ class HeadShape:
         number: unique number.
     """
 
-    __slots__ = ("_fills", "_is_http2", "getters", "match", "match_plain", "names", "number", "positions")
+    __slots__ = ("_fills", "_is_http2", "count", "getters", "match", "match_plain", "names", "number", "positions")
 
     def __init__(self, names: Sequence[bytes], number: int, *, is_http2: bool = False) -> None:
         self.number, self.names, self._is_http2 = number, tuple(names), is_http2
+        self.count = len(self.names) - is_http2
         self.positions: dict[bytes, tuple[int, ...]] = {}
         for position, name in enumerate(names, LINE_PIECES):
             low = name.lower()
@@ -136,27 +137,16 @@ class HeadShape:
         return (b"; " if is_cookie else b", ").join([pieces[at] for at in places])
 
 
-class SplitHead(NamedTuple):
-    """A complete, well-formed head in pieces, with a target in origin form.
-
-    *pieces* are the request line up to the query, the query with its mark or None, the rest of the line, and
-    the values of the fields without the blanks around them. *is_printable*: logs show `PLAIN_HOLES` of it
-    unescaped.
-    """
-
-    raw: bytes
-    pieces: Pieces
-    shape: HeadShape
-    is_printable: bool
-
-    @property
-    def line(self) -> bytes:
-        """Return the request line."""
-        pieces = self.pieces
-        return b"%b%b%b" % (pieces[0], pieces[1] or b"", pieces[2])
+# A complete, well-formed head with a target in origin form: its bytes, pieces and shape. The pieces are the
+# request line up to the query, the query with its mark or None, the rest of the line, and the values of the
+# fields without the blanks around them. Last comes True if logs show `PLAIN_HOLES` of it unescaped. It is a
+# bare tuple, because each request makes one.
+SplitHead = tuple[bytes, Pieces, HeadShape, bool]
 
 
-_split_head: Final = partial(tuple.__new__, SplitHead)  # the constructor costs more
+def line_of(pieces: Pieces) -> bytes:
+    """Return the request line."""
+    return b"%b%b%b" % (pieces[0], pieces[1] or b"", pieces[2])
 
 
 class HeadShapes:
@@ -183,13 +173,13 @@ class HeadShapes:
         if shape is not None:
             match = shape.match_plain(raw)
             if match is not None:
-                return _split_head((raw, match.groups(), shape, True))
+                return raw, match.groups(), shape, True
         shape = self._find(raw)
         match = None if shape is None else shape.match_plain(raw)
         if match is not None:
-            return _split_head((raw, match.groups(), shape, True))
+            return raw, match.groups(), shape, True
         match = None if shape is None else shape.match(raw)
-        return None if match is None else _split_head((raw, match.groups(), shape, False))
+        return None if match is None else (raw, match.groups(), shape, False)
 
     def _find(self, raw: bytes) -> HeadShape | None:
         names, is_http2 = _NAMES(raw)[:-2], raw[:1] == b"\0"

@@ -24,9 +24,11 @@ class HeadLimits:
     field_size: int = 8190
     fields: int = 100
     plain: int = field(init=False)  # the size up to which no line of a head can be too long
+    most_fields: float = field(init=False)  # `fields`, or infinity
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plain", min(self.line, self.field_size, _READ_SIZE))
+        object.__setattr__(self, "most_fields", self.fields or float("inf"))
 
 
 @dataclass(frozen=True, slots=True)

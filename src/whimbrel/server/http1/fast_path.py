@@ -50,21 +50,48 @@ class FastPath(RelayPath):
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive
         if cached.close:
-            self._last_raw = cached.head.raw if head is None else head.raw
+            self._last_raw = cached.head.raw if head is None else head[0]
+            self._end()
+
+    def _reply_ready(self, cached: CachedResponse, head: SplitHead) -> None:
+        """Answer one request with an entry that is ready in this tick (`ready_tick_any_head`); the same as
+        `_reply`, with fewer decisions.
+        """
+        service, connection = self.service, self.connection
+        if cached.keepalive_slot is None and cached.date is service.date and cached.sent_head:
+            data = cached.sent_head + cached.payload
+        else:
+            data = cached.serialize(connection, service.date, service.now)
+        if self._gathered:
+            self._gather(data)
+        else:
+            self._gathered = data
+            service.gathering.append(self)
+        service.requests += 1
+        service.sent += cached.size
+        connection.served += 1
+        client = connection.client_ip.encode("latin-1")
+        for add, template in cached.loggers:
+            add(template.line(head, client, service.log_time))
+        if not self._paused:
+            self.deadline = service.clock + self._listener.keep_alive
+        if cached.close:
+            self._last_raw = head[0]
             self._end()
 
     def _try_cache(self, data: bytes) -> int:
         """Answer the complete heads at the front of *data* from the cache; return the number of bytes
         consumed.
         """
-        service, connection = self.service, self.connection
+        service, connection, index = self.service, self.connection, self._index
         if service.draining:
             return 0
         if not service.in_tick:
             service.begin_tick()
-        if self._listener.announces and not connection.served:
-            return self._try_first(data)
-        self._by_head = self._index.by_head
+        if self._by_head is not index.by_head:  # the first response may announce protocols
+            if not connection.served:
+                return self._try_first(data)
+            self._by_head = index.by_head
         if self._relays:
             relayed = self._relays.get(data)
             if (
@@ -74,9 +101,17 @@ class FastPath(RelayPath):
             ):
                 return len(data)
         # the usual case: one head and nothing else
-        cached, head = self._index.lookup(connection, data, self._listener.limits, service.tick)
+        cached, head = index.lookup(connection, data, self._listener.limits, service.tick)
         if cached is None:
             return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
+        if (
+            head is not None
+            and cached.ready_tick_any_head == service.tick
+            and not connection.useragent_ip
+            and not connection.notes
+        ):
+            self._reply_ready(cached, head)
+            return len(data)
         if not cached.file:
             self._reply(cached, head)
             return len(data)
@@ -137,7 +172,7 @@ class FastPath(RelayPath):
             if count:
                 self.transport.abort()
             return count > 0
-        raw = cached.head.raw if head is None else head.raw
+        raw = cached.head.raw if head is None else head[0]
         self._state, self._head = ConnectionState.BUSY, self._parsed(raw)
         self._send_rest(
             CachedFileResponse(cached, part, service.engine, connection, head, service.now), fields, count

@@ -85,7 +85,7 @@ class CachedResponder:
         index = service.engine.response_cache.index(
             connection.local_ip, connection.local_port, connection.tls
         ).http2
-        cached, head = index.lookup(connection, raw, session.listener.limits, service.tick, spare=1)
+        cached, head = index.lookup(connection, raw, session.listener.limits, service.tick)
         if (
             cached is None
             or cached.size > self.sender.largest
