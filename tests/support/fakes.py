@@ -146,6 +146,10 @@ class FakeEngine:
         """Return None: there are no providers."""
         return None
 
+    def log_time(self, now: float) -> bytes:
+        """Return the time of no log."""
+        return b""
+
     def try_cache(self, connection: Any, head: bytes) -> None:
         return None
 

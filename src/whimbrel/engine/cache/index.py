@@ -38,7 +38,7 @@ from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
-from whimbrel.http.syntax.head_shape import HeadShapes, SplitHead, line_of
+from whimbrel.http.syntax.head_shape import HeadShapes, Pieces, SplitHead, line_of
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
@@ -289,19 +289,30 @@ class CacheIndex:
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, None
-        answers, client = self._answers, connection.client_ip
-        head = answers.shapes.split(raw, connection.shape) if len(raw) <= limits.plain else None
-        if head is None:
+        answers, client, missing, cached = self._answers, connection.client_ip, b"", None
+        if len(raw) > limits.plain:
             return NOTHING
-        _raw, pieces, shape, _is_printable = head
+        # the usual case: the head has the shape of the client's last one
+        shape = answers.shapes.by_number.get(connection.shape)
+        match = None if shape is None else shape.match_plain(raw)
+        if match is not None and shape is not None:
+            pieces: Pieces = match.groups()
+            head: SplitHead = raw, pieces, shape, True
+        else:
+            split = answers.shapes.split(raw)
+            if split is None:
+                return NOTHING
+            head = split
+            _raw, pieces, shape, _is_printable = head
+            connection.shape = shape.number
         if shape.count > limits.most_fields:
             return NOTHING
-        connection.shape, missing, cached = shape.number, b"", None
         bare = pieces[0] + pieces[2]
         spec = self._lines.get(bare)
         if spec is not None:
             line = line_of(pieces) if spec.by_query else bare
-            cached = self.by_key.get(spec.build_key(head, line, client) or ())
+            key = (shape.keys.get(spec.number) or spec.add_key(shape))(pieces, line, client)
+            cached = self.by_key.get(key)
         if cached is None:
             answer = self.specialized.respond(pieces, head, client, tick, answers.stats)
             if answer is None:
@@ -347,7 +358,7 @@ class CacheIndex:
         spec, is_own = self._lines.get(bare), False
         if spec is not None and spec.by_query:
             return None
-        response = None if spec is None else self.by_key.get(spec.build_key(head, bare, client) or ())
+        response = None if spec is None else self.by_key.get(spec.build_key(head, bare, client))
         if response is None:
             answer = self.specialized.respond(parts, head, client, tick, self._answers.stats)
             if answer is None:
@@ -363,7 +374,7 @@ class CacheIndex:
         """Store a response that a specialized function made for one path alone, as an entry of its own."""
         if self._lines.get(bare) in (None, spec):
             key = spec.build_key(head, bare, client)
-            if key is not None:
+            if key:
                 self._note_line(bare, spec)
                 response.weight += len(head[0])  # the key has parts of it
                 self._put(key, response)
@@ -384,16 +395,17 @@ class CacheIndex:
         raw, pieces, _shape, _is_printable = head
         bare = pieces[0] + pieces[2]
         known = self._lines.get(bare)
-        spec, key = self._covering(cached, accessed, known), None
+        spec = self._covering(cached, accessed, known)
+        key: Key = ()
         if spec is not None:
             if spec is not known:
                 self._note_line(bare, spec)
             client = cached.request.connection.client_ip
             key = spec.build_key(head, line_of(pieces) if spec.by_query else bare, client)
-        if key is None:
-            self.put_exact(cached, raw)
-        else:
+        if key:
             self._put(key, cached)
+        else:
+            self.put_exact(cached, raw)
 
     def _note_line(self, bare: bytes, spec: KeySpec) -> None:
         self._answers.note_line(bare)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
-from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.http.syntax.head_shape import LINE_PIECES, MAX_GETTERS, BuildKey, HeadShape, SplitHead
 
 # In the place of a field name: the response is for one client's address, for one query.
 BY_CLIENT: Final = "\x7fclient"
@@ -142,30 +142,38 @@ class KeySpec:
         self._parts: BoundedDict[str, str] = BoundedDict(MAX_KNOWN)  # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
 
-    def build_key(self, head: SplitHead, line: bytes, client: str) -> Key | None:
+    def build_key(self, head: SplitHead, line: bytes, client: str) -> Key:
         """Return the key of a head; *line* is its request line, without a query that is irrelevant.
 
-        The result is None for a field that occurs twice and has predicates: these are evaluated on joined
-        values.
+        The key is empty, and no response has it, for a field that occurs twice and has predicates: these are
+        evaluated on joined values.
         """
-        if not self.by_client:
-            client = self.acl_bits(client) if self.lists else ""
         _raw, pieces, shape, _is_printable = head
-        present, getter = shape.getters.get(self.number) or shape.add_getter(self.number, self._relevant())
-        if not self._tests:
-            return (self.number, line, client, present, getter(pieces))
-        classes = []
-        for name, sets in self._tests.items():
-            places = shape.positions.get(name)
-            if places is not None:
-                if len(places) > 1:
-                    return None
-                field = name, pieces[places[0]]
-                classes.append(self._classes.get(field) or self._classify(field, sets))
-        return (self.number, line, client, present, getter(pieces), *classes)
+        return (shape.keys.get(self.number) or self.add_key(shape))(pieces, line, client)
 
-    def _relevant(self) -> list[bytes]:
-        return sorted(name.encode("latin-1") for name in self.names | ALWAYS)
+    def add_key(self, shape: HeadShape) -> BuildKey:
+        """Compile `build_key` for the heads of *shape*, and store it in its `keys`."""
+        names = sorted(name.encode("latin-1") for name in self.names | ALWAYS)
+        places = [at for name in names for at in shape.positions.get(name, ())]
+        present = b":".join([shape.names[at - LINE_PIECES] for at in places])
+        client = "client" if self.by_client else "bits(client)" if self.lists else "''"
+        items = [str(self.number), "line", client, repr(present), *[f"pieces[{at}]" for at in places]]
+        scope: dict[str, Any] = {"bits": self.acl_bits, "known": self._classes, "classify": self._classify}
+        is_joined = False
+        for number, (name, sets) in enumerate(self._tests.items()):
+            scope[f"sets_{number}"] = sets
+            found = shape.positions.get(name, ())
+            is_joined = is_joined or len(found) > 1
+            items += [
+                f"(known.get(field := ({name!r}, pieces[{at}])) or classify(field, sets_{number}))"
+                for at in found
+            ]
+        source = "()" if is_joined else f"({', '.join(items)})"
+        function: BuildKey = eval(f"lambda pieces, line, client: {source}", scope)
+        if len(shape.keys) >= MAX_GETTERS:
+            shape.keys.clear()
+        shape.keys[self.number] = function
+        return function
 
     def acl_bits(self, client: str) -> str:
         """In which of the lists a client is, a letter for each."""

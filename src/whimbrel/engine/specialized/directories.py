@@ -280,16 +280,19 @@ class SpecializedResponses:
                 return None
             name = last
             end += len(last)
-        if known.spec is None:
+        spec = known.spec
+        if spec is None:
             return None
-        function = known.functions.get(known.spec.build_key(head, before + parts[2], client) or ())
+        _raw, pieces, shape, _is_printable = head
+        key = (shape.keys.get(spec.number) or spec.add_key(shape))(pieces, before + parts[2], client)
+        function = known.functions.get(key)
         if function is None or (parts[1] is not None and not function.takes_query):
             return None
         found = function.respond(line[start:], name, end, rest, tick, stats)
         if found is None:
             return None
         response, is_own, missing = found
-        return response, known.spec if is_own else None, missing
+        return response, spec if is_own else None, missing
 
     def _split_prefix(self, text: bytes) -> Prefix | None:
         """Split the beginning of a request line at the deepest known directory; None without one, if it is
@@ -362,9 +365,9 @@ class SpecializedResponses:
             known.attempts += 1
             return weight
         key, learned = spec.build_key(head, split.frame, r.connection.client_ip), 0
-        if key is not None and is_redirect:
+        if key and is_redirect:
             learned = known.add_redirect(spec, key, split, cached, r)
-        elif key is not None:
+        elif key:
             learned = known.add(spec, key, split, file, cached, r, self._listings)
         known.attempts += not learned
         return weight + learned

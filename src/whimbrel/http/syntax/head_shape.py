@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any, Final
 
 MAX_SHAPES: Final = 128
 MAX_NAMES: Final = 640  # bytes of the names of a shape
 MAX_FIELDS: Final = 48  # field lines of a shape: compiling their patterns takes 4 milliseconds
-MAX_GETTERS: Final = 16  # sets of fields whose positions a shape stores
+MAX_GETTERS: Final = 16  # functions of each kind that a shape stores, each for a set of fields
 # Compiling the patterns of a shape takes as long as some requests without a shape. So it costs credits, and
 # each head that has to be looked for in the table brings one: clients with invented names can double the time
 # of their requests, and no more.
@@ -47,7 +46,7 @@ PLAIN_HOLES: Final = _SHOWN | {LINE, TEXT, OTHER}
 """The texts that logs show unescaped in a `SplitHead` that is marked."""
 
 Pieces = Sequence[Any]  # of bytes; the query may be None
-Getter = Callable[[Pieces], Any]
+BuildKey = Callable[[Pieces, bytes, str], "tuple[Any, ...]"]
 Values = Callable[[Pieces, bytes, bytes], tuple[bytes, ...]]
 Fill = Callable[[bytes, Pieces, bytes, bytes], bytes]
 Match = Callable[[bytes], "re.Match[bytes] | None"]
@@ -62,11 +61,21 @@ class HeadShape:
         match_plain: matches the heads of this shape whose line, Referer and User-Agent logs show unescaped.
         match: matches all heads of this shape; its groups are the pieces of `SplitHead`.
         positions: the pieces of each field, by its name in lower case.
-        getters: by the number of a set of fields, see `add_getter`.
+        keys: functions that build keys of the response cache, by the number of the `KeySpec`.
         number: unique number.
     """
 
-    __slots__ = ("_fills", "_is_http2", "count", "getters", "match", "match_plain", "names", "number", "positions")
+    __slots__ = (
+        "_fills",
+        "_is_http2",
+        "count",
+        "keys",
+        "match",
+        "match_plain",
+        "names",
+        "number",
+        "positions",
+    )
 
     def __init__(self, names: Sequence[bytes], number: int, *, is_http2: bool = False) -> None:
         self.number, self.names, self._is_http2 = number, tuple(names), is_http2
@@ -78,7 +87,7 @@ class HeadShape:
         plain = [_PLAIN_VALUE if name.lower() in _SHOWN else _ANY_VALUE for name in names]
         self.match_plain = self._pattern(_PLAIN_PATH, plain)
         self.match = self._pattern(_ANY_PATH, [_PADDED_VALUE] * len(names))
-        self.getters: dict[int, tuple[bytes, Getter]] = {}
+        self.keys: dict[int, BuildKey] = {}
         self._fills: dict[tuple[bytes, ...], tuple[Fill, Values]] = {}
 
     def _pattern(self, path: bytes, values: Sequence[bytes]) -> Match:
@@ -87,17 +96,6 @@ class HeadShape:
             b"%b:%b\r\n" % (re.escape(name), value) for name, value in zip(self.names, values, strict=True)
         ]
         return re.compile(line + b"\r\n" + b"".join(fields) + b"\r\n").fullmatch
-
-    def add_getter(self, number: int, names: Sequence[bytes]) -> tuple[bytes, Getter]:
-        """Store in `getters` and return the fields among *names*, which must be sorted, that a head of this
-        shape has, and a function that selects their values; *number* identifies *names*.
-        """
-        if len(self.getters) >= MAX_GETTERS:
-            self.getters.clear()
-        positions = [at for name in names for at in self.positions.get(name, ())]
-        present = b":".join([self.names[at - LINE_PIECES] for at in positions])
-        found = self.getters[number] = present, itemgetter(*positions) if positions else _nothing
-        return found
 
     def fill(self, names: tuple[bytes, ...]) -> tuple[Fill, Values]:
         """Return functions of the pieces of a head and of two texts: one that fills the values of the fields
@@ -156,11 +154,11 @@ class HeadShapes:
     other clients.
     """
 
-    __slots__ = ("_by_number", "_count", "_credits", "_shapes")
+    __slots__ = ("_count", "_credits", "_shapes", "by_number")
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, HeadShape] = {}
-        self._by_number: dict[int, HeadShape] = {}
+        self.by_number: dict[int, HeadShape] = {}
         self._count, self._credits = 0, MAX_CREDITS
 
     def split(self, raw: bytes, likely: int = 0) -> SplitHead | None:
@@ -169,16 +167,18 @@ class HeadShapes:
 
         *likely* is the number of the shape of the client's last head.
         """
-        shape = self._by_number.get(likely)
+        shape = self.by_number.get(likely)
         if shape is not None:
             match = shape.match_plain(raw)
             if match is not None:
                 return raw, match.groups(), shape, True
         shape = self._find(raw)
-        match = None if shape is None else shape.match_plain(raw)
+        if shape is None:
+            return None
+        match = shape.match_plain(raw)
         if match is not None:
             return raw, match.groups(), shape, True
-        match = None if shape is None else shape.match(raw)
+        match = shape.match(raw)
         return None if match is None else (raw, match.groups(), shape, False)
 
     def _find(self, raw: bytes) -> HeadShape | None:
@@ -197,11 +197,7 @@ class HeadShapes:
         self._credits -= cost
         self._count += 1
         if len(self._shapes) >= MAX_SHAPES:
-            del self._by_number[self._shapes.pop(next(iter(self._shapes))).number]
+            del self.by_number[self._shapes.pop(next(iter(self._shapes))).number]
         shape = HeadShape(names, self._count, is_http2=is_http2)
-        self._shapes[key] = self._by_number[self._count] = shape
+        self._shapes[key] = self.by_number[self._count] = shape
         return shape
-
-
-def _nothing(_pieces: Pieces) -> tuple[bytes, ...]:
-    return ()

@@ -302,9 +302,7 @@ def make_type(scope: Scope) -> CompiledHook | None:
     return CompiledHook(find_type, Reads.FIELDS | Reads.FILES, path_rules=rules)
 
 
-def _known_extensions(
-    extensions: Container[str], types: Container[str], name: str
-) -> tuple[str, ...]:
+def _known_extensions(extensions: Container[str], types: Container[str], name: str) -> tuple[str, ...]:
     """Return the extensions of a file name that decide about its attributes; others are empty."""
     if "." not in name:
         return ()

@@ -17,6 +17,7 @@ from whimbrel.server.http1.relay_path import RelayPath
 from whimbrel.server.http1.send_file import try_send_file
 from whimbrel.server.http1.writer import ConnectionState
 from whimbrel.server.worker.accounting import account_hit
+from whimbrel.server.worker.state import WorkerState
 
 
 class FastPath(RelayPath):
@@ -53,12 +54,12 @@ class FastPath(RelayPath):
             self._last_raw = cached.head.raw if head is None else head[0]
             self._end()
 
-    def _reply_ready(self, cached: CachedResponse, head: SplitHead) -> None:
+    def _reply_ready(self, service: WorkerState, cached: CachedResponse, head: SplitHead) -> None:
         """Answer one request with an entry that is ready in this tick (`ready_tick_any_head`); the same as
         `_reply`, with fewer decisions.
         """
-        service, connection = self.service, self.connection
-        if cached.keepalive_slot is None and cached.date is service.date and cached.sent_head:
+        connection = self.connection
+        if cached.date is service.date and cached.keepalive_slot is None and cached.sent_head:
             data = cached.sent_head + cached.payload
         else:
             data = cached.serialize(connection, service.date, service.now)
@@ -110,7 +111,7 @@ class FastPath(RelayPath):
             and not connection.useragent_ip
             and not connection.notes
         ):
-            self._reply_ready(cached, head)
+            self._reply_ready(service, cached, head)
             return len(data)
         if not cached.file:
             self._reply(cached, head)

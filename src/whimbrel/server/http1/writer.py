@@ -101,9 +101,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     def write_gathered(self) -> None:
         """Write what was gathered."""
-        data, self._gathered = self._gathered, b""
-        if data and not self._transport.is_closing():
-            self._transport.write(data)
+        data, transport, self._gathered = self._gathered, self._transport, b""
+        if data and not transport.is_closing():
+            transport.write(data)
 
     @abstractmethod
     def _process_buffer(self) -> None:

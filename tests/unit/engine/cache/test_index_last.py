@@ -67,9 +67,7 @@ def responses(engine: Engine, heads: list[bytes]) -> list[bytes]:
 
 @pytest.mark.parametrize("path", ["/a.txt", "/missing-{}", "/"])
 @pytest.mark.parametrize("host", ["localhost", "more.test", "none.test", "env.test"])
-def test_each_response_of_a_connection_is_that_of_the_first_one(
-    engine: Engine, host: str, path: str
-) -> None:
+def test_each_response_of_a_connection_is_that_of_the_first_one(engine: Engine, host: str, path: str) -> None:
     first, first_lines = None, None
     for connection in range(6):
         heads = [head(host, 10 * connection + n, path.format(10 * connection + n)) for n in range(7)]
@@ -77,9 +75,7 @@ def test_each_response_of_a_connection_is_that_of_the_first_one(
         logs.clear()
         found = responses(engine, heads)
         written = next(lines for name, lines in logs.items() if name.endswith("access_log"))
-        lines = [
-            line.replace(each.split(b" ")[1], b"/") for line, each in zip(written, heads, strict=False)
-        ]
+        lines = [line.replace(each.split(b" ")[1], b"/") for line, each in zip(written, heads, strict=False)]
         assert len(lines) == len(found)
         first, first_lines = first or found, first_lines or lines
         assert (found, lines) == (first, first_lines)

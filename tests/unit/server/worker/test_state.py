@@ -16,12 +16,18 @@ from whimbrel.server.worker.state import WorkerState, scan_period
 
 
 def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Engine:
+        def log_time(self, now: float) -> bytes:
+            return b"%d" % now
+
     one = WorkerState.__new__(WorkerState)
-    one.second, one.date = 0.0, b""
-    dates = []
+    one.second, one.date, one.engine = 0.0, b"", Engine()  # type: ignore[assignment]
+    dates, log_times = [], []
     for now in (1_600_000_000.5, 1_600_003_600.25, 1_600_000_000.75, 86_400.0):
         monkeypatch.setattr(state, "time", lambda moment=now: moment)
         dates.append(one.date_field())
+        log_times.append(one.log_time)
+    assert log_times == [b"1600000000", b"1600003600", b"1600000000", b"86400"]
     assert dates == [
         b"Sun, 13 Sep 2020 12:26:40 GMT",
         b"Sun, 13 Sep 2020 13:26:40 GMT",
