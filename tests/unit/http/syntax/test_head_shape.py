@@ -24,8 +24,8 @@ def test_heads_with_the_same_names_have_one_shape() -> None:
     shapes = HeadShapes()
     first, second = shapes.split(HEAD), shapes.split(HEAD.replace(b"a=1", b"b=2"))
     assert first is not None and second is not None and first[2] is second[2]
-    assert first.pieces == (b"GET /a", None, b" HTTP/1.1", b"x", b"a=1", b"me")
-    assert first.line == b"GET /a HTTP/1.1"
+    assert first[1] == (b"GET /a", None, b" HTTP/1.1", b"x", b"a=1", b"me")
+    assert line_of(first[1]) == b"GET /a HTTP/1.1"
     third = shapes.split(HEAD.replace(b"Cookie", b"Referer"), first[2].number)
     assert third is not None and third[2] is not first[2]
 
