@@ -63,6 +63,14 @@ class Connection:
     rendering: Any = None  # the head for which a page is being rebuilt (`Request.remade`)
     remade_tick: int = -2  # the tick in which such a page was last sent (engine/cache/entry.py)
     shape: int = 0  # number of the shape of the client's last head (http/syntax/head_shape.py)
+    client_text: bytes = field(init=False)  # client_ip
+
+    def __post_init__(self) -> None:
+        self.set_client(self.client_ip)
+
+    def set_client(self, address: str) -> None:
+        """Let the client's address be *address*."""
+        self.client_ip, self.client_text = address, address.encode("latin-1")
 
     @property
     def useragent_port(self) -> int:

@@ -140,7 +140,7 @@ class SideAnswers:
         connection, index, head, most = destination
         if head is None or len(line) > most:
             return None
-        connection.client_ip = client
+        connection.set_client(client)
         return index.answer_line(connection, parts, head, self.tick)
 
     def reply(self, raw: bytes, client: str, tail: Tail, client_host: str = "") -> FastAnswer:
@@ -166,7 +166,7 @@ class SideAnswers:
         if found is None:
             index = self.engine.response_cache.index(address, port)
             found = self._connections[address, port] = Connection(client, 50000, address, port), index
-        found[0].client_ip = client
+        found[0].set_client(client)
         return found
 
     def _status(self, line: bytes) -> int:

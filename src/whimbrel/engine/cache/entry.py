@@ -16,7 +16,7 @@ from whimbrel.config.model import LogSink
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cacheable import served_bounds
 from whimbrel.engine.cache.key import RawHead
-from whimbrel.engine.cache.log_template import FilledTemplate, LogTemplate
+from whimbrel.engine.cache.log_template import FilledTemplate, LogTemplate, RenderLine
 from whimbrel.engine.cache.log_view import CachedRequestView
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import FileDependency, StatSignature, stat_signature, unchanged
@@ -66,7 +66,7 @@ class CachedResponse:
         ready_tick, data, adders, line_client: in that tick the entry is valid, `data` are its bytes (empty
             until `joined_data`), and `adders` log a hit of `line_client` with `adders_lines`.
         ready_tick_any_head, loggers: the same for heads with other bytes and for every client; `loggers`
-            are the functions that take the lines, with their templates.
+            are functions that take a line, with those that render it.
         origin: the answer that it was made of, as others for other paths were (engine/specialized), or None.
         log_templates: templates of the access-log lines, None if their holes are more than parts of the
             head; `filled_templates`: for this response, by the digits of the Keep-Alive count.
@@ -188,7 +188,7 @@ class CachedResponse:
         self.filled_templates: dict[int, list[FilledTemplate]] = {}
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adders_lines: tuple[tuple[LogSink, bytes], ...] = ()
-        self.loggers: tuple[tuple[Callable[[bytes], None], FilledTemplate], ...] = ()
+        self.loggers: tuple[tuple[Callable[[bytes], None], RenderLine], ...] = ()
 
     def _take_head(self, response: Response) -> None:
         """Keep the head of *response*, with slots for what each use computes anew."""
@@ -410,8 +410,8 @@ class CachedResponse:
         if templates is None:
             view = CachedRequestView(self, connection, now, RawHead(head[0]))
             return [fill(view) for _sink, fill in self.writers]
-        client, time = connection.client_ip.encode("latin-1"), self.request.engine.log_time(now)
-        return [template.line(head, client, time) for template in templates]
+        time = self.request.engine.log_time(now)
+        return [template.line(head, connection.client_text, time) for template in templates]
 
     def templates(self, connection: Connection, now: float) -> list[FilledTemplate] | None:
         """Return the templates of the lines of a response on *connection*; None if an entry has none."""

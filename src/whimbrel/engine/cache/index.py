@@ -289,9 +289,15 @@ class CacheIndex:
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, None
-        answers, client, missing, cached = self._answers, connection.client_ip, b"", None
+        return self.find(connection, raw, limits, tick)
+
+    def find(
+        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
+    ) -> tuple[CachedResponse | None, SplitHead | None]:
+        """Return what `lookup` returns for the bytes of a head for which nothing valid is in `by_head`."""
         if len(raw) > limits.plain:
             return NOTHING
+        answers, client, missing = self._answers, connection.client_ip, b""
         # the usual case: the head has the shape of the client's last one
         shape = answers.shapes.by_number.get(connection.shape)
         match = None if shape is None else shape.match_plain(raw)
@@ -308,7 +314,7 @@ class CacheIndex:
         if shape.count > limits.most_fields:
             return NOTHING
         bare = pieces[0] + pieces[2]
-        spec = self._lines.get(bare)
+        spec, cached = self._lines.get(bare), None
         if spec is not None:
             line = line_of(pieces) if spec.by_query else bare
             key = (shape.keys.get(spec.number) or spec.add_key(shape))(pieces, line, client)

@@ -16,6 +16,7 @@ CLIENT: Final = TEXT
 TIME: Final = OTHER
 
 Fill = Callable[[Any], bytes]
+RenderLine = Callable[[SplitHead, bytes, bytes], bytes]
 
 
 class LogTemplate(NamedTuple):

@@ -71,9 +71,8 @@ class FastPath(RelayPath):
         service.requests += 1
         service.sent += cached.size
         connection.served += 1
-        client = connection.client_ip.encode("latin-1")
-        for add, template in cached.loggers:
-            add(template.line(head, client, service.log_time))
+        for add, line in cached.loggers:
+            add(line(head, connection.client_text, service.log_time))
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive
         if cached.close:
@@ -85,6 +84,15 @@ class FastPath(RelayPath):
         consumed.
         """
         service, connection, index = self.service, self.connection, self._index
+        cached, head = self._by_head.get(data), None
+        if (
+            cached is not None
+            and cached.ready_tick == service.tick
+            and cached.line_client == connection.client_ip
+            and connection.served < cached.max_served
+        ):
+            self._reply(cached, None)
+            return len(data)
         if service.draining:
             return 0
         if not service.in_tick:
@@ -93,6 +101,7 @@ class FastPath(RelayPath):
             if not connection.served:
                 return self._try_first(data)
             self._by_head = index.by_head
+            cached = self._by_head.get(data)
         if self._relays:
             relayed = self._relays.get(data)
             if (
@@ -102,21 +111,22 @@ class FastPath(RelayPath):
             ):
                 return len(data)
         # the usual case: one head and nothing else
-        cached, head = index.lookup(connection, data, self._listener.limits, service.tick)
-        if cached is None:
-            return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
-        if (
-            head is not None
-            and cached.ready_tick_any_head == service.tick
-            and not connection.useragent_ip
-            and not connection.notes
-        ):
-            self._reply_ready(service, cached, head)
-            return len(data)
-        if not cached.file:
-            self._reply(cached, head)
-            return len(data)
-        return len(data) if self._reply_file(cached, head) else 0
+        if cached is None or not cached.is_valid(connection, service.tick):
+            cached, head = index.find(connection, data, self._listener.limits, service.tick)
+            if cached is None:
+                return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
+            if (
+                cached.ready_tick_any_head == service.tick
+                and head is not None
+                and not connection.useragent_ip
+                and not connection.notes
+            ):
+                self._reply_ready(service, cached, head)
+                return len(data)
+        if cached.file:
+            return len(data) if self._reply_file(cached, head) else 0
+        self._reply(cached, head)
+        return len(data)
 
     def _try_first(self, data: bytes) -> int:
         """Answer the first request of a connection, whose response may announce protocols; return the number

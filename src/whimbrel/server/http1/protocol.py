@@ -146,30 +146,16 @@ class HttpProtocol(FastPath):
 
     # input --------------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
-        if self._state is READY and not self._paused:
-            if self._buffer:
-                if self._postponed:
-                    self._arrived(data)
-                    return
-                self._buffer += data
-            elif (
-                (cached := self._by_head.get(data)) is not None
-                and cached.ready_tick == self.service.tick
-                and cached.line_client == self.connection.client_ip
-                and self.connection.served < cached.max_served
-            ):
-                self._reply(cached, None)
-                return
-            else:
-                done = self._try_cache(data)
-                if done == len(data):
-                    return
-                self._buffer = data[done:] if done else data
-                self._process_buffer(cache_missed=not done, more=done > 0)
-                return
+        if self._state is not READY or self._paused or self._postponed:
+            self._arrived(data)
+        elif self._buffer:
+            self._buffer += data
             self._process_buffer()
         else:
-            self._arrived(data)
+            done = self._try_cache(data)
+            if done != len(data):
+                self._buffer = data[done:] if done else data
+                self._process_buffer(cache_missed=not done, more=done > 0)
 
     def _arrived(self, data: bytes) -> None:
         """Handle bytes that arrive while a response is computed or sent, or after the last one."""

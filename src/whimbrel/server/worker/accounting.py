@@ -74,9 +74,8 @@ def account_hit(
             _make_ready(service, connection, cached)
     elif cached.is_log_line_stable and not connection.useragent_ip and not connection.notes:
         if cached.ready_tick_any_head == service.tick:
-            client, moment = connection.client_ip.encode("latin-1"), service.log_time
-            for add, template in cached.loggers:
-                add(template.line(head, client, moment))
+            for add, render in cached.loggers:
+                add(render(head, connection.client_text, service.log_time))
         else:
             lines, write = cached.render_logs(head, connection, service.now), service.engine.runtime.write_log
             for (sink, _fill), line in zip(cached.writers, lines, strict=True):
@@ -128,7 +127,8 @@ def _make_ready_for_any_head(service: WorkerState, connection: Connection, cache
         templates = cached.templates(connection, service.now)
         if templates is None:
             return
-        cached.loggers = tuple(zip(_appenders(service, cached), templates, strict=True))
+        lines = [template.line for template in templates]
+        cached.loggers = tuple(zip(_appenders(service, cached), lines, strict=True))
     cached.ready_tick_any_head = service.tick
 
 
