@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,18 +142,24 @@ def test_more_descriptors_than_select_knows() -> None:
         os.close(high)
 
 
-def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_is_silent_for_too_long_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """SIGABRT first, for its traceback; then SIGKILL."""
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
     children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
+    is_ready = tmp_path / "ready"
     stubborn = (
-        "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); "
-        "time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); "
+        f"open({str(is_ready)!r}, 'w').close(); time.sleep(60)"
     )
     with a_child(children, SLEEP) as (one, _), a_child(children, stubborn, 1) as (other, _):
-        time.sleep(0.5)  # until it ignores the signal
+        end = time.monotonic() + 20
+        while not is_ready.exists():  # until it ignores the signal
+            assert time.monotonic() < end
+            time.sleep(0.01)
         for _ in range(8):
             children.watch(generation)
             time.sleep(0.03)
