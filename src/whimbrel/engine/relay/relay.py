@@ -25,7 +25,8 @@ class RelayExchange(Protocol):
     Attributes:
         request: what was sent. `time`: when its head arrived, seconds since the epoch.
         reply: the response, set before `relayed` is called. `body`: its body.
-        date: the Date field of the origin server, b"" if it has sent none.
+        date: the Date field of the origin server, b"" if it has sent none; unset where `relayed` is given the
+            bytes of the response.
     """
 
     request: RelayedRequest
@@ -46,8 +47,10 @@ class RelayClient(Protocol):
 
     connection: Connection
 
-    def relayed(self, exchange: RelayExchange) -> None:
-        """Send `exchange.reply` to the client."""
+    def relayed(self, exchange: RelayExchange, response: bytes) -> None:
+        """Send `exchange.reply` to the client; *response*: its bytes, b"" if they have to be made of body and
+        date.
+        """
 
     def unrelayed(self, exchange: RelayExchange) -> None:
         """Answer the request in the general way, which takes *exchange* over."""

@@ -27,9 +27,9 @@ def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     heads: list[bytes] = []
     send = RelayPath.relayed
 
-    def counted(self: RelayPath, exchange: Any) -> None:
+    def counted(self: RelayPath, exchange: Any, response: bytes) -> None:
         heads.append(exchange.request.raw)
-        send(self, exchange)
+        send(self, exchange, response)
 
     monkeypatch.setattr(RelayPath, "relayed", counted)
     yield heads

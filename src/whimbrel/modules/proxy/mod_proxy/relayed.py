@@ -9,18 +9,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from whimbrel.http.client.answer import AnswerReader
+from whimbrel.backends.connection import RelayReader
 
 if TYPE_CHECKING:
     from whimbrel.backends.connection import BackendConnection
     from whimbrel.engine.cache.entry import CachedResponse
     from whimbrel.engine.relay.relay import RelayClient
     from whimbrel.engine.relay.relayed_request import RelayedRequest
+    from whimbrel.http.client.answer import AnswerReader
     from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 
 
-class RelayedExchange(AnswerReader):
+class RelayedExchange(RelayReader):
     """One relayed request: reader of the answer, and what the connection to the back end resumes.
+
+    As a reader it has no head and is never done: an answer that is recognized ends the exchange.
 
     Attributes:
         connection: to the back end, whose state is `state`. `sent`: the bytes of the request.
@@ -42,6 +45,12 @@ class RelayedExchange(AnswerReader):
         "time",
     )
     reply: CachedResponse
+    body: bytes
+    date: bytes
+    head = None
+    done = reusable = False
+    rest = b""
+    _buffered = 0
 
     def __init__(
         self,
@@ -54,42 +63,38 @@ class RelayedExchange(AnswerReader):
     ) -> None:
         self.request, self.connection, self.sent, self.time = request, connection, sent, now
         self._client: RelayClient | None = client
-        self.state = state
-        self.done = self.reusable = False
-        self.head = None
-        self._buffered = 0
-        self.rest = self.data = self.body = self.date = b""
+        self.state, self.data = state, b""
         self.cause: str | None = None
 
     def feed(self, data: bytes) -> None:
         """See AnswerReader."""
-        if self.data or not self.recognize(data):
-            self.data += data
+        self.data += data
 
     @abstractmethod
-    def recognize(self, data: bytes) -> bool:
-        """Return True if *data* is an answer that came before; set reply, body, date, done and reusable."""
+    def receive(self, data: bytes) -> bool:
+        """See RelayReader; call `pass_on` with an answer that came before."""
+
+    def pass_on(self, response: bytes, *, is_reusable: bool) -> None:
+        """Send `reply` to the client; *response*: see `RelayClient.relayed`."""
+        client, self._client = self._client, None
+        self.state.count(len(self.sent), len(self.body))
+        self.connection.complete(is_reusable=is_reusable)
+        if client is not None:
+            client.relayed(self, response)
 
     def eof(self, cause: str = "") -> None:
         """See AnswerReader."""
         self.cause = cause
 
     def set(self, _value: None) -> None:
-        """Pass the answer on, or leave it to the general path."""
-        client, self._client = self._client, None
-        if client is not None:
-            if self.done:
-                self.state.count(len(self.sent), len(self.body))
-                self.connection.finish()
-                client.relayed(self)
-            else:
-                client.unrelayed(self)
-
-    def cancel(self) -> None:
-        """See RelayExchange."""
+        """Leave the answer to the general path."""
         client, self._client = self._client, None
         if client is not None:
             client.unrelayed(self)
+
+    def cancel(self) -> None:
+        """See RelayExchange."""
+        self.set(None)
 
     def close(self) -> None:
         """See RelayExchange."""
