@@ -34,14 +34,14 @@ class Waiter(Protocol):
 
 
 class RelayReader(AnswerReader):
-    """A reader that is also the `Waiter`, for an answer that may be complete with the first bytes."""
+    """A reader that is also the `Waiter`, for an answer that may be complete with its first bytes."""
 
     __slots__ = ()
 
     @abstractmethod
     def receive(self, data: bytes) -> bool:
-        """End the request by `BackendConnection.complete` if *data*, the first bytes, are all of its answer;
-        return False if they are not.
+        """Call `BackendConnection.complete` if *data* complete the answer, `receive_more` if they are the
+        beginning of a known one; return False for any other answer, which is fed.
         """
 
     @abstractmethod
@@ -118,7 +118,7 @@ class BackendConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = FOREVER
         self._poll: Callable[[int], list[tuple[int, int]]] | None = None
-        self._relay: RelayReader | None = None  # the reader, until the first bytes of its answer
+        self._relay: RelayReader | None = None  # the reader whose `receive` gets the next bytes
 
     # protocol -------------------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -213,6 +213,11 @@ class BackendConnection(asyncio.Protocol):
         if not transport.is_closing():
             transport.write(data)
 
+    def receive_more(self, reader: RelayReader) -> None:
+        """Let *reader* receive the next bytes too; the back end gets its time anew."""
+        self._relay, self.has_answered = reader, True
+        self._extend()
+
     def complete(self, *, is_reusable: bool) -> None:
         """End a request of `relay` whose answer has arrived; *is_reusable*: the back end leaves the
         connection open.
@@ -231,7 +236,9 @@ class BackendConnection(asyncio.Protocol):
         self.reader, self._relay = reader, None
         if data:
             self.data_received(data)
-        if cause is not None:
+        if cause is not None and data:
+            self._loop.call_soon(self._end, cause)  # the data came before, and are passed on as they are
+        elif cause is not None:
             self._end(cause)
 
     async def changed(self) -> None:

@@ -1,13 +1,15 @@
 """Exchanges of relayed requests: what the schemes share.
 
-An answer is recognized if it arrives in one piece. With every other answer, with a failure, and where the
-client is gone, the general path takes over (`RelayedExchange.continue_as`).
+An answer is recognized if it arrives in one piece, or the rest of it soon after its head. With every other
+answer, with a failure, and where the client is gone, the general path takes over
+(`RelayedExchange.continue_as`).
 """
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.connection import RelayReader
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 
 
+# seconds after which the general path passes on what has arrived of an answer
+REST_WAIT: Final = 0.005
+MAX_PARTIAL: Final = 64 * 1024  # bytes of an answer of which a part waits for the rest
+
+
 class RelayedExchange(RelayReader):
     """One relayed request: reader of the answer, and what the connection to the back end resumes.
 
@@ -27,12 +34,14 @@ class RelayedExchange(RelayReader):
 
     Attributes:
         connection: to the back end, whose state is `state`. `sent`: the bytes of the request.
-        data: the answer, if it was not recognized. `cause`: see `AnswerReader.eof`; None before the end.
+        data: what has arrived of an answer that is not complete or was not recognized.
+        cause: see `AnswerReader.eof`; None before the end.
         others: see `engine/relay/relay.py`.
     """
 
     __slots__ = (
         "_client",
+        "_timer",
         "body",
         "cause",
         "connection",
@@ -51,6 +60,7 @@ class RelayedExchange(RelayReader):
     done = reusable = False
     rest = b""
     _buffered = 0
+    _timer: asyncio.TimerHandle
 
     def __init__(
         self,
@@ -82,12 +92,22 @@ class RelayedExchange(RelayReader):
         if client is not None:
             client.relayed(self, response)
 
+    def wait_for_rest(self, data: bytes) -> None:
+        """Wait for a moment for the rest of an answer that begins with *data*.
+
+        Back ends write head and body apart, microseconds from each other.
+        """
+        if not self.data:
+            self._timer = asyncio.get_running_loop().call_later(REST_WAIT, self.set, None)
+        self.data = data
+        self.connection.receive_more(self)
+
     def eof(self, cause: str = "") -> None:
         """See AnswerReader."""
         self.cause = cause
 
     def set(self, _value: None) -> None:
-        """Leave the answer to the general path."""
+        """Leave the answer to the general path, unless it was passed on."""
         client, self._client = self._client, None
         if client is not None:
             client.unrelayed(self)

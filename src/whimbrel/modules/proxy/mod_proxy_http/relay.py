@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.http.semantics.dates import format_http, parse_http
-from whimbrel.modules.proxy.mod_proxy.relayed import RelayedExchange
+from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, RelayedExchange
 
 DATE: Final = b"\r\nDate: "
 _DATE_START: Final = len(DATE)
@@ -65,8 +65,9 @@ class HttpRelayed(RelayedExchange):
 
     def receive(self, data: bytes) -> bool:
         """See RelayedExchange."""
-        request = self.request
-        last = request.last
+        request, last = self.request, self.request.last
+        if self.data:
+            data = self.data + data
         if last is not None and len(data) == last[1] and data.startswith(last[0]):
             head, _size, self.reply, response_head = last
             self.body = body = data[len(head) :]
@@ -78,8 +79,14 @@ class HttpRelayed(RelayedExchange):
         head = data[:stop]
         key, date = split_date(head)
         reply = request.replies.get(key)
-        if reply is None or len(data) != stop + reply.size or (date and not self.dates.accepts(date)):
+        if reply is None or (date and not self.dates.accepts(date)):
             return False
+        missing = stop + reply.size - len(data)
+        if missing:
+            if missing < 0 or stop + reply.size > MAX_PARTIAL or reply.chunked:
+                return False
+            self.wait_for_rest(data)
+            return True
         self.reply, self.body, self.date = reply, data[stop:], date
         request.remember(head, len(data), reply, date)
         self.pass_on(b"", is_reusable=True)
