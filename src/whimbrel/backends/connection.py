@@ -87,6 +87,7 @@ class BackendConnection(asyncio.Protocol):
         "_relay",
         "_taken",
         "_timer",
+        "_unsent",
         "failure",
         "has_answered",
         "is_closed",
@@ -118,6 +119,7 @@ class BackendConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = FOREVER
         self._poll: Callable[[int], list[tuple[int, int]]] | None = None
+        self._unsent = b""  # a request of `relay` before `write_gathered`
         self._relay: RelayReader | None = None  # the reader whose `receive` gets the next bytes
 
     # protocol -------------------------------------------------------------------------------------
@@ -126,6 +128,10 @@ class BackendConnection(asyncio.Protocol):
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
 
     def data_received(self, data: bytes) -> None:
+        if self._unsent:
+            self._end("")  # the request was not sent yet: these bytes belong to no request
+            self.close()
+            return
         relay, self._relay = self._relay, None
         if relay is not None and relay.receive(data):
             return
@@ -195,12 +201,13 @@ class BackendConnection(asyncio.Protocol):
             self._deadline = self._loop.time() + self.timeout
 
     def relay(self, reader: RelayReader, data: bytes, timeout: float) -> None:
-        """Begin a request on an idle or a new connection and send *data*, all of it; *reader* is resumed by
-        the first change that is no complete answer.
+        """Begin a request on an idle or a new connection; *reader* is resumed by the first change that is no
+        complete answer. `write_gathered` sends *data*, all of the request.
 
         Such a connection has neither failed nor is it to be closed.
         """
         self.reader = self._event = self._relay = reader
+        self._unsent = data
         self.timeout, self.has_answered = timeout, False
         if timeout != FOREVER:
             self._deadline = self._loop.time() + timeout
@@ -209,8 +216,12 @@ class BackendConnection(asyncio.Protocol):
         if not self._is_reading:
             self._is_reading = True
             self.transport.resume_reading()
+
+    def write_gathered(self) -> None:
+        """Send the request of `relay`, unless the back end has closed the connection meanwhile."""
+        data, self._unsent = self._unsent, b""
         transport = self.transport
-        if not transport.is_closing():
+        if data and not transport.is_closing():
             transport.write(data)
 
     def receive_more(self, reader: RelayReader) -> None:
@@ -331,7 +342,7 @@ class BackendConnection(asyncio.Protocol):
     def _end(self, cause: str) -> None:
         """Handle the end of the input."""
         reader = self.reader
-        self.is_closed = True
+        self.is_closed, self._unsent = True, b""
         if reader is not None and not reader.done and self.failure is None:
             try:
                 reader.eof(cause)

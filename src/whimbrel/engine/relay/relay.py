@@ -42,10 +42,23 @@ class RelayExchange(Protocol):
         """Close the connection to the back end: no answer is wanted any more."""
 
 
+class DeferredWriter(Protocol):
+    """A connection with bytes that are written at the end of the tick."""
+
+    def write_gathered(self) -> None:
+        """Write them."""
+
+
 class RelayClient(Protocol):
     """The protocol of a client's connection."""
 
     connection: Connection
+
+    def gather(self, connection: DeferredWriter) -> None:
+        """Call `write_gathered` of *connection* at the end of the tick.
+
+        The other process is then woken up once for many messages, and sees them together.
+        """
 
     def relayed(self, exchange: RelayExchange, response: bytes) -> None:
         """Send `exchange.reply` to the client; *response*: its bytes, b"" if they have to be made of body and

@@ -13,7 +13,7 @@ from whimbrel.server.worker.accounting import account_relayed
 from whimbrel.server.worker.state import FOREVER, WorkerState
 
 if TYPE_CHECKING:
-    from whimbrel.engine.relay.relay import RelayExchange
+    from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
     from whimbrel.engine.relay.relayed_request import RelayedRequest
 
 
@@ -49,16 +49,21 @@ class RelayPath(ResponseWriter):
         self.deadline, self._last_raw, self._task = FOREVER, request.raw, exchange
         return True
 
+    def gather(self, connection: DeferredWriter) -> None:
+        """See RelayClient."""
+        self.service.gathering.append(connection)
+
     def relayed(self, exchange: RelayExchange, response: bytes) -> None:
         """See RelayClient."""
         service = self.service
-        if self._gathered:
-            self.write_gathered()
-        transport = self._transport
         if response:
-            if not transport.is_closing():
-                transport.write(response)
+            if service.in_tick:
+                self._gather(response)
+            elif not self._transport.is_closing():
+                self._transport.write(response)
         else:
+            if self._gathered:
+                self.write_gathered()
             self._write_reply(exchange)
         account_relayed(service, self.connection, exchange)
         self._last_raw = b""

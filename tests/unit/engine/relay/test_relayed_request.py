@@ -292,6 +292,28 @@ def test_a_body_of_another_length_is_that_of_the_general_path(
     assert run(tmp_path, answer, use, LOG + PASS) == found
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.0005])
+def test_a_back_end_that_closes_each_connection_without_saying_so(tmp_path: Path, pause: float) -> None:
+    async def answer(_head: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(ANSWER)
+        if closes:
+            await asyncio.sleep(pause)
+            raise ConnectionError
+
+    async def get(server: ProxyServer) -> list[bytes]:
+        async with Client(server) as client:
+            return [await client.get() for _ in range(40)]
+
+    async def use(server: ProxyServer) -> Any:
+        await warm(server, 6)
+        closes.append(1)
+        found = await asyncio.gather(*[get(server) for _ in range(4)])
+        return found, len(logged(server))
+
+    closes: list[int] = []
+    assert run(tmp_path, answer, use, LOG + PASS) == ([[b"200"] * 40] * 4, 166)
+
+
 def test_a_silent_back_end_is_answered_as_on_the_general_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

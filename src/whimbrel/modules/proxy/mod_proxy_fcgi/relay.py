@@ -114,6 +114,7 @@ class FcgiRelay(Relay):
         relayed = FcgiRelayed(request, client, connection, self._state, data, now)
         relayed.keeps = self._keeps
         connection.relay(relayed, data, self._timeout)
+        connection.write_gathered()
         return relayed
 
     def has_seen(self, key: bytes) -> bool:

@@ -134,7 +134,11 @@ class HttpRepeat(Repeat, Relay):
         return None if connection is None else self._run(r, connection, general)
 
     def send(self, request: RelayedRequest, client: RelayClient, now: float) -> HttpRelayed | None:
-        """See Relay.send."""
+        """See Relay.send.
+
+        The request is sent at the end of the tick. Events of the tick that come before then show an idle
+        connection that the back end has closed, or to which it has sent bytes: the request goes to another.
+        """
         connection = self._idle()
         if connection is None:
             return None
@@ -142,6 +146,7 @@ class HttpRepeat(Repeat, Relay):
         relayed = HttpRelayed(request, client, connection, self._state, data, now)
         relayed.dates = self._dates
         connection.relay(relayed, data, self._timeout)
+        client.gather(connection)
         return relayed
 
     def _has_sent(self, relayed: Any) -> bool:
