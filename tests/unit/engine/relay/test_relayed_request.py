@@ -14,6 +14,7 @@ from tests.support.proxy_server import Answer, ProxyServer, answering, run
 
 from whimbrel.engine.engine import GENERAL_PATH
 from whimbrel.engine.relay.relayed_request import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayedRequest
+from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay_path import RelayPath
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
@@ -334,6 +335,7 @@ def test_a_silent_back_end_is_answered_as_on_the_general_path(
 
 def test_the_tables_have_the_bounds_of_the_documentation(tmp_path: Path) -> None:
     assert (MAX_REQUESTS, MAX_HEAD, MAX_REPLIES) == (256, 4096, 4)
+    assert (MAX_PARTIAL, REST_WAIT) == (64 * 1024, 0.005)
 
     async def use(server: ProxyServer) -> tuple[int, int]:
         for path in (*map(str, range(MAX_REQUESTS + 10)), "x" * MAX_HEAD):
