@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import select
-import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from whimbrel.backends.reader import AnswerReader, BackendError
@@ -23,22 +21,9 @@ if TYPE_CHECKING:
     from whimbrel.engine.tls import BackendTlsParameters
 
 MAX_AHEAD: Final = 64 * 1024  # bytes of an answer that wait for the client, above which reading stops
-ACK_THRESHOLD: Final = 16 * 1024  # bytes of one read after which they are acknowledged at once
 WRITE_AHEAD: Final = 64 * 1024  # bytes of a request that the back end has not taken
 RESET: Final = "(104)Connection reset by peer"
 FOREVER: Final = float("inf")
-TCP_QUICKACK: Final[int] = getattr(socket, "TCP_QUICKACK", 0)  # Linux
-
-
-def acknowledge(transport: asyncio.Transport) -> None:
-    """Acknowledge what was read, which Linux delays by up to 40 ms.
-
-    A sender whose window is one segment, as on the loopback interface, waits for that.
-    """
-    own = transport.get_extra_info("socket")
-    if own is not None and own.family in (socket.AF_INET, socket.AF_INET6) and TCP_QUICKACK:
-        with suppress(OSError):  # the connection has ended
-            own.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 1)
 
 
 class Waiter(Protocol):
@@ -160,12 +145,9 @@ class BackendConnection(asyncio.Protocol):
         except BackendError as problem:
             self.fail(problem)
             return
-        if not reader.done:
-            if len(data) >= ACK_THRESHOLD:
-                acknowledge(self.transport)
-            if reader.buffered > MAX_AHEAD and self._is_reading:
-                self._is_reading = False
-                self.transport.pause_reading()
+        if reader.buffered > MAX_AHEAD and self._is_reading and not reader.done:
+            self._is_reading = False
+            self.transport.pause_reading()
         self._wake()
 
     def eof_received(self) -> bool:

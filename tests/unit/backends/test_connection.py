@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Any
 
 import pytest
 from tests.support.backend_pools import ECHO, Answer, acquire, fetch, run
 from tests.support.backend_server import BackendServer, LengthReader
 
-from whimbrel.backends import connection as module
-from whimbrel.backends.connection import (
-    ACK_THRESHOLD,
-    MAX_AHEAD,
-    TCP_QUICKACK,
-    BackendBody,
-    BackendConnection,
-    RelayReader,
-    acknowledge,
-)
+from whimbrel.backends.connection import MAX_AHEAD, BackendBody, BackendConnection, RelayReader
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
 from whimbrel.backends.reader import AnswerReader, BackendError
 from whimbrel.engine.body import Aborted
@@ -271,22 +261,3 @@ def test_a_connection_that_ends_before_its_relayed_request_is_sent_sends_nothing
 
     assert run(answer, use)[1:] == (True, 1)
     assert run(answer, use)[0][:2] == [("eof", ""), None]
-
-
-def test_a_large_read_is_acknowledged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
-
-    def acknowledged(transport: asyncio.Transport) -> None:
-        acknowledge(transport)
-        own = transport.get_extra_info("socket")
-        found.append(own.getsockopt(socket.IPPROTO_TCP, TCP_QUICKACK))
-
-    async def use(server: BackendServer, pool: ConnectionPool) -> None:
-        connection = await acquire(server, pool)
-        for size in (ACK_THRESHOLD - 1, ACK_THRESHOLD):
-            connection.begin(Recorder(), 1.0)
-            connection.data_received(bytes(size))
-
-    monkeypatch.setattr(module, "acknowledge", acknowledged)
-    run(lambda _data, out: None, use)
-    assert found == [1]
