@@ -214,10 +214,10 @@ def outcome(root: Path, seed: int, answer: Any, conf: str, path: str, wish: byte
     relayed = 0
     send = RelayPath.relayed
 
-    def counted(self: RelayPath, exchange: Any) -> None:
+    def counted(self: RelayPath, exchange: Any, response: bytes) -> None:
         nonlocal relayed
         relayed += 1
-        send(self, exchange)
+        send(self, exchange, response)
 
     async def main() -> Any:
         async with asyncio.timeout(60), ProxyServer(root, answer, conf) as server:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import select
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from whimbrel.backends.reader import AnswerReader, BackendError
@@ -30,6 +31,22 @@ class Waiter(Protocol):
 
     def set(self, value: None) -> None:
         """Something has changed: bytes, the end, a failure."""
+
+
+class RelayReader(AnswerReader):
+    """A reader that is also the `Waiter`, for an answer that may be complete with its first bytes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def receive(self, data: bytes) -> bool:
+        """Call `BackendConnection.complete` if *data* complete the answer, `receive_more` if they are the
+        beginning of a known one; return False for any other answer, which is fed.
+        """
+
+    @abstractmethod
+    def set(self, value: None) -> None:
+        """See Waiter."""
 
 
 class ConnectionOwner(ABC):
@@ -67,8 +84,10 @@ class BackendConnection(asyncio.Protocol):
         "_loop",
         "_poll",
         "_pool",
+        "_relay",
         "_taken",
         "_timer",
+        "_unsent",
         "failure",
         "has_answered",
         "is_closed",
@@ -99,7 +118,9 @@ class BackendConnection(asyncio.Protocol):
         self._taken: Completion[None] | None = None  # awaited by the sender of a long request
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = FOREVER
-        self._poll: select.poll | None = None
+        self._poll: Callable[[int], list[tuple[int, int]]] | None = None
+        self._unsent = b""  # a request of `relay` before `write_gathered`
+        self._relay: RelayReader | None = None  # the reader whose `receive` gets the next bytes
 
     # protocol -------------------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -107,6 +128,13 @@ class BackendConnection(asyncio.Protocol):
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
 
     def data_received(self, data: bytes) -> None:
+        if self._unsent:
+            self._end("")  # the request was not sent yet: these bytes belong to no request
+            self.close()
+            return
+        relay, self._relay = self._relay, None
+        if relay is not None and relay.receive(data):
+            return
         reader = self.reader
         if reader is None or reader.done or self.failure is not None:
             self.close()  # bytes that no request has asked for
@@ -155,11 +183,11 @@ class BackendConnection(asyncio.Protocol):
 
         They belong to no request that is sent afterwards (ap_proxy_check_connection).
         """
-        poll = self._poll
-        if poll is None:
-            poll = self._poll = select.poll()
+        if self._poll is None:
+            poll = select.poll()
             poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+            self._poll = poll.poll
+        return bool(self._poll(0))
 
     def write(self, data: bytes) -> None:
         """Send bytes of the request; after a failure they are dropped."""
@@ -172,11 +200,15 @@ class BackendConnection(asyncio.Protocol):
         if self._event is not None:
             self._deadline = self._loop.time() + self.timeout
 
-    def send(self, reader: AnswerReader, data: bytes, timeout: float, waiter: Waiter) -> None:
-        """Begin a request and send *data*, all of it; *waiter* is resumed by the first change."""
-        self.reader, self.failure, self.timeout = reader, None, timeout
-        self.keeps_open, self.has_answered = True, False
-        self._event = waiter
+    def relay(self, reader: RelayReader, data: bytes, timeout: float) -> None:
+        """Begin a request on an idle or a new connection; *reader* is resumed by the first change that is no
+        complete answer. `write_gathered` sends *data*, all of the request.
+
+        Such a connection has neither failed nor is it to be closed.
+        """
+        self.reader = self._event = self._relay = reader
+        self._unsent = data
+        self.timeout, self.has_answered = timeout, False
         if timeout != FOREVER:
             self._deadline = self._loop.time() + timeout
             if self._timer is None:
@@ -184,17 +216,40 @@ class BackendConnection(asyncio.Protocol):
         if not self._is_reading:
             self._is_reading = True
             self.transport.resume_reading()
-        if not self.transport.is_closing():
-            self.transport.write(data)
+
+    def write_gathered(self) -> None:
+        """Send the request of `relay`, unless the back end has closed the connection meanwhile."""
+        data, self._unsent = self._unsent, b""
+        transport = self.transport
+        if data and not transport.is_closing():
+            transport.write(data)
+
+    def receive_more(self, reader: RelayReader) -> None:
+        """Let *reader* receive the next bytes too; the back end gets its time anew."""
+        self._relay, self.has_answered = reader, True
+        self._extend()
+
+    def complete(self, *, is_reusable: bool) -> None:
+        """End a request of `relay` whose answer has arrived; *is_reusable*: the back end leaves the
+        connection open.
+        """
+        self.reader = self._event = None
+        if is_reusable and not self.is_closed:
+            self.served += 1
+            self._pool.release(self)
+        else:
+            self.close()
 
     def read_by(self, reader: AnswerReader, data: bytes, cause: str | None) -> None:
         """Let *reader* read the answer in place of one that has taken *data* as it was; *cause*: see
         `AnswerReader.eof`, None if the input has not ended.
         """
-        self.reader = reader
+        self.reader, self._relay = reader, None
         if data:
             self.data_received(data)
-        if cause is not None:
+        if cause is not None and data:
+            self._loop.call_soon(self._end, cause)  # the data came before, and are passed on as they are
+        elif cause is not None:
             self._end(cause)
 
     async def changed(self) -> None:
@@ -241,7 +296,6 @@ class BackendConnection(asyncio.Protocol):
             is_usable = reader.done and reader.reusable and not reader.rest and self.failure is None
             if is_usable and self.keeps_open and not self.is_closed and not self.transport.is_closing():
                 self.served += 1
-                self.used_at = self._loop.time()
                 self._pool.release(self)
             else:
                 self.close()
@@ -288,7 +342,7 @@ class BackendConnection(asyncio.Protocol):
     def _end(self, cause: str) -> None:
         """Handle the end of the input."""
         reader = self.reader
-        self.is_closed = True
+        self.is_closed, self._unsent = True, b""
         if reader is not None and not reader.done and self.failure is None:
             try:
                 reader.eof(cause)

@@ -59,7 +59,7 @@ class ConnectionPool(ConnectionOwner):
         """Return the idle connection that was used last, None without one; those with another *tls*
         or with input that no request has asked for are closed.
         """
-        idle, limits = self.idle, self.limits
+        idle = self.idle
         while idle:
             connection = idle.pop()
             if connection.is_closed:
@@ -67,6 +67,7 @@ class ConnectionPool(ConnectionOwner):
             if connection.tls != tls or connection.has_input():
                 connection.close()
                 continue
+            limits = self.limits
             if limits.ttl and len(idle) >= limits.smax >= 0:
                 if asyncio.get_running_loop().time() - connection.used_at > limits.ttl:
                     connection.close()
@@ -161,11 +162,15 @@ class ConnectionPool(ConnectionOwner):
 
     def release(self, connection: BackendConnection) -> None:
         """Make an idle connection available."""
-        if not self.limits.keeps_open:
+        limits = self.limits
+        if not limits.keeps_open:
             connection.close()
             return
+        if limits.ttl:
+            connection.used_at = asyncio.get_running_loop().time()
         self.idle.append(connection)
-        self._admit()
+        if self._waiting:
+            self._admit()
 
     def lost(self, connection: BackendConnection) -> None:
         """Forget a closed connection."""

@@ -9,7 +9,7 @@ import pytest
 from tests.support.backend_pools import ECHO, Answer, acquire, fetch, run
 from tests.support.backend_server import BackendServer, LengthReader
 
-from whimbrel.backends.connection import MAX_AHEAD, BackendBody
+from whimbrel.backends.connection import MAX_AHEAD, BackendBody, BackendConnection, RelayReader
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
 from whimbrel.backends.reader import AnswerReader, BackendError
 from whimbrel.engine.body import Aborted
@@ -185,3 +185,79 @@ def test_closing_a_body_closes_its_connection() -> None:
         return pool.count, server.open
 
     assert run(lambda _data, out: out.write(b"\x09abc"), use) == (0, 0)
+
+
+class Recorder(RelayReader):
+    """A reader that knows the answer b"ok", and notes what is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[object] = []
+
+    def receive(self, data: bytes) -> bool:
+        self.calls.append(data)
+        return data == b"ok"
+
+    def feed(self, data: bytes) -> None:
+        self.calls.append(("feed", data))
+
+    def eof(self, cause: str = "") -> None:
+        self.calls.append(("eof", cause))
+
+    def set(self, value: None) -> None:
+        self.calls.append(value)
+
+
+async def relayed(server: BackendServer, pool: ConnectionPool) -> tuple[BackendConnection, Recorder]:
+    """Return a connection that was used before, with a request that is not sent yet."""
+    connection = await acquire(server, pool)
+    await fetch(connection)
+    reader, found = Recorder(), pool.take_idle()
+    assert found is connection
+    connection.relay(reader, b"?", 1.0)
+    return connection, reader
+
+
+def test_a_known_answer_to_a_relayed_request_ends_it_at_once() -> None:
+    async def use(server: BackendServer, pool: ConnectionPool) -> Any:
+        connection, reader = await relayed(server, pool)
+        connection.write_gathered()
+        connection.data_received(b"ok")
+        connection.complete(is_reusable=True)
+        return reader.calls, connection.served, len(pool.idle)
+
+    assert run(lambda _data, out: out.write(ECHO), use) == ([b"ok"], 2, 1)
+
+
+def test_an_unknown_answer_to_a_relayed_request_is_fed() -> None:
+    async def use(server: BackendServer, pool: ConnectionPool) -> Any:
+        connection, reader = await relayed(server, pool)
+        connection.write_gathered()
+        connection.data_received(b"other")
+        connection.data_received(b"ok")
+        return list(reader.calls)
+
+    expected = [b"other", ("feed", b"other"), None, ("feed", b"ok")]
+    assert run(lambda _data, out: out.write(ECHO), use) == expected
+
+
+@pytest.mark.parametrize("has_bytes", [True, False])
+def test_a_connection_that_ends_before_its_relayed_request_is_sent_sends_nothing(has_bytes: bool) -> None:
+    seen: list[bytes] = []
+
+    def answer(data: bytes, out: asyncio.StreamWriter) -> None:
+        seen.append(data)
+        out.write(ECHO)
+
+    async def use(server: BackendServer, pool: ConnectionPool) -> Any:
+        connection, reader = await relayed(server, pool)
+        if has_bytes:
+            connection.data_received(b"ok")
+        else:
+            connection.eof_received()
+        connection.write_gathered()
+        await asyncio.sleep(0.01)
+        return reader.calls, connection.is_closed, len(seen)
+
+    assert run(answer, use)[1:] == (True, 1)
+    assert run(answer, use)[0][:2] == [("eof", ""), None]

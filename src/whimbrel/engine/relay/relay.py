@@ -25,7 +25,8 @@ class RelayExchange(Protocol):
     Attributes:
         request: what was sent. `time`: when its head arrived, seconds since the epoch.
         reply: the response, set before `relayed` is called. `body`: its body.
-        date: the Date field of the origin server, b"" if it has sent none.
+        date: the Date field of the origin server, b"" if it has sent none; unset where `relayed` is given the
+            bytes of the response.
     """
 
     request: RelayedRequest
@@ -41,13 +42,28 @@ class RelayExchange(Protocol):
         """Close the connection to the back end: no answer is wanted any more."""
 
 
+class DeferredWriter(Protocol):
+    """A connection with bytes that are written at the end of the tick."""
+
+    def write_gathered(self) -> None:
+        """Write them."""
+
+
 class RelayClient(Protocol):
     """The protocol of a client's connection."""
 
     connection: Connection
 
-    def relayed(self, exchange: RelayExchange) -> None:
-        """Send `exchange.reply` to the client."""
+    def gather(self, connection: DeferredWriter) -> None:
+        """Call `write_gathered` of *connection* at the end of the tick.
+
+        The other process is then woken up once for many messages, and sees them together.
+        """
+
+    def relayed(self, exchange: RelayExchange, response: bytes) -> None:
+        """Send `exchange.reply` to the client; *response*: its bytes, b"" if they have to be made of body and
+        date.
+        """
 
     def unrelayed(self, exchange: RelayExchange) -> None:
         """Answer the request in the general way, which takes *exchange* over."""

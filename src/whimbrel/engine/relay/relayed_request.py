@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.cache.cacheable import is_cacheable_head
-from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.entry import LARGE_THRESHOLD, CachedResponse
 from whimbrel.engine.cache.key import RawHead, has_plain_form
 from whimbrel.engine.deps.files import unchanged
 from whimbrel.engine.output.head_cache import HEADER_ONLY, MAX_TEMPLATE
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 MAX_REQUESTS: Final = 256
 MAX_HEAD: Final = 4096
 MAX_REPLIES: Final = 4
+
+
+# The head of an answer, which back ends repeat for a second, Date included; the size of head and body; the
+# response, and its head for clients.
+LastAnswer = tuple[bytes, int, CachedResponse, bytes]
 
 
 class RelayOffer(NamedTuple):
@@ -47,10 +52,21 @@ class RelayedRequest:
         root, dependencies: see `PreparedRequest`.
         replies: the responses by the answers of the back end; their bodies are those of the answers. Key: the
             head of the answer without the value of Date. Bound: MAX_REPLIES.
+        last: the last answer whose response has a head that depends on it alone, see `LastAnswer`.
         checked_tick: last tick in which root and dependencies were checked.
     """
 
-    __slots__ = ("checked_tick", "client", "dependencies", "max_served", "raw", "relay", "replies", "root")
+    __slots__ = (
+        "checked_tick",
+        "client",
+        "dependencies",
+        "last",
+        "max_served",
+        "raw",
+        "relay",
+        "replies",
+        "root",
+    )
 
     def __init__(self, r: Request, relay: Relay) -> None:
         prepared: PreparedRequest = r.preparation
@@ -59,7 +75,15 @@ class RelayedRequest:
         self.dependencies = r.deps.minimal()
         self.max_served = r.server_conf(CoreServerConfig).max_keep_alive or 1 << 60
         self.replies: BoundedDict[bytes, CachedResponse] = BoundedDict(MAX_REPLIES)
+        self.last: LastAnswer | None = None
         self.checked_tick = -2
+
+    def remember(self, head: bytes, size: int, reply: CachedResponse, date: bytes) -> None:
+        """Set `last`: an answer of *size* bytes that begins with *head* has *reply*, with its own *date*."""
+        if date and size < LARGE_THRESHOLD and not reply.chunked:
+            if reply.keepalive_slot is None and not reply.has_slots:
+                response_head = b"%b%b%b" % (reply.head_prefix, date, reply.head_suffix)
+                self.last = (head, size, reply, response_head)
 
     def is_valid(self, connection: Connection, plans: PlanCache, tick: int) -> bool:
         """Return True if the phases would do for *connection* what they did before."""
@@ -132,7 +156,7 @@ class RelayCache:
         reply.prepare_logs()
         if reply.is_log_line_stable:
             reply.body = reply.payload = b""
-            request.replies[offer.key] = reply
+            request.replies[offer.key], request.last = reply, None
             table[request.raw] = request
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
@@ -13,8 +13,13 @@ from whimbrel.server.worker.accounting import account_relayed
 from whimbrel.server.worker.state import FOREVER, WorkerState
 
 if TYPE_CHECKING:
-    from whimbrel.engine.relay.relay import RelayExchange
+    from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
     from whimbrel.engine.relay.relayed_request import RelayedRequest
+
+
+# a member of an Enum costs a call
+_READY: Final = ConnectionState.READY
+_BUSY: Final = ConnectionState.BUSY
 
 
 class RelayPath(ResponseWriter):
@@ -40,28 +45,51 @@ class RelayPath(ResponseWriter):
         exchange = request.relay.send(request, self, self.service.now)
         if exchange is None:
             return False
-        self._state, self._has_final_head = ConnectionState.BUSY, False
+        self._state, self._has_final_head = _BUSY, False
         self.deadline, self._last_raw, self._task = FOREVER, request.raw, exchange
         return True
 
-    def relayed(self, exchange: RelayExchange) -> None:
+    def gather(self, connection: DeferredWriter) -> None:
         """See RelayClient."""
-        service, reply, body = self.service, exchange.reply, exchange.body
+        self.service.gathering.append(connection)
+
+    def relayed(self, exchange: RelayExchange, response: bytes) -> None:
+        """See RelayClient."""
+        service = self.service
+        if response:
+            if service.in_tick:
+                self._gather(response)
+            elif not self._transport.is_closing():
+                self._transport.write(response)
+        else:
+            if self._gathered:
+                self.write_gathered()
+            self._write_reply(exchange)
+        account_relayed(service, self.connection, exchange)
+        self._last_raw = b""
+        if self._state is _BUSY:
+            if self._buffer or self._eof or not self._reading or service.stopping:
+                self._answered()
+                self._process_buffer()
+                return
+            # as `_answered` does for a request without a body
+            self._state = _READY
+            self._head = self._task = None
+            if not self._paused:
+                self.deadline = service.clock + self._listener.keep_alive
+
+    def _write_reply(self, exchange: RelayExchange) -> None:
+        reply, body, transport = exchange.reply, exchange.body, self._transport
         if reply.chunked:
             reply.set_size(len(body))
             body = chunk(body) + LAST_CHUNK
-        head = reply.serialize_head(self.connection, exchange.date or service.date_field(), exchange.time)
-        if not self.transport.is_closing():
+        date = exchange.date or self.service.date_field()
+        head = reply.serialize_head(self.connection, date, exchange.time)
+        if not transport.is_closing():
             if len(body) < LARGE_THRESHOLD:
-                self.transport.write(head + body)
+                transport.write(head + body)
             else:
-                self.transport.writelines((head, body))
-        account_relayed(service, self.connection, exchange)
-        self._last_raw = b""
-        if self._state is not ConnectionState.LINGER:
-            self._answered()
-            if self._buffer or self._eof or not self._reading:
-                self._process_buffer()
+                transport.writelines((head, body))
 
     def unrelayed(self, exchange: RelayExchange) -> None:
         """See RelayClient; a client that is gone has its request ended and logged by the general path."""

@@ -88,15 +88,25 @@ def account_hit(
 
 def account_relayed(service: WorkerState, connection: Connection, exchange: RelayExchange) -> None:
     """Log and count the response of a relayed request that was sent."""
-    reply = exchange.reply
+    reply, received = exchange.reply, exchange.time
     service.requests += 1
     service.sent += reply.size
-    seconds = time() - exchange.time
+    seconds = time() - received
     if seconds > 0.0:
         service.duration += seconds * 1000.0
-    write = service.engine.runtime.write_log
-    for sink, line in reply.log_lines(connection, exchange.time):
-        write(sink, line)
+    if (
+        reply.ready_tick == service.tick
+        and reply.line_client == connection.client_ip
+        and 0.0 <= received - reply.line_second < 1.0
+    ):
+        for add, line in reply.adders:
+            add(line)
+    else:
+        write = service.engine.runtime.write_log
+        for sink, line in reply.log_lines(connection, received):
+            write(sink, line)
+        if service.in_tick:
+            _make_ready(service, connection, reply)
     connection.served += 1
 
 

@@ -14,6 +14,7 @@ from tests.support.proxy_server import Answer, ProxyServer, answering, run
 
 from whimbrel.engine.engine import GENERAL_PATH
 from whimbrel.engine.relay.relayed_request import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayedRequest
+from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay_path import RelayPath
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
@@ -27,9 +28,9 @@ def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     heads: list[bytes] = []
     send = RelayPath.relayed
 
-    def counted(self: RelayPath, exchange: Any) -> None:
+    def counted(self: RelayPath, exchange: Any, response: bytes) -> None:
         heads.append(exchange.request.raw)
-        send(self, exchange)
+        send(self, exchange, response)
 
     monkeypatch.setattr(RelayPath, "relayed", counted)
     yield heads
@@ -211,6 +212,109 @@ def test_a_client_that_goes_away_ends_the_request_and_is_logged_once(tmp_path: P
     assert lines == [b"127.0.0.1 GET /x HTTP/1.1 200 2\n"] * 6 + [b"127.0.0.1 GET /x HTTP/1.1 200 -\n"]
 
 
+def in_pieces(*pieces: bytes, pause: float) -> Answer:
+    """Return a back end whose answers come in *pieces* from the seventh on."""
+    count = 0
+
+    async def answer(_head: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal count
+        count += 1
+        if count < 7:
+            writer.write(ANSWER)
+            return
+        for piece in pieces:
+            writer.write(piece)
+            await asyncio.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("pieces", "is_relayed"),
+    [((ANSWER[:-2], b"ok"), True), ((ANSWER[:-2], b"o", b"k"), True), ((ANSWER[:9], ANSWER[9:]), False)],
+)
+def test_a_body_that_follows_its_head_soon_is_relayed(
+    tmp_path: Path, relayed: list[bytes], pieces: tuple[bytes, ...], is_relayed: bool
+) -> None:
+    async def use(server: ProxyServer) -> int:
+        await warm(server, 6)
+        count = len(relayed)
+        await warm(server, 1)  # the first request of a connection, which is not relayed
+        async with Client(server) as client:
+            assert [await client.get() for _ in range(3)] == [b"200"] * 3
+        return len(relayed) - count
+
+    found = run(tmp_path, in_pieces(*pieces, pause=0.0005), use, LOG + PASS)
+    assert found == (2 if is_relayed else 0)
+
+
+def test_a_body_that_comes_late_does_not_hold_its_head_back(tmp_path: Path, relayed: list[bytes]) -> None:
+    async def use(server: ProxyServer) -> tuple[bytes, list[bytes]]:
+        async with Client(server) as client:
+            for _ in range(6):
+                await client.get()
+            relayed.clear()
+            client.writer.write(b"GET /x HTTP/1.1\r\nHost: front\r\n\r\n")
+            async with asyncio.timeout(0.2):
+                await client.reader.readuntil(b"\r\n\r\n")
+            body = await client.reader.readexactly(2)
+        return body, logged(server)
+
+    body, lines = run(tmp_path, in_pieces(ANSWER[:-2], b"ok", pause=0.4), use, LOG + PASS)
+    assert (body, relayed) == (b"ok", [])
+    assert lines == [b"127.0.0.1 GET /x HTTP/1.1 200 2\n"] * 7
+
+
+@pytest.mark.parametrize("rest", [b"", b"o", b"okay"])
+def test_a_body_of_another_length_is_that_of_the_general_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: bytes
+) -> None:
+    async def answer(_head: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(1)
+        writer.write(ANSWER if len(seen) < 7 else ANSWER[:-2])
+        if len(seen) >= 7:
+            await asyncio.sleep(0.001)
+            writer.write(rest)
+            raise ConnectionError
+
+    async def use(server: ProxyServer) -> tuple[bytes, list[bytes], int]:
+        seen.clear()
+        async with Client(server) as client:
+            for _ in range(6):
+                await client.get()
+            client.writer.write(b"GET /x HTTP/1.1\r\nHost: front\r\n\r\n")
+            client.writer.write_eof()
+            data = await client.reader.read()
+        return data[9:12] + data[-2:], logged(server), len(server.heads)
+
+    seen: list[int] = []
+    found = run(tmp_path, answer, use, LOG + PASS)
+    monkeypatch.setenv(GENERAL_PATH, "1")
+    assert run(tmp_path, answer, use, LOG + PASS) == found
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.0005])
+def test_a_back_end_that_closes_each_connection_without_saying_so(tmp_path: Path, pause: float) -> None:
+    async def answer(_head: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(ANSWER)
+        if closes:
+            await asyncio.sleep(pause)
+            raise ConnectionError
+
+    async def get(server: ProxyServer) -> list[bytes]:
+        async with Client(server) as client:
+            return [await client.get() for _ in range(40)]
+
+    async def use(server: ProxyServer) -> Any:
+        await warm(server, 6)
+        closes.append(1)
+        found = await asyncio.gather(*[get(server) for _ in range(4)])
+        return found, len(logged(server))
+
+    closes: list[int] = []
+    assert run(tmp_path, answer, use, LOG + PASS) == ([[b"200"] * 40] * 4, 166)
+
+
 def test_a_silent_back_end_is_answered_as_on_the_general_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +335,7 @@ def test_a_silent_back_end_is_answered_as_on_the_general_path(
 
 def test_the_tables_have_the_bounds_of_the_documentation(tmp_path: Path) -> None:
     assert (MAX_REQUESTS, MAX_HEAD, MAX_REPLIES) == (256, 4096, 4)
+    assert (MAX_PARTIAL, REST_WAIT) == (64 * 1024, 0.005)
 
     async def use(server: ProxyServer) -> tuple[int, int]:
         for path in (*map(str, range(MAX_REQUESTS + 10)), "x" * MAX_HEAD):

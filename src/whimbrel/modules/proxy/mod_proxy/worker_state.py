@@ -37,6 +37,9 @@ DEFAULT_INTERVAL: Final = "30000"  # milliseconds
 HEAD_SIZE: Final = 16
 _HEAD: Final = Struct("q")  # number of processes that have used counters; then the number of workers
 _COUNTERS: Final = Struct("4q")  # busy, elected, transferred, read
+_TRAFFIC: Final = Struct("2q")  # the last two of them
+_TRAFFIC_AT: Final = _COUNTERS.size - _TRAFFIC.size
+_STATUS: Final = Struct("q")  # the first field of a record
 _USABLE: Final[int] = WorkerStatus.UNUSABLE | WorkerStatus.INITIALIZED
 _INITIALIZED: Final[int] = WorkerStatus.INITIALIZED
 _IN_ERROR: Final[int] = WorkerStatus.IN_ERROR
@@ -101,7 +104,9 @@ class WorkerRecord(SharedRecord):
     @property
     def is_usable(self) -> bool:
         """Return True if requests may be sent there (PROXY_WORKER_IS_USABLE)."""
-        return self.status & _USABLE == _INITIALIZED
+        # `status`, without its descriptor: each relayed request reads it
+        status: int = _STATUS.unpack_from(self.memory, self.base)[0]
+        return status & _USABLE == _INITIALIZED
 
     def has(self, bits: WorkerStatus) -> bool:
         """Return True if one of the status *bits* is set."""
@@ -191,7 +196,7 @@ class ProxyWorkerState(WorkerRecord):
         """Count bytes sent to the back end and read from it."""
         self.transferred += transferred
         self.read += read
-        self._write()
+        _TRAFFIC.pack_into(self.memory, self._offset + _TRAFFIC_AT, self.transferred, self.read)
 
     def _write(self) -> None:
         _COUNTERS.pack_into(self.memory, self._offset, self.busy, self.elected, self.transferred, self.read)

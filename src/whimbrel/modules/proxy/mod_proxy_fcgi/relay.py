@@ -70,14 +70,14 @@ class FcgiRelayed(RelayedExchange):
     __slots__ = ("keeps",)
     keeps: bool
 
-    def recognize(self, data: bytes) -> bool:
+    def receive(self, data: bytes) -> bool:
         """See RelayedExchange."""
         found = output_key(data)
         reply = None if found is None else self.request.replies.get(found[0])
         if found is None or reply is None:
             return False
-        self.reply, self.body = reply, found[1]
-        self.done, self.reusable = True, self.keeps
+        self.reply, self.body, self.date = reply, found[1], b""
+        self.pass_on(b"", is_reusable=self.keeps)
         return True
 
 
@@ -113,7 +113,8 @@ class FcgiRelay(Relay):
         data = before + port + after
         relayed = FcgiRelayed(request, client, connection, self._state, data, now)
         relayed.keeps = self._keeps
-        connection.send(relayed, data, self._timeout, relayed)
+        connection.relay(relayed, data, self._timeout)
+        connection.write_gathered()
         return relayed
 
     def has_seen(self, key: bytes) -> bool:

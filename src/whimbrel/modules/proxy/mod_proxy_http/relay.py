@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.http.semantics.dates import format_http, parse_http
-from whimbrel.modules.proxy.mod_proxy.relayed import RelayedExchange
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
-    from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.engine.relay.relayed_request import RelayedRequest
-    from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
+from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, RelayedExchange
 
 DATE: Final = b"\r\nDate: "
 _DATE_START: Final = len(DATE)
@@ -64,32 +58,36 @@ class LastDate:
 
 
 class HttpRelayed(RelayedExchange):
-    """The exchange of one relayed request."""
+    """The exchange of one relayed request; *dates*: of all answers to it."""
 
-    __slots__ = ("_dates",)
+    __slots__ = ("dates",)
+    dates: LastDate
 
-    def __init__(
-        self,
-        request: RelayedRequest,
-        client: RelayClient,
-        connection: BackendConnection,
-        state: ProxyWorkerState,
-        sent: bytes,
-        now: float,
-        dates: LastDate,
-    ) -> None:
-        super().__init__(request, client, connection, state, sent, now)
-        self._dates = dates
-
-    def recognize(self, data: bytes) -> bool:
+    def receive(self, data: bytes) -> bool:
         """See RelayedExchange."""
+        request, last = self.request, self.request.last
+        if self.data:
+            data = self.data + data
+        if last is not None and len(data) == last[1] and data.startswith(last[0]):
+            head, _size, self.reply, response_head = last
+            self.body = body = data[len(head) :]
+            self.pass_on(response_head + body, is_reusable=True)
+            return True
         stop = data.find(b"\r\n\r\n") + 4
         if stop < 4:
             return False
-        key, date = split_date(data[:stop])
-        reply = self.request.replies.get(key)
-        if reply is None or len(data) != stop + reply.size or (date and not self._dates.accepts(date)):
+        head = data[:stop]
+        key, date = split_date(head)
+        reply = request.replies.get(key)
+        if reply is None or (date and not self.dates.accepts(date)):
             return False
-        self.reply, self.date, self.body = reply, date, data[stop:]
-        self.done = self.reusable = True
+        missing = stop + reply.size - len(data)
+        if missing:
+            if missing < 0 or stop + reply.size > MAX_PARTIAL or reply.chunked:
+                return False
+            self.wait_for_rest(data)
+            return True
+        self.reply, self.body, self.date = reply, data[stop:], date
+        request.remember(head, len(data), reply, date)
+        self.pass_on(b"", is_reusable=True)
         return True

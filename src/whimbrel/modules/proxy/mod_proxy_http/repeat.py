@@ -101,13 +101,25 @@ class TranslatingReader(ResponseReader):
 class HttpRepeat(Repeat, Relay):
     """A request without a body that was answered on a connection that stays open."""
 
-    __slots__ = ("_call", "_dates", "_exchange", "_request", "_rules", "_timeout")
+    __slots__ = (
+        "_call",
+        "_dates",
+        "_exchange",
+        "_pool",
+        "_request",
+        "_rules",
+        "_state",
+        "_timeout",
+        "_tls",
+    )
 
     def __init__(self, call: ProxyCall, exchange: Exchange) -> None:
         """Take over what *exchange* sent, but nothing of the request."""
         self._call = replace(call, r=cast("Request", None))
         self._exchange = exchange.template()
         self._request, self._dates = exchange.head, LastDate()
+        self._pool, self._tls = exchange.route.endpoint.pool, exchange.tls
+        self._state = exchange.backend.state
         worker = exchange.backend.worker
         self._rules = exchange.rules.reader_rules(call, worker)
         self._timeout = answer_timeout(call, worker)
@@ -122,13 +134,19 @@ class HttpRepeat(Repeat, Relay):
         return None if connection is None else self._run(r, connection, general)
 
     def send(self, request: RelayedRequest, client: RelayClient, now: float) -> HttpRelayed | None:
-        """See Relay.send."""
+        """See Relay.send.
+
+        The request is sent at the end of the tick. Events of the tick that come before then show an idle
+        connection that the back end has closed, or to which it has sent bytes: the request goes to another.
+        """
         connection = self._idle()
         if connection is None:
             return None
-        state, data = self._exchange.backend.state, self._request
-        relayed = HttpRelayed(request, client, connection, state, data, now, self._dates)
-        connection.send(relayed, data, self._timeout, relayed)
+        data = self._request
+        relayed = HttpRelayed(request, client, connection, self._state, data, now)
+        relayed.dates = self._dates
+        connection.relay(relayed, data, self._timeout)
+        client.gather(connection)
         return relayed
 
     def _has_sent(self, relayed: Any) -> bool:
@@ -136,7 +154,7 @@ class HttpRepeat(Repeat, Relay):
         return (
             isinstance(relayed, HttpRelayed)
             and relayed.sent == self._request
-            and relayed.state is self._exchange.backend.state
+            and relayed.state is self._state
         )
 
     def is_like(self, exchange: Exchange) -> bool:
@@ -151,10 +169,7 @@ class HttpRepeat(Repeat, Relay):
 
     def _idle(self) -> BackendConnection | None:
         """Return an idle connection to a back end that may be used, None without one."""
-        exchange = self._exchange
-        if not exchange.backend.state.is_usable:
-            return None
-        return exchange.route.endpoint.pool.take_idle(exchange.tls)
+        return self._pool.take_idle(self._tls) if self._state.is_usable else None
 
     async def _run(
         self, r: Request, connection: BackendConnection, general: General, relayed: HttpRelayed | None = None
