@@ -203,7 +203,7 @@ def test_descriptors_are_bounded(tmp_path: Path) -> None:
     from whimbrel.engine.deps.files import stat_signature
 
     files = FdCache()
-    for number in range(300):
+    for number in range(MAX_OPEN + 100):
         path = tmp_path / f"{number}-{'n' * 200}"
         path.write_bytes(b"x")
         files.get(bytes(path), stat_signature(path.stat()))

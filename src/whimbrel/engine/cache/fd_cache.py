@@ -6,28 +6,40 @@ Users never depend on the descriptor's position: sendfile(2) and pread(2) are gi
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+import resource
 from typing import Final
 
 from whimbrel.engine.deps.files import StatSignature, stat_signature
 
-MAX_OPEN: Final = 128
+MAX_OPEN: Final = 512
+LIMIT_SHARE: Final = 8  # of the process's descriptors, one part in this many is for files
+
+
+class OpenFile:
+    """An open descriptor: *stamp* is the stat signature of its file, *is_used* that it was used lately."""
+
+    __slots__ = ("handle", "is_used", "stamp")
+
+    def __init__(self, stamp: StatSignature, handle: int) -> None:
+        self.stamp, self.handle, self.is_used = stamp, handle, True
 
 
 class FdCache:
-    """Key: path; value: an open descriptor with its stat signature; at most *most*, least recently used first
-    out.
+    """Key: path; value: an open descriptor with its stat signature; at most *most*, by default `max_open()`.
 
-    `sweep` closes the descriptors that were not used since the last sweep. Sweeps are frequent, because a
-    deleted file occupies the disk while it is open.
+    The oldest descriptor is closed first, after those that were used are spared once. `sweep` closes the
+    descriptors that were not used since the last sweep. Sweeps are frequent, because a deleted file occupies
+    the disk while it is open.
+
+    *closed* is the number of descriptors that were closed. While it is the same, all descriptors are valid.
     """
 
-    __slots__ = ("_files", "_most", "_used")
+    __slots__ = ("_files", "_most", "closed")
 
-    def __init__(self, most: int = MAX_OPEN) -> None:
-        self._most = most
-        self._files: OrderedDict[bytes, tuple[StatSignature, int]] = OrderedDict()
-        self._used: set[bytes] = set()
+    def __init__(self, most: int | None = None) -> None:
+        self._most = max_open() if most is None else most
+        self._files: dict[bytes, OpenFile] = {}
+        self.closed = 0
 
     def __len__(self) -> int:
         return len(self._files)
@@ -36,28 +48,37 @@ class FdCache:
         """Return a descriptor of the file at *path* if its signature is *stamp*; -1 if it differs or cannot
         be opened.
 
-        The cache owns the descriptor: it is valid until the caller yields to the event loop.
+        The cache owns the descriptor: it is valid as long as `closed` is unchanged.
         """
         known = self._files.get(path)
         if known is not None:
-            if known[0] == stamp:
-                self._used.add(path)
-                self._files.move_to_end(path)
-                return known[1]
+            if known.stamp == stamp:
+                known.is_used = True
+                return known.handle
             self._close(path)
         handle = open_if_unchanged(path, stamp)
         if handle >= 0:
             if len(self._files) >= self._most:
-                self._close(next(iter(self._files)))
-            self._files[path] = (stamp, handle)
-            self._used.add(path)
+                self._evict()
+            self._files[path] = OpenFile(stamp, handle)
         return handle
+
+    def _evict(self) -> None:
+        """Close the oldest descriptor that was not used since it was opened, or since it was spared."""
+        files = self._files
+        path = next(iter(files))
+        while files[path].is_used:
+            files[path].is_used = False
+            files[path] = files.pop(path)
+            path = next(iter(files))
+        self._close(path)
 
     def sweep(self) -> None:
         """Close what has not been used since the last sweep."""
-        for path in [entry for entry in self._files if entry not in self._used]:
+        for path in [path for path, file in self._files.items() if not file.is_used]:
             self._close(path)
-        self._used.clear()
+        for file in self._files.values():
+            file.is_used = False
 
     def close(self) -> None:
         """Close them all."""
@@ -65,8 +86,14 @@ class FdCache:
             self._close(path)
 
     def _close(self, path: bytes) -> None:
-        os.close(self._files.pop(path)[1])
-        self._used.discard(path)
+        os.close(self._files.pop(path).handle)
+        self.closed += 1
+
+
+def max_open() -> int:
+    """Return how many files may be open: `MAX_OPEN`, less where the process may have few descriptors."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MAX_OPEN if soft == resource.RLIM_INFINITY else max(1, min(MAX_OPEN, soft // LIMIT_SHARE))
 
 
 def open_if_unchanged(path: bytes, stamp: StatSignature) -> int:

@@ -16,8 +16,8 @@ from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.http1.relay_path import RelayPath
 from whimbrel.server.http1.send_file import try_send_file
 from whimbrel.server.http1.writer import ConnectionState
-from whimbrel.server.worker.accounting import account_hit
-from whimbrel.server.worker.state import WorkerState
+from whimbrel.server.worker.accounting import account_hit, account_response
+from whimbrel.server.worker.state import FOREVER, WorkerState
 
 
 class FastPath(RelayPath):
@@ -27,26 +27,22 @@ class FastPath(RelayPath):
     _index: CacheIndex
     _by_head: dict[bytes, CachedResponse]
 
-    def _reply(self, cached: CachedResponse, head: SplitHead | None, *, is_sent: bool = False) -> None:
-        """Answer one request with a valid entry; *is_sent*: its bytes are sent already.
-
-        For *head* see `account_hit`.
-        """
+    def _reply(self, cached: CachedResponse, head: SplitHead | None) -> None:
+        """Answer one request with a valid entry; for *head* see `account_hit`."""
         service, connection = self.service, self.connection
-        if not is_sent:
-            if cached.large:
-                fields = cached.serialize_head(connection, service.date, service.now)
-                self.transport.writelines((fields, cached.payload))
+        if cached.large:
+            fields = cached.serialize_head(connection, service.date, service.now)
+            self.transport.writelines((fields, cached.payload))
+        else:
+            if cached.ready_tick == service.tick and cached.keepalive_slot is None:
+                data = cached.data or cached.joined_data()
             else:
-                if cached.ready_tick == service.tick and cached.keepalive_slot is None:
-                    data = cached.data or cached.joined_data()
-                else:
-                    data = cached.serialize(connection, service.date, service.now)
-                if self._gathered:
-                    self._gather(data)
-                else:  # as `_gather` does
-                    self._gathered = data
-                    service.gathering.append(self)
+                data = cached.serialize(connection, service.date, service.now)
+            if self._gathered:
+                self._gather(data)
+            else:  # as `_gather` does
+                self._gathered = data
+                service.gathering.append(self)
         account_hit(service, connection, connection, cached, head)
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive
@@ -164,28 +160,74 @@ class FastPath(RelayPath):
         return done
 
     def _reply_file(self, cached: CachedResponse, head: SplitHead | None) -> bool:
-        """Answer one request with an entry whose body is a file; return False if the file has changed or
-        cannot be opened.
+        """Answer one request with an entry whose body is a file at the end of the tick; return False if the
+        file has changed or cannot be opened.
+
+        Until then the connection is busy, so that input waits.
         """
-        service, connection = self.service, self.connection
-        handle = service.files.get(cached.file, cached.stamp)
+        service = self.service
+        files = service.files
+        handle = files.get(cached.file, cached.stamp)
         if handle < 0:
             return False
-        out = None if self._paused or self.transport.get_write_buffer_size() else self._dup_socket()
-        fields = cached.serialize_head(connection, service.date, service.now)
-        count = 0 if out is None else try_send_file(out, fields, handle, cached.size)
-        if count == len(fields) + cached.size:
-            self._reply(cached, head, is_sent=True)
-            return True
-        try:
-            part = FileSegment(os.dup(handle), 0, cached.size)
-        except OSError:
-            if count:
-                self.transport.abort()
-            return count > 0
-        raw = cached.head.raw if head is None else head[0]
-        self._state, self._head = ConnectionState.BUSY, self._parsed(raw)
-        self._send_rest(
-            CachedFileResponse(cached, part, service.engine, connection, head, service.now), fields, count
-        )
+        if not self._gathered:
+            service.gathering.append(self)
+        self._gathered_file = (cached, head, handle, files.closed)
+        self._state, self.deadline = ConnectionState.BUSY, FOREVER
         return True
+
+    def _send_gathered_file(
+        self, cached: CachedResponse, head: SplitHead | None, handle: int, closed: int
+    ) -> None:
+        """See ResponseWriter._send_gathered_file."""
+        service, connection = self.service, self.connection
+        fields = cached.serialize_head(connection, service.date, service.now)
+        if self._state is not ConnectionState.BUSY:  # the connection was lost
+            response = self._file_response(cached, head, -1)
+            account_response(service, connection, response, cached.size, -len(fields) - cached.size)
+            return
+        self._state = ConnectionState.READY
+        if closed != service.files.closed:
+            handle = service.files.get(cached.file, cached.stamp)
+        raw, count = cached.head.raw if head is None else head[0], 0
+        if handle < 0:
+            self._buffer = raw + self._buffer
+        else:
+            if not self._paused and not self._transport.get_write_buffer_size():
+                out = self._dup_socket()
+                count = 0 if out is None else try_send_file(out, fields, handle, cached.size)
+            if count == len(fields) + cached.size:
+                self._on_file_sent(cached, head, raw)
+            else:
+                self._send_rest_of_file(cached, head, handle, fields, count)
+        if self._state is ConnectionState.READY and (self._buffer or self._eof):
+            service.loop.call_soon(self._process_buffer)
+
+    def _on_file_sent(self, cached: CachedResponse, head: SplitHead | None, raw: bytes) -> None:
+        """Account for a file that was sent as a whole in response to the head *raw*."""
+        service, connection = self.service, self.connection
+        account_hit(service, connection, connection, cached, head)
+        self.deadline = service.clock + self._listener.keep_alive
+        if cached.close or service.stopping:
+            self._last_raw = raw
+            self._end()
+
+    def _send_rest_of_file(
+        self, cached: CachedResponse, head: SplitHead | None, handle: int, fields: bytes, count: int
+    ) -> None:
+        """Send a response with a file, of whose *fields* and file *count* bytes were sent."""
+        try:
+            handle = os.dup(handle)
+        except OSError:
+            self.transport.abort()
+            return
+        self._state = ConnectionState.BUSY
+        self._head = self._parsed(cached.head.raw if head is None else head[0])
+        self._send_rest(self._file_response(cached, head, handle), fields, count)
+
+    def _file_response(
+        self, cached: CachedResponse, head: SplitHead | None, handle: int
+    ) -> CachedFileResponse:
+        """Return the response that sends the descriptor *handle*."""
+        service, part = self.service, FileSegment(handle, 0, cached.size)
+        return CachedFileResponse(cached, part, service.engine, self.connection, head, service.now)

@@ -3,8 +3,8 @@
 Responses are passed one at a time; `_answered` is called when one is sent and the next may follow.
 
 Responses from the cache are gathered and written at the end of the tick, with those of all other connections:
-a client on the same machine is then woken up once for many of them. All other code writes to `transport`,
-which sends what was gathered first.
+a client on the same machine is then woken up once for many of them. A response with a file is the last one of
+its connection in a tick. All other code writes to `transport`, which sends what was gathered first.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from functools import partial
 from typing import Final
 
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
-from whimbrel.engine.cache.entry import LARGE_THRESHOLD
+from whimbrel.engine.cache.entry import LARGE_THRESHOLD, CachedResponse
 from whimbrel.engine.connection import Connection, Takeover
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
+from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.worker.accounting import account_response, log_truncated
 from whimbrel.server.worker.cancellation import Cancellable, cancel, close_source
@@ -32,6 +33,9 @@ from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnectio
 WRITE_AHEAD: Final = 64 * 1024
 LINGER: Final = 2.0  # seconds between the end of our side of the connection and the client's
 BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+# Entry, and the request's head where its bytes differ; the file's descriptor, and `FdCache.closed` with it.
+GatheredFile = tuple[CachedResponse, SplitHead | None, int, int]
 
 
 class ConnectionState(Enum):
@@ -51,6 +55,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         "_eof",
         "_file",
         "_gathered",
+        "_gathered_file",
         "_has_final_head",
         "_listener",
         "_out",
@@ -77,6 +82,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self._drained: asyncio.Future[None] | None = None
         self._pending_file: tuple[Response, bytes] | None = None
         self._gathered = b""  # at most `WRITE_AHEAD` bytes and one response
+        self._gathered_file: GatheredFile | None = None
 
     @property
     def transport(self) -> asyncio.Transport:
@@ -104,6 +110,15 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         data, transport, self._gathered = self._gathered, self._transport, b""
         if data and not transport.is_closing():
             transport.write(data)
+        if self._gathered_file is not None:
+            file, self._gathered_file = self._gathered_file, None
+            self._send_gathered_file(*file)
+
+    @abstractmethod
+    def _send_gathered_file(
+        self, cached: CachedResponse, head: SplitHead | None, handle: int, closed: int
+    ) -> None:
+        """Send a response with a file that was gathered; the arguments are those of `GatheredFile`."""
 
     @abstractmethod
     def _process_buffer(self) -> None:
@@ -257,7 +272,10 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         if self._out is None and not self.transport.is_closing():
             original = self.transport.get_extra_info("socket")
             if original is not None:
-                self._out = socket.socket(fileno=os.dup(original.fileno()))
+                # with its kind, which the constructor would otherwise read in two system calls
+                self._out = socket.socket(
+                    original.family, original.type, original.proto, os.dup(original.fileno())
+                )
         return self._out
 
     def _wait_for_window(self) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
-from whimbrel.engine.cache.fd_cache import FdCache
+from whimbrel.engine.cache.fd_cache import MAX_OPEN, FdCache, max_open
 from whimbrel.engine.deps.files import StatSignature, stat_signature
 
 
@@ -43,6 +44,31 @@ def test_there_are_no_more_than_so_many(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before + 3
     files.close()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_oldest_is_closed_and_what_was_used_is_spared_once(tmp_path: Path) -> None:
+    files = FdCache(3)
+    laid_out = {name: laid(tmp_path, name, name) for name in "abcdef"}
+    for name in "abc":
+        files.get(*laid_out[name])
+    files.sweep()
+    handles = {name: files.get(*laid_out[name]) for name in "ac"}
+    files.get(*laid_out["d"])  # in the place of "b"
+    assert files.closed == 1 and all(is_open(handle) for handle in handles.values())
+    files.get(*laid_out["e"])
+    assert files.closed == 2 and len(files) == 3
+    files.close()
+    assert files.closed == 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"), [(resource.RLIM_INFINITY, MAX_OPEN), (20_000, MAX_OPEN), (1024, 128), (4, 1)]
+)
+def test_a_process_with_few_descriptors_has_few_for_files(
+    monkeypatch: pytest.MonkeyPatch, limit: int, most: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, limit))
+    assert max_open() == most
 
 
 def test_what_nobody_uses_is_closed_by_the_second_sweep(tmp_path: Path) -> None:
