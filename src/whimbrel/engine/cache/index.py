@@ -48,7 +48,6 @@ MAX_HEADS: Final = 4096
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_ENTRIES: Final = 8192
 MAX_SEEN: Final = 4096  # heads that came once
-ADMITTING: Final = 3  # the first request of a connection, and one in four, may admit its head
 MAX_INDEXES: Final = 256  # addresses of the server
 MAX_UNLISTED: Final = 64  # names of TLS clients that no server has, such as those that a wildcard covers
 MAX_LINES: Final = 4096  # request lines whose fields are known, and their bytes
@@ -230,7 +229,7 @@ class CacheIndex:
     that differ in nothing that the path read.
 
     `by_head` is the first level, `by_key` the second; `SecondChance` bounds them. A head is admitted to the
-    first on its second occurrence among those that count (`ADMITTING`), so unique heads cannot evict entries.
+    first on its second occurrence, so unique heads cannot evict entries.
     """
 
     __slots__ = (
@@ -332,26 +331,19 @@ class CacheIndex:
             if self.last is self:
                 return NOTHING
             return self.last.lookup(connection, raw, limits, tick)
-        if not served & ADMITTING:
-            self._admit(cached, raw, missing)
-        if cached.ready_tick_any_head == tick and served >= cached.min_served:
-            return cached, head
-        return (cached, head) if cached.is_valid(connection, tick) else NOTHING
-
-    def _admit(self, cached: CachedResponse, raw: bytes, missing: bytes) -> None:
-        """Store *cached* for the bytes of a head that came before; for *missing* see
-        `SpecializedResponses.respond`.
-        """
-        answers, mark = self._answers, hash(raw)
-        if mark in answers.seen:
+        mark, seen = hash(raw), answers.seen
+        if mark in seen:
             entry = cached.copy(RawHead(raw))
             if missing:
                 entry.dependencies += (answers.stats.dependency(missing, False, None),)
             self.put_exact(entry, raw)
-        elif len(answers.seen) < MAX_SEEN:
-            answers.seen.add(mark)
+        elif len(seen) < MAX_SEEN:
+            seen.add(mark)
         else:
             answers.seen = {mark}
+        if cached.ready_tick_any_head == tick and served >= cached.min_served:
+            return cached, head
+        return (cached, head) if cached.is_valid(connection, tick) else NOTHING
 
     def split(self, raw: bytes, limits: HeadLimits, likely: int = 0) -> SplitHead | None:
         """Return a head in pieces (`HeadShapes.split`); None if the general path has to read it."""
