@@ -15,7 +15,7 @@ from whimbrel.engine.cache.index import CacheIndex
 from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.http1.relay_path import RelayPath
 from whimbrel.server.http1.send_file import try_send_file
-from whimbrel.server.http1.writer import ConnectionState
+from whimbrel.server.http1.writer import BUSY, READY
 from whimbrel.server.worker.accounting import account_hit, account_response
 from whimbrel.server.worker.state import FOREVER, WorkerState
 
@@ -173,7 +173,7 @@ class FastPath(RelayPath):
         if not self._gathered:
             service.gathering.append(self)
         self._gathered_file = (cached, head, handle, files.closed)
-        self._state, self.deadline = ConnectionState.BUSY, FOREVER
+        self._state, self.deadline = BUSY, FOREVER
         return True
 
     def _send_gathered_file(
@@ -182,11 +182,11 @@ class FastPath(RelayPath):
         """See ResponseWriter._send_gathered_file."""
         service, connection = self.service, self.connection
         fields = cached.serialize_head(connection, service.date, service.now)
-        if self._state is not ConnectionState.BUSY:  # the connection was lost
+        if self._state is not BUSY:  # the connection was lost
             response = self._file_response(cached, head, -1)
             account_response(service, connection, response, cached.size, -len(fields) - cached.size)
             return
-        self._state = ConnectionState.READY
+        self._state = READY
         if closed != service.files.closed:
             handle = service.files.get(cached.file, cached.stamp)
         raw, count = cached.head.raw if head is None else head[0], 0
@@ -200,7 +200,7 @@ class FastPath(RelayPath):
                 self._on_file_sent(cached, head, raw)
             else:
                 self._send_rest_of_file(cached, head, handle, fields, count)
-        if self._state is ConnectionState.READY and (self._buffer or self._eof):
+        if self._state is READY and (self._buffer or self._eof):
             service.loop.call_soon(self._process_buffer)
 
     def _on_file_sent(self, cached: CachedResponse, head: SplitHead | None, raw: bytes) -> None:
@@ -221,7 +221,7 @@ class FastPath(RelayPath):
         except OSError:
             self.transport.abort()
             return
-        self._state = ConnectionState.BUSY
+        self._state = BUSY
         self._head = self._parsed(cached.head.raw if head is None else head[0])
         self._send_rest(self._file_response(cached, head, handle), fields, count)
 

@@ -32,7 +32,7 @@ from whimbrel.http.syntax.head import HTTP_1_1, Head, HeadReader, InputState, re
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.connection.addresses import client_connection
 from whimbrel.server.http1.fast_path import FastPath
-from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState
+from whimbrel.server.http1.writer import READY, WRITE_AHEAD, ConnectionState
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.scoreboard import connection_row
@@ -50,7 +50,6 @@ SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
 RESET_CHECK: Final = 0.5  # seconds between two checks of a connection that is not read
 TCP_CLOSE: Final = 7  # tcpi_state of a connection that was reset
 CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
-READY: Final = ConnectionState.READY  # a look-up in an enumeration costs more, and each request has one
 
 
 class HttpProtocol(FastPath):

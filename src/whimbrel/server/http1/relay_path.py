@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.http.syntax.head import Head, HeadReader, read_complete
-from whimbrel.server.http1.writer import ConnectionState, ResponseWriter
+from whimbrel.server.http1.writer import BUSY, READY, ConnectionState, ResponseWriter
 from whimbrel.server.worker.accounting import account_relayed
 from whimbrel.server.worker.state import FOREVER, WorkerState
 
 if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
     from whimbrel.engine.relay.relayed_request import RelayedRequest
-
-
-# a member of an Enum costs a call
-_READY: Final = ConnectionState.READY
-_BUSY: Final = ConnectionState.BUSY
 
 
 class RelayPath(ResponseWriter):
@@ -45,7 +40,7 @@ class RelayPath(ResponseWriter):
         exchange = request.relay.send(request, self, self.service.now)
         if exchange is None:
             return False
-        self._state, self._has_final_head = _BUSY, False
+        self._state, self._has_final_head = BUSY, False
         self.deadline, self._last_raw, self._task = FOREVER, request.raw, exchange
         return True
 
@@ -67,13 +62,13 @@ class RelayPath(ResponseWriter):
             self._write_reply(exchange)
         account_relayed(service, self.connection, exchange)
         self._last_raw = b""
-        if self._state is _BUSY:
+        if self._state is BUSY:
             if self._buffer or self._eof or not self._reading or service.stopping:
                 self._answered()
                 self._process_buffer()
                 return
             # as `_answered` does for a request without a body
-            self._state = _READY
+            self._state = READY
             self._head = self._task = None
             if not self._paused:
                 self.deadline = service.clock + self._listener.keep_alive

@@ -47,6 +47,11 @@ class ConnectionState(Enum):
     LINGER = auto()  # our side is closed
 
 
+# a look-up in an enumeration costs more, and each request has some
+READY: Final = ConnectionState.READY
+BUSY: Final = ConnectionState.BUSY
+
+
 class ResponseWriter(asyncio.Protocol, TimedConnection):
     """Protocol base that writes responses."""
 
