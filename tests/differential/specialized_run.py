@@ -265,7 +265,7 @@ class Run:
                 if not self._tick():
                     break
         for worker in self.workers:
-            worker.service.write_gathered()
+            worker.loop.run(worker.service.write_gathered)
         results = [
             self._result(worker, *end)
             for worker, end in zip(self.workers, (pair.kept, pair.made), strict=True)
