@@ -289,12 +289,15 @@ class CacheIndex:
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, None
-        return self.find(connection, raw, limits, tick)
+        cached, head = self.find(connection, raw, limits, tick)
+        return (cached, head) if cached is not None and cached.is_valid(connection, tick) else NOTHING
 
     def find(
         self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
     ) -> tuple[CachedResponse | None, SplitHead | None]:
-        """Return what `lookup` returns for the bytes of a head for which nothing valid is in `by_head`."""
+        """Return what `lookup` returns, but not yet validated, for the bytes of a head for which nothing
+        valid is in `by_head`.
+        """
         if len(raw) > limits.plain:
             return NOTHING
         answers, client, missing = self._answers, connection.client_ip, b""
@@ -341,9 +344,7 @@ class CacheIndex:
             seen.add(mark)
         else:
             answers.seen = {mark}
-        if cached.ready_tick_any_head == tick and served >= cached.min_served:
-            return cached, head
-        return (cached, head) if cached.is_valid(connection, tick) else NOTHING
+        return cached, head
 
     def split(self, raw: bytes, limits: HeadLimits, likely: int = 0) -> SplitHead | None:
         """Return a head in pieces (`HeadShapes.split`); None if the general path has to read it."""

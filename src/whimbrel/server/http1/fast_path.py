@@ -80,10 +80,10 @@ class FastPath(RelayPath):
         consumed.
         """
         service, connection, index = self.service, self.connection, self._index
-        cached, head = self._by_head.get(data), None
+        cached, head, tick = self._by_head.get(data), None, service.tick
         if (
             cached is not None
-            and cached.ready_tick == service.tick
+            and cached.ready_tick == tick
             and cached.line_client == connection.client_ip
             and connection.served < cached.max_served
         ):
@@ -102,23 +102,26 @@ class FastPath(RelayPath):
             relayed = self._relays.get(data)
             if (
                 relayed is not None
-                and relayed.is_valid(connection, service.engine.plans, service.tick)
+                and relayed.is_valid(connection, service.engine.plans, tick)
                 and self._relay(relayed)
             ):
                 return len(data)
         # the usual case: one head and nothing else
-        if cached is None or not cached.is_valid(connection, service.tick):
-            cached, head = index.find(connection, data, self._listener.limits, service.tick)
+        if cached is None or not cached.is_valid(connection, tick):
+            cached, head = index.find(connection, data, self._listener.limits, tick)
             if cached is None:
                 return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
             if (
-                cached.ready_tick_any_head == service.tick
+                cached.ready_tick_any_head == tick
                 and head is not None
+                and connection.served >= cached.min_served
                 and not connection.useragent_ip
                 and not connection.notes
             ):
                 self._reply_ready(service, cached, head)
                 return len(data)
+            if not cached.is_valid(connection, tick):
+                return 0
         if cached.file:
             return len(data) if self._reply_file(cached, head) else 0
         self._reply(cached, head)
