@@ -222,6 +222,7 @@ class FastPath(RelayPath):
         try:
             handle = os.dup(handle)
         except OSError:
+            self.connection.aborted = True
             self.transport.abort()
             rest = count - len(fields) - cached.size
             self._on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)

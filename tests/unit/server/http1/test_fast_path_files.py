@@ -234,7 +234,7 @@ def test_without_descriptors_the_connection_is_aborted_and_logged(
     worker.loop.tick()
     worker.loop.tick()
     assert wire.is_closed and wire.received() == b"" and protocol._state is ConnectionState.LINGER
-    assert worker.lines() == [b"/b.bin 200 %d 0\n" % SIZE]
+    assert worker.lines() == [b"/b.bin 200 %d 0\n" % SIZE] and protocol.connection.aborted
 
 
 def test_without_a_descriptor_for_the_rest_the_connection_is_aborted_and_logged(
