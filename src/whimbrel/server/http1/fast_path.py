@@ -218,13 +218,18 @@ class FastPath(RelayPath):
     def _send_rest_of_file(
         self, cached: CachedResponse, head: SplitHead | None, handle: int, fields: bytes, count: int
     ) -> None:
-        """Send a response with a file, of whose *fields* and file *count* bytes were sent."""
+        """Send a response with a file, of whose *fields* and file *count* bytes were sent; without a
+        descriptor for the rest the connection is aborted.
+        """
+        self._state = BUSY
         try:
             handle = os.dup(handle)
         except OSError:
+            self.connection.aborted = True
             self.transport.abort()
+            rest = count - len(fields) - cached.size
+            self._on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
             return
-        self._state = BUSY
         self._head = self._parsed(cached.head.raw if head is None else head[0])
         self._send_rest(self._file_response(cached, head, handle), fields, count)
 

@@ -154,6 +154,29 @@ def test_pipes_are_not_opened(tmp_path: Path) -> None:
     assert fetch(serving, "/pipe").status == 403
 
 
+def test_a_directory_in_the_place_of_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving, opened, closed = build_engine(tmp_path, "", FILES), list[int](), list[int]()
+    path, real_open, real_close = tmp_path / "htdocs/f.txt", os.open, os.close
+
+    def replace_and_open(name: bytes, *arguments: int) -> int:
+        if path.is_file():
+            path.unlink()
+            path.mkdir()
+        opened.append(real_open(name, *arguments))
+        return opened[-1]
+
+    def close(handle: int) -> None:
+        closed.append(handle)
+        real_close(handle)
+
+    monkeypatch.setattr(os, "open", replace_and_open)
+    monkeypatch.setattr(os, "close", close)
+    reply = fetch(serving, "/f.txt")
+    assert (reply.status, opened) == (403, closed) and "AH00132" in log_of(serving)
+
+
 def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:
     serving = build_engine(
         tmp_path, "LoadModule cgi_module m/mod_cgi.so\nSetHandler cgi-script", {"htdocs/p.cgi": "#!/bin/sh\n"}
