@@ -325,22 +325,30 @@ def send_file(r: Request) -> HookStatus:
     if r.finfo is None or content_signature(info) != content_signature(r.finfo):
         r.set_uncacheable()
     r.finfo = info
-    part = FileSegment(handle, 0, info.st_size, r.filename or "")
+    is_taken = False
+    try:
+        is_taken = _add_body(r, FileSegment(handle, 0, info.st_size, r.filename or ""), info)
+    finally:
+        if not is_taken:
+            os.close(handle)
+    return OK
+
+
+def _add_body(r: Request, part: FileSegment, info: os.stat_result) -> bool:
+    """Set status and fields, and add the body; return True if the response has taken the descriptor."""
     status = _describe(r, part)
     if status != 200:
         if info.st_size <= MAX_CACHED_FILE:
             _remember(r, info, part.read())
-        os.close(handle)
         r.status = status
-        return OK
+        return False
     if info.st_size > (IN_FRAMES if r.connection.is_http2 else IN_MEMORY):
         r.body.append(part)
-        return OK
+        return True
     data = part.read()
     r.body.append(data)
-    os.close(handle)
     _remember(r, info, data)
-    return OK
+    return False
 
 
 def _refuse(r: Request) -> HookStatus:
