@@ -75,20 +75,14 @@ class FastPath(RelayPath):
             self._last_raw = head[0]
             self._end()
 
-    def _try_cache(self, data: bytes) -> int:
+    def _try_cache(self, data: bytes, cached: CachedResponse | None) -> int:
         """Answer the complete heads at the front of *data* from the cache; return the number of bytes
         consumed.
+
+        *cached* is what `_by_head` has for *data*.
         """
         service, connection, index = self.service, self.connection, self._index
-        cached, head, tick = self._by_head.get(data), None, service.tick
-        if (
-            cached is not None
-            and cached.ready_tick == tick
-            and cached.line_client == connection.client_ip
-            and connection.served < cached.max_served
-        ):
-            self._reply(cached, None)
-            return len(data)
+        head, tick = None, service.tick
         if service.draining:
             return 0
         if not service.in_tick:
