@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from functools import partial
-from stat import S_IFDIR, S_ISCHR, S_ISREG
+from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
@@ -316,33 +316,50 @@ def send_file(r: Request) -> HookStatus:
     """Respond with the file of *r*, or with the status of its conditions."""
     handle = _open(r)
     if handle is None:
-        cause = (
-            _why_not(r.filename or "")
-            if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode)
-            else ""
-        )
-        r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
-        return 403
+        return _refuse(r)
     info = os.fstat(handle)
+    if S_ISDIR(info.st_mode):  # it has replaced the file
+        os.close(handle)
+        r.set_uncacheable()
+        return _refuse(r)
     if r.finfo is None or content_signature(info) != content_signature(r.finfo):
         r.set_uncacheable()
     r.finfo = info
-    part = FileSegment(handle, 0, info.st_size, r.filename or "")
+    is_taken = False
+    try:
+        is_taken = _add_body(r, FileSegment(handle, 0, info.st_size, r.filename or ""), info)
+    finally:
+        if not is_taken:
+            os.close(handle)
+    return OK
+
+
+def _add_body(r: Request, part: FileSegment, info: os.stat_result) -> bool:
+    """Set status and fields, and add the body; return True if the response has taken the descriptor."""
     status = _describe(r, part)
     if status != 200:
         if info.st_size <= MAX_CACHED_FILE:
             _remember(r, info, part.read())
-        os.close(handle)
         r.status = status
-        return OK
+        return False
     if info.st_size > (IN_FRAMES if r.connection.is_http2 else IN_MEMORY):
         r.body.append(part)
-        return OK
+        return True
     data = part.read()
     r.body.append(data)
-    os.close(handle)
     _remember(r, info, data)
-    return OK
+    return False
+
+
+def _refuse(r: Request) -> HookStatus:
+    """Log that the file of *r* cannot be opened; return the status."""
+    cause = (
+        _why_not(r.filename or "")
+        if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode)
+        else ""
+    )
+    r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
+    return 403
 
 
 def _remember(r: Request, info: os.stat_result, data: bytes) -> None:

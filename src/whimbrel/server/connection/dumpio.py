@@ -18,6 +18,7 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, is_complete, size_of, sized
+from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
@@ -213,8 +214,8 @@ class DumpedHttpProtocol(HttpProtocol):
             self._by_head = {}
         self._layer.read("getline-blocking", 0)
 
-    def _try_cache(self, data: bytes) -> int:
-        return super()._try_cache(data) if self._layer.dump is None else 0
+    def _try_cache(self, data: bytes, cached: CachedResponse | None) -> int:
+        return super()._try_cache(data, cached) if self._layer.dump is None else 0
 
     def _start_request(self, head: Head) -> None:
         dump = self._layer.dump

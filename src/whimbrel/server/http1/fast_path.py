@@ -75,20 +75,14 @@ class FastPath(RelayPath):
             self._last_raw = head[0]
             self._end()
 
-    def _try_cache(self, data: bytes) -> int:
+    def _try_cache(self, data: bytes, cached: CachedResponse | None) -> int:
         """Answer the complete heads at the front of *data* from the cache; return the number of bytes
         consumed.
+
+        *cached* is what `_by_head` has for *data*.
         """
         service, connection, index = self.service, self.connection, self._index
-        cached, head, tick = self._by_head.get(data), None, service.tick
-        if (
-            cached is not None
-            and cached.ready_tick == tick
-            and cached.line_client == connection.client_ip
-            and connection.served < cached.max_served
-        ):
-            self._reply(cached, None)
-            return len(data)
+        head, tick = None, service.tick
         if service.draining:
             return 0
         if not service.in_tick:
@@ -218,13 +212,18 @@ class FastPath(RelayPath):
     def _send_rest_of_file(
         self, cached: CachedResponse, head: SplitHead | None, handle: int, fields: bytes, count: int
     ) -> None:
-        """Send a response with a file, of whose *fields* and file *count* bytes were sent."""
+        """Send a response with a file, of whose *fields* and file *count* bytes were sent; without a
+        descriptor for the rest the connection is aborted.
+        """
+        self._state = BUSY
         try:
             handle = os.dup(handle)
         except OSError:
+            self.connection.aborted = True
             self.transport.abort()
+            rest = count - len(fields) - cached.size
+            self._on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
             return
-        self._state = BUSY
         self._head = self._parsed(cached.head.raw if head is None else head[0])
         self._send_rest(self._file_response(cached, head, handle), fields, count)
 

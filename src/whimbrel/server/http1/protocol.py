@@ -150,8 +150,15 @@ class HttpProtocol(FastPath):
         elif self._buffer:
             self._buffer += data
             self._process_buffer()
+        elif (
+            (cached := self._by_head.get(data)) is not None
+            and cached.ready_tick == self.service.tick
+            and cached.line_client == self.connection.client_ip
+            and self.connection.served < cached.max_served
+        ):
+            self._reply(cached, None)
         else:
-            done = self._try_cache(data)
+            done = self._try_cache(data, cached)
             if done != len(data):
                 self._buffer = data[done:] if done else data
                 self._process_buffer(cache_missed=not done, more=done > 0)
@@ -241,7 +248,7 @@ class HttpProtocol(FastPath):
             return False
         if reader is None:
             if not cache_missed:
-                done = self._try_cache(data)
+                done = self._try_cache(data, self._by_head.get(data))
                 if done:
                     self._buffer = data[done:]
                     return True

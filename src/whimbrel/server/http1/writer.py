@@ -273,14 +273,18 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         at_once = False
 
     def _dup_socket(self) -> socket.socket | None:
-        """Return a duplicate of the connection's socket; None if it is closed, or if a layer hides it."""
+        """Return a duplicate of the connection's socket; None if it is closed, if a layer hides it, or if the
+        process has no descriptor left.
+        """
         if self._out is None and not self.transport.is_closing():
             original = self.transport.get_extra_info("socket")
             if original is not None:
+                try:
+                    handle = os.dup(original.fileno())
+                except OSError:
+                    return None
                 # with its kind, which the constructor would otherwise read in two system calls
-                self._out = socket.socket(
-                    original.family, original.type, original.proto, os.dup(original.fileno())
-                )
+                self._out = socket.socket(original.family, original.type, original.proto, handle)
         return self._out
 
     def _wait_for_window(self) -> None:

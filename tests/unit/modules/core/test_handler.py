@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from errno import EIO
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,53 @@ def test_pipes_are_not_opened(tmp_path: Path) -> None:
     serving = build_engine(tmp_path, "", FILES)
     os.mkfifo(tmp_path / "htdocs/pipe")
     assert fetch(serving, "/pipe").status == 403
+
+
+def test_a_directory_in_the_place_of_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving, opened, closed = build_engine(tmp_path, "", FILES), list[int](), list[int]()
+    path, real_open, real_close = tmp_path / "htdocs/f.txt", os.open, os.close
+
+    def replace_and_open(name: bytes, *arguments: int) -> int:
+        if path.is_file():
+            path.unlink()
+            path.mkdir()
+        opened.append(real_open(name, *arguments))
+        return opened[-1]
+
+    def close(handle: int) -> None:
+        closed.append(handle)
+        real_close(handle)
+
+    monkeypatch.setattr(os, "open", replace_and_open)
+    monkeypatch.setattr(os, "close", close)
+    reply = fetch(serving, "/f.txt")
+    assert (reply.status, opened) == (403, closed) and "AH00132" in log_of(serving)
+
+
+def test_a_file_that_cannot_be_read_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serving, open_files = build_engine(tmp_path, "", FILES), set[int]()
+    real_open, real_close = os.open, os.close
+
+    def open_file(name: bytes, *arguments: int) -> int:
+        handle = real_open(name, *arguments)
+        open_files.add(handle)
+        return handle
+
+    def close(handle: int) -> None:
+        open_files.discard(handle)
+        real_close(handle)
+
+    def fail(*_arguments: object) -> bytes:
+        raise OSError(EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "open", open_file)
+    monkeypatch.setattr(os, "close", close)
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        fetch(serving, "/f.txt")
+    assert not open_files
 
 
 def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Iterator
@@ -218,3 +219,33 @@ def test_a_file_that_has_changed_meanwhile_is_answered_anew(worker: FilesWorker,
     assert statuses(data) == [b"404" if text is None else b"200"]
     assert text is None or data.endswith(b"\r\n\r\nchanged")
     assert len(worker.lines()) == 1
+
+
+def no_descriptor(_handle: int) -> int:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def test_without_descriptors_the_connection_is_aborted_and_logged(
+    worker: FilesWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol, wire = worker.client()
+    protocol.data_received(LARGE + SMALL)
+    monkeypatch.setattr(os, "dup", no_descriptor)
+    worker.loop.tick()
+    worker.loop.tick()
+    assert wire.is_closed and wire.received() == b"" and protocol._state is ConnectionState.LINGER
+    assert worker.lines() == [b"/b.bin 200 %d 0\n" % SIZE] and protocol.connection.aborted
+
+
+def test_without_a_descriptor_for_the_rest_the_connection_is_aborted_and_logged(
+    worker: FilesWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol, wire = worker.client()
+    worker.turn(protocol, LARGE)
+    worker.lines()
+    wire.received()
+    monkeypatch.setattr(os, "dup", no_descriptor)
+    monkeypatch.setattr(os, "sendfile", lambda *_arguments: 0)
+    worker.turn(protocol, LARGE + SMALL)
+    assert wire.is_closed and protocol._state is ConnectionState.LINGER
+    assert worker.lines() == [b"/b.bin 200 %d %d\n" % (SIZE, len(wire.received()))]
