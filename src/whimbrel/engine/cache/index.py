@@ -346,11 +346,11 @@ class CacheIndex:
             answers.seen = {mark}
         return cached, head
 
-    def split(self, raw: bytes, limits: HeadLimits, likely: int = 0) -> SplitHead | None:
+    def split(self, raw: bytes, limits: HeadLimits) -> SplitHead | None:
         """Return a head in pieces (`HeadShapes.split`); None if the general path has to read it."""
         if len(raw) > limits.plain:
             return None
-        head = self._answers.shapes.split(raw, likely)
+        head = self._answers.shapes.split(raw)
         return None if head is None or head[2].count > limits.most_fields else head
 
     def answer_line(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
-from whimbrel.http.syntax.head_shape import LINE_PIECES, MAX_GETTERS, BuildKey, HeadShape, SplitHead
+from whimbrel.http.syntax.head_shape import LINE_PIECES, MAX_COMPILED, BuildKey, HeadShape, SplitHead
 
 # In the place of a field name: the response is for one client's address, for one query.
 BY_CLIENT: Final = "\x7fclient"
@@ -170,7 +170,7 @@ class KeySpec:
             ]
         source = "()" if is_joined else f"({', '.join(items)})"
         function: BuildKey = eval(f"lambda pieces, line, client: {source}", scope)
-        if len(shape.keys) >= MAX_GETTERS:
+        if len(shape.keys) >= MAX_COMPILED:
             shape.keys.clear()
         shape.keys[self.number] = function
         return function

@@ -15,7 +15,7 @@ from typing import Any, Final
 MAX_SHAPES: Final = 128
 MAX_NAMES: Final = 640  # bytes of the names of a shape
 MAX_FIELDS: Final = 48  # field lines of a shape: compiling their patterns takes 4 milliseconds
-MAX_GETTERS: Final = 16  # functions of each kind that a shape stores, each for a set of fields
+MAX_COMPILED: Final = 16  # functions of each kind that a shape stores, each for a set of fields
 # Compiling the patterns of a shape takes as long as some requests without a shape. So it costs credits, and
 # each head that has to be looked for in the table brings one: clients with invented names can double the time
 # of their requests, and no more.
@@ -106,7 +106,7 @@ class HeadShape:
         """
         found = self._fills.get(names)
         if found is None:
-            if len(self._fills) >= MAX_GETTERS:
+            if len(self._fills) >= MAX_COMPILED:
                 self._fills.clear()
             values = f"({''.join([f'{self._source(name)}, ' for name in names])})"
             scope = {"joined": self._joined}
@@ -161,17 +161,10 @@ class HeadShapes:
         self.by_number: dict[int, HeadShape] = {}
         self._count, self._credits = 0, MAX_CREDITS
 
-    def split(self, raw: bytes, likely: int = 0) -> SplitHead | None:
+    def split(self, raw: bytes) -> SplitHead | None:
         """Return the pieces of *raw*; None unless it is one complete head, every parser of which finds the
         same lines, with a target in origin form, and its shape is known or may be compiled.
-
-        *likely* is the number of the shape of the client's last head.
         """
-        shape = self.by_number.get(likely)
-        if shape is not None:
-            match = shape.match_plain(raw)
-            if match is not None:
-                return raw, match.groups(), shape, True
         shape = self._find(raw)
         if shape is None:
             return None

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from time import monotonic, time
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import Configuration
@@ -20,6 +20,9 @@ from whimbrel.engine.engine import Engine
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.syntax.head import HeaderBlockCache, HeadLimits, ParserOptions
+
+if TYPE_CHECKING:
+    from whimbrel.engine.relay.relay import DeferredWriter
 
 FOREVER: Final = float("inf")
 CLOCK_PERIOD: Final = 0.05  # seconds between two renewals of the clock, at most
@@ -109,13 +112,6 @@ def scan_period(configuration: Configuration) -> float:
     return max(0.02, min([4.0, *(time for time in times if time > 0)]) / 4)
 
 
-class Gathering(Protocol):
-    """A connection with responses that are written at the end of the tick."""
-
-    def write_gathered(self) -> None:
-        """Write them."""
-
-
 class Postponed(Protocol):
     """A connection with input that waits for a later tick."""
 
@@ -158,7 +154,7 @@ class WorkerState:
         self.round = MAX_ROUND
         self._more, self._round_end = MAX_MORE, 0.0
         self._postponed: deque[Postponed] = deque()
-        self.gathering: list[Gathering] = []
+        self.gathering: list[DeferredWriter] = []
         self.second = 0.0
         self.date = self.log_time = b""
         self._timer: asyncio.TimerHandle | None = None
