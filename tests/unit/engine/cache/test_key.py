@@ -6,7 +6,7 @@ import pytest
 
 from whimbrel.engine.cache.key import BY_CLIENT, KeySpec, RawHead
 from whimbrel.engine.cache.log_template import CLIENT, FilledTemplate, LogTemplate
-from whimbrel.http.syntax.head_shape import LINE, HeadShapes, line_of
+from whimbrel.http.syntax.head_shape import LINE, MAX_COMPILED, HeadShapes, line_of
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
@@ -108,3 +108,15 @@ def test_the_log_line_of_a_head(head: bytes, expected: bytes) -> None:
     assert split is not None
     for _ in range(2):
         assert FilledTemplate(template, None).line(split, b"1.2.3.4", b"now") == expected
+
+
+def test_a_shape_has_a_bounded_number_of_functions() -> None:
+    split = HeadShapes().split(HEAD)
+    assert split is not None
+    shape, keys = split[2], set()
+    for number in range(3 * MAX_COMPILED):
+        spec = KeySpec(frozenset((f"x-{number}",)), number=number)
+        keys.add(spec.build_key(split, line_of(split[1]), "1"))
+        shape.fill((b"x-%d" % number,))
+        assert len(shape.keys) <= MAX_COMPILED and len(shape._fills) <= MAX_COMPILED
+    assert len(keys) == 3 * MAX_COMPILED
