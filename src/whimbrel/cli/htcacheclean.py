@@ -10,6 +10,7 @@ import signal
 import time
 from typing import Final
 
+from whimbrel.base.file_writing import write_over
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import strtol
 from whimbrel.utilities import usage
@@ -142,8 +143,7 @@ def _list(root: str, chosen: CleanOptions) -> int:
 
 def _write_pid(program: UtilityProgram, path: str) -> None:
     try:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"{os.getpid()}\n")
+        write_over(os.fsencode(path), b"%d\n" % os.getpid(), 0o644)
     except OSError as problem:
         text = f"Could not write the PID file {path}: {os.strerror(problem.errno or 0)}"
         raise _fail(program, text) from None

@@ -33,10 +33,10 @@ def run(program: UtilityProgram) -> int:
         raise Exit(1, usage.HTDIGEST)
     path, realm, user = words[-3], words[-2][:_MAX_NAME_BYTES], words[-1][:_MAX_NAME_BYTES]
     content = _created(path, realm, user) if create else _updated(path, realm, user)
-    from whimbrel.utilities.atomic_write import atomic_write
+    from whimbrel.base.file_writing import write_named
 
     try:
-        atomic_write(to_bytes(path), to_bytes(content))
+        write_named(to_bytes(path), to_bytes(content))
     except OSError:
         write_stderr(f"{program.path}: unable to update file {path}\n")
     return 0

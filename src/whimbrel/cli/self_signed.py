@@ -51,11 +51,9 @@ def make(directory: Path) -> tuple[Path, Path]:
         .sign(key, SHA256())
     )
     paths = directory / "localhost.crt", directory / "localhost.key"
-    paths[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    write_over(bytes(paths[0]), certificate.public_bytes(Encoding.PEM))
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    handle = os.open(paths[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "wb") as file:
-        file.write(secret)
+    write_over(bytes(paths[1]), secret, 0o600)
     return paths
 
 
@@ -71,6 +69,6 @@ def include_line(port: int) -> str:
     atexit.register(remove)
     certificate, key = make(directory)
     file = directory / "tls.conf"
-    file.write_text(_HOST.format(port=port, certificate=certificate, key=key))
+    write_over(bytes(file), _HOST.format(port=port, certificate=certificate, key=key).encode())
     print(f"https://localhost:{port}/  certificate: {certificate}", flush=True)
     return f'Include "{file}"'

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
@@ -139,20 +139,22 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
         to.mkdir(parents=True, exist_ok=True)
         if any(to.iterdir()):
             raise UsageError(f"{to} is not empty")
+        copied = Tree(os.fsencode(to))
         for path, file in result.tree.files.items():
-            _copy(path, directory, to, result.files.get(path, file.document.bytes))
+            _copy(path, directory, to, copied, result.files.get(path, file.document.bytes))
     except OSError as problem:
-        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+        raise UsageError(f"{os.fsdecode(problem.filename)}: {problem.strerror}") from None
 
 
-def _copy(path: str, directory: str, to: Path, data: bytes) -> None:
+def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
     source, target = to_system(path), to / to_system(display_path(path, directory)).lstrip("/")
-    target.parent.mkdir(parents=True, exist_ok=True)
     real = to_text(os.path.realpath(to_bytes(path)))
     inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
-        target.symlink_to(os.readlink(source))
+        with copied.place(os.fsencode(target), create=True, follow=False) as link:
+            os.symlink(os.fsencode(os.readlink(source)), link.name, dir_fd=link.directory)
         target = to / to_system(display_path(real, directory)).lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-    shutil.copymode(os.path.realpath(source), target)
+    mode = os.stat(source).st_mode & 0o777
+    with copied.place(os.fsencode(target), create=True, follow=False) as place:
+        place.replace(data, mode=mode)
+        os.chmod(place.name, mode, dir_fd=place.directory)
