@@ -1,10 +1,16 @@
-"""What holds for every test: the garbage collector leaves alone what earlier tests keep."""
+"""What holds for every test: engines may start programs, as in a server; the garbage collector leaves alone what
+earlier tests keep.
+"""
 
 from __future__ import annotations
 
 import gc
 
 import pytest
+
+from whimbrel.base.programs import permit_programs
+
+permit_programs()
 
 
 def pytest_collection_finish() -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
+from whimbrel.base.confinement import WRITING
 from whimbrel.base.file_reading import open_regular, read_handle
 
 MAX_LINKS: Final = 40
@@ -90,7 +91,9 @@ class Place:
             finally:
                 os.close(handle)
 
-    def create(self, data: bytes, owner: Owner | None, mode: int = 0o666, *, with_times: bool = False) -> None:
+    def create(
+        self, data: bytes, owner: Owner | None, mode: int = 0o666, *, with_times: bool = False
+    ) -> None:
         """Create the file with *data*, complete on disk; raises OSError if the name exists.
 
         Without *owner* the mode is *mode* less the umask.
@@ -165,12 +168,15 @@ class Place:
 
 @contextmanager
 def _naming(path: bytes) -> Iterator[None]:
-    """Put the whole path into an OSError."""
+    """Put the whole path into an OSError; within, this process may write although it is confined."""
+    token = WRITING.set(True)
     try:
         yield
     except OSError as problem:
         problem.filename, problem.filename2 = path, None
         raise
+    finally:
+        WRITING.reset(token)
 
 
 class Tree:
@@ -218,9 +224,7 @@ class Tree:
 class _Walk:
     """One way from a top to a place: a stack of open directories, so that ``..`` goes back by descriptor."""
 
-    def __init__(
-        self, tree: Tree, top: bytes, *, create: bool, follow: bool, replaces_link: bool
-    ) -> None:
+    def __init__(self, tree: Tree, top: bytes, *, create: bool, follow: bool, replaces_link: bool) -> None:
         self._tree, self._top, self._create, self._follow = tree, top, create, follow
         self._replaces_link = replaces_link
         self._links = MAX_LINKS
@@ -321,5 +325,3 @@ def write_over(path: bytes, data: bytes, mode: int = 0o666) -> None:
     """Write a file in the place of whatever has the name *path*, a link too; raises OSError."""
     with Tree(outside=True).place(path, replaces_link=True) as place:
         place.replace(data, mode=mode)
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from typer import _click as click  # the click that typer itself uses
 from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
+from whimbrel.base.confinement import confine
 from whimbrel.cli.utility_table import UTILITIES, utility
 
 # Subcommand -> the module with its `app`.
@@ -76,5 +78,7 @@ def whimbrel(
 
 
 def main() -> None:
-    """Run the command of sys.argv."""
+    """Run the command of sys.argv; all but `serve` start no program and write what the user asked for."""
+    if sys.argv[1:2] != ["serve"]:
+        confine()
     app(prog_name="whimbrel")

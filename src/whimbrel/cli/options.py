@@ -243,11 +243,19 @@ def _text(path: Path) -> str:
 
 
 def _environment(envvars: Path | None, root: str) -> dict[str, str]:
+    """Return the environment of `${NAME}`: that of this process, changed by envvars, which is read as text."""
     given = paths.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
-    try:
-        environment = {**os.environ, **(paths.read_envvars(given, root) if given else {})}
-    except OSError as problem:
-        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+    environment: dict[str, str] = dict(os.environ)
+    if given:
+        from whimbrel.cli.envvars import read
+
+        try:
+            found = read(given, {**environment, "APACHE_CONFDIR": root})
+        except OSError as problem:
+            raise UsageError(f"{given}: {problem.strerror}") from None
+        environment = found.values
+        for line in found.undecided:
+            os.write(2, encoded(line) + b"\n")
     return {from_system(key): from_system(value) for key, value in environment.items()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.base.builds import ANY, DEBIAN, Build
+from whimbrel.base.programs import require_programs
 
 DEBIAN_ROOT = Build(DEBIAN, "2.4").root
 
@@ -46,8 +47,12 @@ def envvars_of(envvars_option: str, root: str) -> str:
     return envvars_option or (os.path.join(root, "envvars") if is_debian(root) else "")
 
 
-def read_envvars(path: str, root: str) -> dict[str, str]:
-    """Return the environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError."""
+def source_envvars(path: str, root: str) -> dict[str, str]:
+    """Return the environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError.
+
+    For commands that serve; others read the file as text (`cli/envvars.py`).
+    """
+    require_programs()
     with open(path, "rb"):
         pass
     output = _output_of(

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.programs import programs_permitted
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 
@@ -74,7 +77,7 @@ def rewrite_test(
 
     try:
         table = read_cases(cases.read_text(encoding="latin-1"))
-        with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
+        with _directory() as directory:
             serving = _engine(conf, root, at, directory, defines or [], dialect)
             outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
@@ -83,6 +86,18 @@ def rewrite_test(
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(outcomes, rules, verbose)
     raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
+
+
+@contextmanager
+def _directory() -> Iterator[str]:
+    """Make a directory for a server root."""
+    with programs_permitted():
+        holder = tempfile.TemporaryDirectory(prefix="whimbrel-")
+    try:
+        yield holder.name
+    finally:
+        with programs_permitted():
+            holder.cleanup()
 
 
 def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:
@@ -98,7 +113,8 @@ def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: lis
     if dialect not in DIALECTS:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
     if conf.name.endswith("htaccess"):
-        server_root, file = directory, _make_server_root(conf, at, directory, dialect)
+        with programs_permitted():
+            server_root, file = directory, _make_server_root(conf, at, directory, dialect)
     else:
         server_root, file = root_and_file(conf, root)
     options = LoadOptions(

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from whimbrel.base.file_writing import write_over
+
 DAYS: Final = 30
 _HOST: Final = """<IfModule !ssl_module>
 LoadModule ssl_module modules/mod_ssl.so

@@ -314,9 +314,7 @@ def _print_result(
         output.write_json(result, directory, is_written)
     elif not is_written:
         output.show_diff(result, directory, colored=is_colored(color))
-    output.print_summary(
-        result, directory, is_written, sys.stdout if is_written and not json else sys.stderr
-    )
+    output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
     if result.files and not is_written:
         return EXIT_FINDINGS
     return EXIT_REVIEW if result.needs_review else EXIT_OK

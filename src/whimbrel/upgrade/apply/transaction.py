@@ -71,9 +71,7 @@ def write(
     try:
         run.finish()
     except (OSError, WriteError) as problem:
-        raise WriteError(
-            f"{_described(problem)}; interrupted: run the upgrade again, or --undo"
-        ) from None
+        raise WriteError(f"{_described(problem)}; interrupted: run the upgrade again, or --undo") from None
     return [entry.backup for entry in run.entries]
 
 
@@ -316,9 +314,7 @@ class _Undo(_Files):
         with self.place(entry.target) as place:
             present = self.read(entry.target)
             if present is not None and _digest(present[0]) not in (entry.digest, entry.before):
-                aside = os.path.join(
-                    os.path.dirname(entry.backup), os.path.basename(entry.target) + CHANGED
-                )
+                aside = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + CHANGED)
                 self.hook(f"keep {aside}")
                 with self.place(aside) as kept:
                     kept.replace(*present)
@@ -351,4 +347,3 @@ def _described(problem: Exception) -> str:
         return str(problem)
     name = problem.filename
     return f"{to_text(name) if isinstance(name, bytes) else name}: {problem.strerror}"
-

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
+from whimbrel.base.programs import require_programs
 
 PIECE: Final = 512  # bytes that httpd reads in one step
 
@@ -22,6 +23,7 @@ class WrittenFiles:
         self._handles: list[int] = []
         for name in names:
             try:
+                require_programs()
                 self._handles.append(os.open(to_system(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
             except (OSError, ValueError):
                 self.close()

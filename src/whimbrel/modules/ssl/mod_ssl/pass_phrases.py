@@ -8,6 +8,7 @@ import sys
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.programs import may_start_programs
 from whimbrel.directives.tokens import words
 from whimbrel.modules.ssl.mod_ssl.settings import PassPhraseDialog
 
@@ -36,6 +37,8 @@ class PassPhrases:
 
         *kind* is the kind of the key in 2.2.
         """
+        if not may_start_programs():
+            return None  # nor does a tool wait for a terminal
         if dialog.kind == "exec":
             return self._run(dialog.command, server, kind or (_KINDS[index] if index < 3 else str(index)))
         prompt = f"Server {server} ({kind})" if kind else f"Private key {server}:{index} ({file})"
