@@ -28,12 +28,17 @@ class NotRegular(OSError):
 def open_regular(path: str | bytes, *, dir_fd: int | None = None, follow: bool = True) -> int:
     """Return a descriptor for reading a regular file, or /dev/null; raises NotRegular and OSError.
 
+    A directory is an IsADirectoryError.
+
     With *follow* False a symbolic link is an error (ELOOP).
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     handle = os.open(path, flags, dir_fd=dir_fd)
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode) and os.fsencode(path) != _NULL:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(mode) and os.fsencode(path) != _NULL:
             raise NotRegular(path)
     except BaseException:
         os.close(handle)
@@ -44,11 +49,24 @@ def open_regular(path: str | bytes, *, dir_fd: int | None = None, follow: bool =
 def read_regular(path: str | bytes, limit: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file, or of /dev/null; raises OSError.
 
-    It is NotRegular for a directory, device, pipe or socket, and EFBIG for more than *limit* bytes.
+    It is NotRegular for a device, pipe or socket, and EFBIG for more than *limit* bytes.
     """
     handle = open_regular(path)
     try:
         return read_handle(handle, path, limit)
+    finally:
+        os.close(handle)
+
+
+def read_start(path: str | bytes, size: int) -> bytes:
+    """Return the first *size* bytes of a regular file, or of /dev/null; raises OSError."""
+    handle = open_regular(path)
+    try:
+        pieces = list[bytes]()
+        while size > 0 and (piece := os.read(handle, min(size, 1 << 20))):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
     finally:
         os.close(handle)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.cli import paths
 from whimbrel.cli.main_files import directory_of, main_file
@@ -225,7 +226,7 @@ def _listed(path: Path | None) -> frozenset[str] | None:
     if path is None:
         return None
     try:
-        found = frozenset(re.findall(r"\b\w+\.c\b", path.read_text("latin-1")))
+        found = frozenset(re.findall(r"\b\w+\.c\b", to_text(read_regular(bytes(path)))))
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
     if not found:

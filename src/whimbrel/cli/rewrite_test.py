@@ -13,6 +13,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import programs_permitted
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
@@ -76,7 +78,7 @@ def rewrite_test(
     from whimbrel.base.errors import ConfigError, StartError
 
     try:
-        table = read_cases(cases.read_text(encoding="latin-1"))
+        table = read_cases(to_text(read_regular(bytes(cases))))
         with _directory() as directory:
             serving = _engine(conf, root, at, directory, defines or [], dialect)
             outcomes = [run_case(serving, case) for case in table]
@@ -130,7 +132,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
     """
     place = Path(directory, "htdocs", at.strip("/"))
     place.mkdir(parents=True, exist_ok=True)
-    (place / ".htaccess").write_bytes(htaccess.read_bytes())
+    (place / ".htaccess").write_bytes(read_regular(bytes(htaccess)))
     Path(directory, "conf").mkdir()
     Path(directory, "conf/mime.types").touch()
     Path(directory, "logs").mkdir()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from stat import S_ISDIR, S_ISREG
 from typing import Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.modules.cache import disk_format as disk
 
@@ -183,8 +184,7 @@ class CacheCleaner:
 
 def _head(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read(disk.FACTS_SIZE)
+        return read_start(path, disk.FACTS_SIZE)
     except OSError:
         return b""
 

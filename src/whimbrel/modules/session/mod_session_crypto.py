@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS, strip
@@ -146,8 +147,7 @@ def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> 
     """SessionCryptoPassphraseFile: each word of each line; lines that begin with ``#`` are comments."""
     path = cmd.server_path(words[0])
     try:
-        with open(to_bytes(path), "rb") as file:
-            lines = to_text(file.read()).split("\n")
+        lines = to_text(read_regular(to_bytes(path))).split("\n")
     except OSError as problem:
         raise ConfigError(
             f"SessionCryptoPassphraseFile: Could not open file {path}: {problem.strerror}"

@@ -15,7 +15,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import DEBIAN_ROOT
 from whimbrel.config.execute import is_directory, root_relative
-from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_regular
+from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_config_file
 from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE
@@ -83,7 +83,7 @@ class Overlay:
         data, tree = self.contents.get(key), self.parsed.get(key)
         if tree is not None and (data is None or data == tree.bytes):
             return tree
-        return parse(read_regular(path) if data is None else data, V22_LINES)
+        return parse(read_config_file(path) if data is None else data, V22_LINES)
 
 
 def is_windows_path(path: str) -> bool:

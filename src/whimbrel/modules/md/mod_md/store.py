@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
 
@@ -123,8 +124,7 @@ class FileStore:
 
     # files -------------------------------------------------------------------------------------------
     def _read(self, path: bytes) -> bytes:
-        with open(path, "rb") as file:
-            return file.read(MAX_FILE)
+        return read_start(path, MAX_FILE)
 
     def _write(self, path: bytes, data: bytes, mode: int, *, is_durable: bool = True) -> None:
         if self.is_read_only:
