@@ -8,7 +8,13 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 Snapshot = dict[str, tuple[object, ...]]
 
@@ -126,6 +132,19 @@ export APACHE_RUN_DIR={root}/run
 """
 
 
+def _encrypted_key() -> bytes:
+    """Return a certificate and its key, for which a server needs a pass phrase."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tls.hostile.test")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + timedelta(days=1))
+    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    encryption = serialization.BestAvailableEncryption(b"secret")
+    form = serialization.PrivateFormat.PKCS8
+    return pem + key.private_bytes(serialization.Encoding.PEM, form, encryption)
+
+
 class HostileTree:
     """A tree below *top*, victims outside of it, and the marks of programs.
 
@@ -142,7 +161,7 @@ class HostileTree:
         for directory in (self.victims, self.marks):
             directory.mkdir()
         self.marks.chmod(0o777)
-        (self.victims / "victim.conf").write_text("Order allow,deny\nAllow from all\n")
+        (self.victims / "victim.conf").write_text("<Directory /x>\nOrder allow,deny\n</Directory>\n")
         (self.victims / "sub").mkdir()
         (self.victims / "sub/.htaccess").write_text("Order allow,deny\nAllow from all\n")
         self._lay()
@@ -156,7 +175,7 @@ class HostileTree:
             "apache2.conf": loads + MAIN.format(**values),
             "envvars": ENVVARS.format(**values),
             "evil.lua": LUA.format(**values),
-            "conf.d/a.conf": "Order allow,deny\n",
+            "conf.d/a.conf": f"<Directory {self.root}/bin>\nOrder allow,deny\nAllow from all\n</Directory>\n",
             "htdocs/.htaccess": HTACCESS.format(**values),
             "htdocs/a.cgi": f"#!/bin/sh\nexec {self.program} cgi\n",
             "htdocs/b.fcgi": f"#!/bin/sh\nexec {self.program} fcgi\n",
@@ -173,6 +192,7 @@ class HostileTree:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             path.chmod(0o755)
+        (self.root / "tls.pem").write_bytes(_encrypted_key())
 
     def add_links(self) -> None:
         """Add links that lead outside of the tree, and plant what an upgrade could obey."""

@@ -140,6 +140,16 @@ class Place:
         with suppress(FileNotFoundError), _naming(self.path):
             os.unlink(self.name, dir_fd=self.directory)
 
+    def remove_directory(self) -> None:
+        """Remove the empty directory of this name; raises OSError."""
+        with _naming(self.path):
+            os.rmdir(self.name, dir_fd=self.directory)
+
+    def make_link(self, text: bytes) -> None:
+        """Create a symbolic link of this name; raises OSError."""
+        with _naming(self.path):
+            os.symlink(text, self.name, dir_fd=self.directory)
+
     def sync(self) -> None:
         """Write the directory to disk."""
         handle = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.directory)
@@ -301,6 +311,12 @@ class _Walk:
         self._names.append(name)
 
 
+def make_directories(path: bytes, mode: int = 0o777) -> None:
+    """Make a directory that the user named, and those above it; raises OSError."""
+    with _naming(path):
+        os.makedirs(path, mode, exist_ok=True)
+
+
 def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
     """Replace the content of a file that the user named on the command line; raises OSError.
 
@@ -316,9 +332,10 @@ def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
                 return
     except PermissionError:
         pass
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC, mode)
-    with open(handle, "wb") as file:
-        file.write(data)
+    with _naming(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC, mode)
+        with open(handle, "wb") as file:
+            file.write(data)
 
 
 def write_over(path: bytes, data: bytes, mode: int = 0o666) -> None:

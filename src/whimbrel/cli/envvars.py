@@ -25,6 +25,7 @@ MAX_DEPTH: Final = 8
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(=)", re.DOTALL)
 _HARMLESS: Final = frozenset((":", "true", "ulimit", "umask"))
+_PLAIN: Final = re.compile(r"[\w./ -]{1,80}", re.ASCII)
 _BLOCKS: Final = {
     "if": "fi",
     "case": "esac",
@@ -170,12 +171,13 @@ class _Shell:
         self.undecided = list[str]()
         self._unknown = set[str]()
         self._is_over = False
-        self._path = ""
+        self._path = self._first = ""
 
     def source(self, path: str, depth: int) -> None:
         """Read a file; raises OSError."""
         text = read_regular(path, MAX_BYTES).decode("latin-1")
         before, self._path = self._path, path
+        self._first = self._first or path
         try:
             self._run(_words(text), depth)
         finally:
@@ -266,10 +268,14 @@ class _Shell:
         self._note(line, f"{name} is")
 
     def _note(self, line: int, what: str) -> None:
-        text = f"{self._path}:{line}: {what} not decided: the tools run no shell"
-        if not what.endswith(" is"):
-            text = f"{self._path}:{line}: not carried out: {what}"
-        self.undecided.append(text)
+        """Note a part that is not carried out; nothing of a sourced file is shown, which may be any file."""
+        place = f"{self._path}:{line}"
+        if _NAME.fullmatch(what.removesuffix(" is")) and what.endswith(" is"):
+            self.undecided.append(f"{place}: {what} not decided: the tools run no shell")
+        elif self._path == self._first and _PLAIN.fullmatch(what):
+            self.undecided.append(f"{place}: not carried out, since the tools run no shell: {what}")
+        else:
+            self.undecided.append(f"{place}: not carried out, since the tools run no shell")
 
     def _skip(self, words: list[_Word]) -> None:
         """Lose every variable that *words* could change."""
@@ -278,7 +284,7 @@ class _Shell:
         for name, line in found.items():
             self._lose(name, line)
         if not found:
-            self._note(words[0].line, " ".join(word.text for word in words)[:80])
+            self._note(words[0].line, words[0].text)
 
     # if -------------------------------------------------------------------------------------------
     def _if(self, words: list[_Word], depth: int) -> None:

@@ -52,7 +52,6 @@ def source_envvars(path: str, root: str) -> dict[str, str]:
 
     For commands that serve; others read the file as text (`cli/envvars.py`).
     """
-    require_programs()
     with open(path, "rb"):
         pass
     output = _output_of(
@@ -70,6 +69,7 @@ def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
 
     Importing subprocess takes longer than checking a small configuration.
     """
+    require_programs()
     ours, theirs = os.pipe()
     try:
         pid = os.posix_spawn(argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import programs_permitted
@@ -132,7 +133,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
     """
     place = Path(directory, "htdocs", at.strip("/"))
     place.mkdir(parents=True, exist_ok=True)
-    (place / ".htaccess").write_bytes(read_regular(bytes(htaccess)))
+    write_over(bytes(place / ".htaccess"), read_regular(bytes(htaccess)))
     Path(directory, "conf").mkdir()
     Path(directory, "conf/mime.types").touch()
     Path(directory, "logs").mkdir()
@@ -153,7 +154,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
         "</Directory>",
     ]
     path = Path(directory, "conf/httpd.conf")
-    path.write_text("\n".join(lines) + "\n")
+    write_over(bytes(path), ("\n".join(lines) + "\n").encode())
     return str(path)
 
 

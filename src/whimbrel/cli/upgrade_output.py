@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from whimbrel.base.file_writing import Tree
+from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
@@ -136,7 +136,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
     stay inside remain links.
     """
     try:
-        to.mkdir(parents=True, exist_ok=True)
+        make_directories(os.fsencode(to))
         if any(to.iterdir()):
             raise UsageError(f"{to} is not empty")
         copied = Tree(os.fsencode(to))
@@ -152,9 +152,8 @@ def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> Non
     inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
         with copied.place(os.fsencode(target), create=True, follow=False) as link:
-            os.symlink(os.fsencode(os.readlink(source)), link.name, dir_fd=link.directory)
+            link.make_link(os.fsencode(os.readlink(source)))
         target = to / to_system(display_path(real, directory)).lstrip("/")
-    mode = os.stat(source).st_mode & 0o777
+    owner = Owner.of(os.stat(source))._replace(user=os.geteuid(), group=os.getegid())
     with copied.place(os.fsencode(target), create=True, follow=False) as place:
-        place.replace(data, mode=mode)
-        os.chmod(place.name, mode, dir_fd=place.directory)
+        place.replace(data, owner)

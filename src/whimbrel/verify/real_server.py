@@ -272,7 +272,9 @@ def _text(nodes: Sequence[Node], ports: dict[int, int], indent: str) -> Iterator
 
 def _load_lines(program: str, side: Side) -> Iterator[str]:
     """Yield the LoadModule lines of the modules that *program* has not compiled in; raises NoServer."""
-    listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
+    with programs_permitted():
+        require_programs()
+        listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
     built_in = set(re.findall(r"\b\w+\.c\b", listed.stdout.decode("latin-1")))
     for name, module in side.loaded.loaded_by_directive:
         if module.source in built_in:

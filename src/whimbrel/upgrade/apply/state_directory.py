@@ -13,7 +13,7 @@ import stat
 from contextlib import suppress
 from typing import Final
 
-from whimbrel.base.file_writing import Place, Tree
+from whimbrel.base.file_writing import Place, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_text
 
 JOURNAL: Final = "journal.json"
@@ -72,7 +72,7 @@ class StateDirectory:
         """
         try:
             if create:
-                os.makedirs(self._home, 0o700, exist_ok=True)
+                make_directories(self._home, 0o700)
             place = Tree(self._home, mode=0o700).place(
                 os.path.join(to_bytes(self.path), to_bytes(name)), create=create, follow=False
             )
@@ -109,5 +109,5 @@ class StateDirectory:
 
     def remove(self) -> None:
         """Remove this directory if it is empty."""
-        with suppress(OSError):
-            os.rmdir(to_bytes(self.path))
+        with suppress(OSError), Tree(self._home).place(to_bytes(self.path), follow=False) as place:
+            place.remove_directory()

@@ -161,7 +161,7 @@ class _Files:
         while DIRECTORY in parent.split("/"):
             try:
                 with self.place(parent) as place:
-                    os.rmdir(place.name, dir_fd=place.directory)
+                    place.remove_directory()
             except OSError:
                 return
             parent = os.path.dirname(parent)
