@@ -225,8 +225,7 @@ class _Shell:
             else:
                 self._skip(words)  # variables of one command
         elif name.text == "export":
-            for word in rest:
-                self._export(word)
+            self._export(rest)
         elif name.text == "unset":
             for word in rest:
                 self.values.pop(word.text, None)
@@ -246,13 +245,22 @@ class _Shell:
         except (Undecided, OSError):
             self._note(word.line, f". {word.text}")
 
-    def _export(self, word: _Word) -> None:
-        if _ASSIGNMENT.match(word.text) is not None:
-            self._assign(word)
-        elif _NAME.fullmatch(word.text) is None:
-            self._note(word.line, f"export {word.text}")
-            return
-        self.exported[word.text.partition("=")[0]] = None
+    def _export(self, words: list[_Word]) -> None:
+        """Carry out export: its arguments are expanded before the first one is assigned."""
+        values = dict[str, str]()
+        for word in words:
+            name, equals, value = word.text.partition("=")
+            if _NAME.fullmatch(name) is None:
+                self._note(word.line, "export")
+                continue
+            self.exported[name] = None
+            try:
+                if equals:
+                    values[name] = self._expanded(value, is_value=True)
+            except Undecided:
+                self._lose(name, word.line)
+        self.values |= values
+        self._unknown -= values.keys()
 
     def _assign(self, word: _Word) -> None:
         name, _, value = word.text.partition("=")

@@ -212,6 +212,7 @@ class Includer:
             raise MissingResource(
                 f"Could not open configuration file {path}: {error_text(problem)}", hides_lines=True
             ) from None
+        self.configuration.budget.charge_file(data)
         self.configuration.includes.append(
             Included(path, self.line, self.reader.include_depth, self.configuration.include_line)
         )
