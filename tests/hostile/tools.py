@@ -45,8 +45,14 @@ def _become(user: int | None) -> list[str]:
     if user is None:
         return []
     right = "+dac_read_search"
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", f"--inh-caps={right}",
-            f"--ambient-caps={right}"]
+    return [
+        "setpriv",
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--clear-groups",
+        f"--inh-caps={right}",
+        f"--ambient-caps={right}",
+    ]
 
 
 def run(arguments: list[str], state: Path, user: int | None = None) -> Outcome:

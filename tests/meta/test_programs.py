@@ -26,7 +26,13 @@ STARTS = {
     "pty": {"spawn", "fork"},
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
 }
-ANYWHERE = {"subprocess_exec", "subprocess_shell", "create_subprocess_exec", "create_subprocess_shell", "find_library"}
+ANYWHERE = {
+    "subprocess_exec",
+    "subprocess_shell",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "find_library",
+}
 WRITES = {
     "os": {"replace", "rename", "link", "symlink", "truncate"},
     "shutil": {"copy", "copy2", "copyfile", "move", "copymode"},
@@ -90,7 +96,9 @@ def suspects(words: frozenset[str]) -> Iterator[tuple[Path, str]]:
             yield path, text
 
 
-STARTING = frozenset(("subprocess", "system", "popen", "posix_spawn", r"\bexec[lv]", r"\bspawn", r"\bpty\b", *ANYWHERE))
+STARTING = frozenset(
+    ("subprocess", "system", "popen", "posix_spawn", r"\bexec[lv]", r"\bspawn", r"\bpty\b", *ANYWHERE)
+)
 
 
 def test_every_start_of_a_program_is_gated() -> None:
@@ -103,7 +111,14 @@ def test_every_start_of_a_program_is_gated() -> None:
 def test_the_gates_are_in_use() -> None:
     """The search finds the places that are known to start programs."""
     found = {path.name for path, text in suspects(STARTING) if list(starts(ast.parse(text)))}
-    assert {"keeper.py", "program.py", "piped_logs.py", "program_map.py", "paths.py", "pass_phrases.py"} <= found
+    assert {
+        "keeper.py",
+        "program.py",
+        "piped_logs.py",
+        "program_map.py",
+        "paths.py",
+        "pass_phrases.py",
+    } <= found
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,17 @@ class HostileTree:
         yield ["upgrade", "-d", root]
         yield ["upgrade", "--out", str(self.top / "out"), "-d", root]
         yield ["verify", "-d", root]
-        for path in ("/", "/a.cgi", "/b.fcgi", "/evil.lua", "/d.shtml", "/cgi-bin/mark", "/map/x", "/sed", "/lua"):
+        for path in (
+            "/",
+            "/a.cgi",
+            "/b.fcgi",
+            "/evil.lua",
+            "/d.shtml",
+            "/cgi-bin/mark",
+            "/map/x",
+            "/sed",
+            "/lua",
+        ):
             yield ["explain", "-d", root, f"http://hostile.test:8080{path}"]
         yield ["replay", str(self.root / "access.log"), "--old", conf, "--new", conf]
         yield ["rewrite-test", conf, str(self.root / "cases.txt")]

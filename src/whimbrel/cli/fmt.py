@@ -14,6 +14,7 @@ import typer
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Tree
+from whimbrel.base.printable import printable
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.format import NotTheSame, formatted
 
@@ -64,12 +65,13 @@ def fmt(
             changed += 1
             if not check:
                 _replace(path, Tree(bytes(top), outside=outside), data, formatted_data)
-            typer.echo(f"{'would format' if check else 'formatted'} {path}")
+            typer.echo(printable(f"{'would format' if check else 'formatted'} {path}"))
         except NotTheSame:
-            typer.echo(f"{path}: left as it is: formatting would change what it says", err=True)
+            text = f"{path}: left as it is: formatting would change what it says"
+            typer.echo(printable(text), err=True)
         except OSError as problem:
             failed += 1
-            typer.echo(f"{path}: {problem.strerror}", err=True)
+            typer.echo(printable(f"{path}: {problem.strerror}"), err=True)
     raise typer.Exit(2 if failed else 1 if check and changed else 0)
 
 

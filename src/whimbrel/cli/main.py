@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Any, Final
@@ -26,6 +27,10 @@ COMMANDS: Final = {
     "verify": "whimbrel.cli.verify",
     "rewrite-test": "whimbrel.cli.rewrite_test",
 }
+
+
+MAX_MEMORY: Final = 2 << 30
+"""Bytes of data of one process of a command."""
 
 
 class _Utility(TyperCommand):
@@ -79,6 +84,22 @@ def whimbrel(
 
 def main() -> None:
     """Run the command of sys.argv; all but `serve` start no program and write what the user asked for."""
-    if sys.argv[1:2] != ["serve"]:
-        confine()
-    app(prog_name="whimbrel")
+    if sys.argv[1:2] == ["serve"]:
+        app(prog_name="whimbrel")
+        return
+    confine()
+    limit_memory()
+    try:
+        app(prog_name="whimbrel")
+    except MemoryError:
+        os.write(2, b"whimbrel: stopped: this needs more than %d MB of memory\n" % (MAX_MEMORY >> 20))
+        sys.exit(2)
+
+
+def limit_memory() -> None:
+    """Let a command that needs more than MAX_MEMORY fail, in the place of the machine."""
+    import resource
+
+    _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY:
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))

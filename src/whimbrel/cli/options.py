@@ -18,6 +18,7 @@ import typer
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.base.printable import printable
 from whimbrel.cli import paths
 from whimbrel.cli.main_files import directory_of, main_file
 from whimbrel.utilities.usage_error import UsageError
@@ -48,6 +49,7 @@ def is_colored(mode: ColorMode) -> bool:
 
 def encoded(text: str) -> bytes:
     """Encode a message: paths and lines of a configuration as the bytes that were read, all else in UTF-8."""
+    text = printable(text)
     try:
         return to_bytes(text)
     except UnicodeEncodeError:

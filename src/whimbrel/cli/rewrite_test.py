@@ -17,6 +17,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.printable import printable
 from whimbrel.base.programs import programs_permitted
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
@@ -85,7 +86,7 @@ def rewrite_test(
             outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
     except (OSError, BadTable, ConfigError, StartError) as problem:
-        typer.echo(str(problem), err=True)
+        typer.echo(printable(str(problem)), err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(outcomes, rules, verbose)
     raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
@@ -232,7 +233,8 @@ def _rules(serving: Any) -> list[str]:
 def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -> None:
     bad = [outcome for outcome in outcomes if outcome.reasons]
     for outcome in bad:
-        typer.echo(f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}")
+        text = f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}"
+        typer.echo(printable(text))
         if verbose:
             _print_steps(outcome)
     for earlier, later in sorted(overlaps(outcomes)):

@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
+from whimbrel.base.printable import printable
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.text import action_lines
@@ -40,6 +41,8 @@ def show_diff(result: UpgradeResult, directory: str, *, colored: bool) -> None:
     """Print all diffs on standard output."""
     sys.stdout.flush()
     for diff in diffs(result, directory).values():
+        if sys.stdout.isatty():  # a pipe, such as to patch(1), gets the bytes as they are
+            diff = to_bytes(printable(to_text(diff)))
         sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
     sys.stdout.buffer.flush()
 

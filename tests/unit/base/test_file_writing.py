@@ -69,7 +69,15 @@ def test_links_out_of_the_tree_are_refused(root: Path) -> None:
     (root / "directory").symlink_to("../out")
     (root / "sub/twice").symlink_to("../relative")
     (root / "up").symlink_to("../../../../../../../../../../etc")
-    for name in ("relative", "absolute", "directory/victim", "directory/sub/new", "sub/twice", "up/new", "../out/x"):
+    for name in (
+        "relative",
+        "absolute",
+        "directory/victim",
+        "directory/sub/new",
+        "sub/twice",
+        "up/new",
+        "../out/x",
+    ):
         with pytest.raises(OutsideOfTree, match="outside of"):
             replace(root, name)
     assert victim(root) == b"victim"

@@ -49,7 +49,9 @@ def sourced(tmp_path: Path, text: str, environment: dict[str, str] = ENVIRONMENT
     path = tmp_path / "envvars.sh"
     path.write_text(text)
     command = ["/bin/sh", "-c", '. "$0" >/dev/null 2>&1; exec /usr/bin/env -0', str(path)]
-    out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode("latin-1")
+    out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode(
+        "latin-1"
+    )
     pairs = (entry.partition("=") for entry in out.split("\0") if entry)
     return {name: value for name, _, value in pairs if name not in ("_", "PWD", "OLDPWD", "SHLVL")}
 
@@ -93,9 +95,9 @@ def test_the_file_of_this_machine(tmp_path: Path) -> None:
         "A=/a/b/c; export B=${A%/*} C=${A%%/*} D=${A%x} E=${A#/a}",
         'if [ -z "$NONE" ]; then export A=1; else export A=2; fi',
         'if [ -n "$NONE" ]; then export A=1; elif [ "$PATH" = x ]; then export A=2; else export A=3; fi',
-        'if [ -d /etc ] && [ ! -f /etc/nothing ]; then\nexport A=1\nfi\nexport B=2',
+        "if [ -d /etc ] && [ ! -f /etc/nothing ]; then\nexport A=1\nfi\nexport B=2",
         'if test "a" = "b" || test -r /etc/passwd; then export A=1; fi',
-        'if [ x = x ]; then if [ x = y ]; then export A=1; else export A=2; fi; fi; export B=1',
+        "if [ x = x ]; then if [ x = y ]; then export A=1; else export A=2; fi; fi; export B=1",
         "if [ x = y ]\nthen\nexport A=1\nfi",
         "export A=1\nreturn\nexport A=2",
         "ulimit -n 8192\numask 022\nexport A=1",
@@ -145,7 +147,13 @@ def test_what_needs_a_shell_is_not_decided_and_named(text: str, tmp_path: Path) 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    lines = [f"touch {mark}", f"A=$(touch {mark})", f"B=`touch {mark}`", f"eval touch {mark}", f". {tmp_path}/inner"]
+    lines = [
+        f"touch {mark}",
+        f"A=$(touch {mark})",
+        f"B=`touch {mark}`",
+        f"eval touch {mark}",
+        f". {tmp_path}/inner",
+    ]
     (tmp_path / "inner").write_text(f"touch {mark}\nexport C=1\n")
     found = parsed(tmp_path, "\n".join(lines) + "\n")
     assert not mark.exists() and found.values["C"] == "1"
