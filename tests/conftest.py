@@ -5,12 +5,16 @@ earlier tests keep.
 from __future__ import annotations
 
 import gc
+import os
+import tempfile
 
 import pytest
 
 from whimbrel.base.programs import permit_programs
 
 permit_programs()
+_STATE = tempfile.TemporaryDirectory(prefix="whimbrel-state-")
+os.environ["XDG_STATE_HOME"] = _STATE.name  # of upgrades that tests write, in place of the user's
 
 
 def pytest_collection_finish() -> None:

@@ -282,8 +282,8 @@ class _Run(_Files):
         for entry in self.entries:
             with suppress(OSError, NoStateDirectory):
                 self.remove(f"{self.journal.directory.path}/{entry.new}")
-            if entry.fresh:
-                found = self.read(entry.backup)
+            with suppress(OSError, NoStateDirectory):  # a link, which was put there meanwhile, stays
+                found = self.read(entry.backup) if entry.fresh else None
                 if found is not None and _digest(found[0]) == entry.before:
                     self.remove(entry.backup)
 
