@@ -1,5 +1,5 @@
-"""What holds for every test: engines may start programs, as in a server; the garbage collector leaves alone what
-earlier tests keep.
+"""What holds for every test: engines may start programs, as in a server; the garbage collector leaves alone
+what earlier tests keep.
 """
 
 from __future__ import annotations

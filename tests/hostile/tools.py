@@ -30,8 +30,8 @@ HOSTS = 20_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """One command: its exit status (negative: the signal), seconds of processor time, peak of resident bytes, and
-    output.
+    """One command: its exit status (negative: the signal), seconds of processor time, peak of resident
+    bytes, and output.
     """
 
     status: int
@@ -215,13 +215,13 @@ def _names(root: Path) -> None:
 
 
 def _deep(root: Path) -> None:
-    text = "<IfDefine !x>\n" * 100_000 + "KeepAlive On\n" + "</IfDefine>\n" * 100_000
+    text = "<IfDefine !x>\n" * 10_000 + "KeepAlive On\n" + "</IfDefine>\n" * 10_000
     (root / "apache2.conf").write_text(_main(root, text))
 
 
 def _main(root: Path, text: str) -> str:
-    modules = "mpm_event authz_core authz_host authn_core authn_file auth_basic access_compat mime macro rewrite dir"
-    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules.split())
+    modules = "mpm_event authz_core authz_host authn_core authn_file
+    auth_basic access_compat mime macro rewrite dir" loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules.split())
     return f"""{loads}ServerRoot "{root}"
 ServerName bounds.test
 Listen 8080

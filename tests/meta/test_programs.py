@@ -1,4 +1,6 @@
-"""Every place that starts a program asks for permission, and every write of a command goes through one function."""
+"""Every place that starts a program asks for permission, and every write of a command goes through one
+function.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A server root that another person prepared: everything in it that can name a program names one that leaves a
-mark, and names of files lead outside of the tree.
+"""A server root that another person prepared: everything in it that can name a program names one that leaves
+a mark, and names of files lead outside of the tree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Confinement of a command that looks at the files of somebody else: no program, no write but its own.
 
 Every place that starts a program asks for permission (`base/programs.py`), and every command writes through
-`base/file_writing.py`. This is the second line: an audit hook of the interpreter, which no code of a module can
-pass by mistake. It refuses with PermissionError, as the system does.
+`base/file_writing.py`. This is the second line: an audit hook of the interpreter, which no code of a module
+can pass by mistake. It refuses with PermissionError, as the system does.
 """
 
 from __future__ import annotations

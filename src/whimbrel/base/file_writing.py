@@ -2,8 +2,8 @@
 
 Between a look at a path and a write to it, the owner of a directory can put a link there. So a path is
 walked by directory descriptors: each component is opened without following links, and a link is resolved by
-hand within the tree. What is found that way is the descriptor of a directory and a name in it; the new file is
-created under a random name with O_EXCL and O_NOFOLLOW, synced, and renamed within the descriptor. A rename
+hand within the tree. What is found that way is the descriptor of a directory and a name in it; the new file
+is created under a random name with O_EXCL and O_NOFOLLOW, synced, and renamed within the descriptor. A rename
 replaces the name itself, a link that comes to stand there too.
 """
 
@@ -192,8 +192,8 @@ def _naming(path: bytes) -> Iterator[None]:
 class Tree:
     """Directories below which files may be written; the first one is the place for messages.
 
-    *tops* are named by the user; links in the way to them are followed. With *outside* every other path may be
-    written as well. New directories get *mode* less the umask.
+    *tops* are named by the user; links in the way to them are followed. With *outside* every other path may
+    be written as well. New directories get *mode* less the umask.
     """
 
     def __init__(self, *tops: bytes, outside: bool = False, mode: int = 0o777) -> None:
@@ -320,8 +320,8 @@ def make_directories(path: bytes, mode: int = 0o777) -> None:
 def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
     """Replace the content of a file that the user named on the command line; raises OSError.
 
-    Links are followed. The content is written in place if the directory is not writable or the target is not a
-    regular file, such as /dev/stdout.
+    Links are followed. The content is written in place if the directory is not writable or the target is not
+    a regular file, such as /dev/stdout.
     """
     tree = Tree(outside=True)
     try:

@@ -1,10 +1,10 @@
 """Permission to start programs: what a configuration names is started by a server, and by nothing else.
 
-A process starts with none. The serving commands call `permit_programs`; a tool that starts a program on behalf
-of its user, such as an editor, does so within `programs_permitted`. All other code that starts one calls
-`require_programs` first, or `permitted`, which replaces programs that work for one request by a stand-in with
-the output of a small CGI script, so that what the configuration makes of an output can be seen. Scripts of an
-interpreter within the process (mod_lua) and files that modules write count as programs.
+A process starts with none. The serving commands call `permit_programs`; a tool that starts a program on
+behalf of its user, such as an editor, does so within `programs_permitted`. All other code that starts one
+calls `require_programs` first, or `permitted`, which replaces programs that work for one request by a
+stand-in with the output of a small CGI script, so that what the configuration makes of an output can be
+seen. Scripts of an interpreter within the process (mod_lua) and files that modules write count as programs.
 """
 
 from __future__ import annotations

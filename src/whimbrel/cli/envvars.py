@@ -1,7 +1,7 @@
 """Reader of envvars, the shell file of variables beside a configuration, without a shell.
 
-It reads assignments, export, unset, sourced files, and if with tests of strings and files: Debian's stock file
-in full. What else stands there is not carried out: a variable that depends on it is not decided.
+It reads assignments, export, unset, sourced files, and if with tests of strings and files: Debian's stock
+file in full. What else stands there is not carried out: a variable that depends on it is not decided.
 Source: POSIX.1-2017, Shell Command Language, 2.2 (quoting), 2.6.2 (parameter expansion).
 """
 

@@ -47,9 +47,9 @@ def is_colored(mode: ColorMode) -> bool:
     return mode is ColorMode.always
 
 
-def encoded(text: str) -> bytes:
+def encoded(text: str, *, is_colored: bool = False) -> bytes:
     """Encode a message: paths and lines of a configuration as the bytes that were read, all else in UTF-8."""
-    text = printable(text)
+    text = printable(text, is_colored=is_colored)
     try:
         return to_bytes(text)
     except UnicodeEncodeError:
@@ -246,7 +246,9 @@ def _text(path: Path) -> str:
 
 
 def _environment(envvars: Path | None, root: str) -> dict[str, str]:
-    """Return the environment of `${NAME}`: that of this process, changed by envvars, which is read as text."""
+    """Return the environment of `${NAME}`: that of this process, changed by envvars, which is read as
+    text.
+    """
     given = paths.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
     environment: dict[str, str] = dict(os.environ)
     if given:

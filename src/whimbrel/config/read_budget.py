@@ -1,4 +1,5 @@
-"""Bound of the text that one configuration may become: files, as often as they are included, macros, variables.
+"""Bound of the text that one configuration may become: files, as often as they are included, macros,
+variables.
 
 httpd has no such bound: forty macros that use each other ten times, or sixty files that include the next one
 twice, take all time and memory. A line costs its bytes and what its node takes.
@@ -10,7 +11,9 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.static_typing import Final
 
 MAX_TEXT: Final = 128 * 1024 * 1024
-"""Cost of one configuration: 20,000 virtual hosts of thirty lines, each in a file of its own, cost four fifths."""
+"""Cost of one configuration: 20,000 virtual hosts of thirty lines, each in a file of its own, cost four
+fifths.
+"""
 FILE_COST: Final = 2048
 LINE_COST: Final = 64
 
@@ -32,5 +35,6 @@ class ReadBudget:
         self._left -= cost
         if self._left < 0:
             raise ConfigError(
-                f"Configuration too large: its files, macros and variables make more than {self._most >> 20} MB"
+                f"Configuration too large: its files, macros and variables make more than
+                {self._most >> 20} MB"
             )

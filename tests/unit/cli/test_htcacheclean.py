@@ -49,7 +49,9 @@ def test_a_fifo_does_not_hold_it(program: list[str], options: list[str], tmp_pat
 
 
 def test_in_the_background_it_holds_nothing_of_its_caller(tmp_path: Path) -> None:
-    """Its output is a pipe, whose end a caller waits for; a linked PID file is replaced, not written through."""
+    """Its output is a pipe, whose end a caller waits for; a linked PID file is replaced, not written
+    through.
+    """
     (tmp_path / "cache").mkdir()
     (tmp_path / "victim").write_text("victim")
     (tmp_path / "pid").symlink_to("victim")

@@ -13,8 +13,8 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.config.read_budget import MAX_TEXT, ReadBudget
 from whimbrel.modules import ALL
 
-MODULES = "LoadModule mpm_event_module modules/mod_mpm_event.so\nLoadModule macro_module modules/mod_macro.so\n"
-INCLUDES = "Include a.inc\nInclude a.inc\n"
+MODULES
+= "LoadModule mpm_event_module modules/mod_mpm_event.so\nLoadModule macro_module modules/mod_macro.so\n" INCLUDES = "Include a.inc\nInclude a.inc\n"
 MACROS = "<Macro M0>\nKeepAlive On\n</Macro>\n" + "".join(
     f"<Macro M{n}>\n" + f"Use M{n - 1}\n" * 10 + "</Macro>\n" for n in range(1, 30)
 )

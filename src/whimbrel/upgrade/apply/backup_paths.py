@@ -75,8 +75,8 @@ def _same(part: str, name: str) -> bool:
 def backup_path(target: str, suffix: str, directory: str, state: str, is_read: IsRead) -> str:
     """Return the path of the backup of *target*.
 
-    It is beside *target*, or below *directory*, the tree, or else below the user's *state* directory: no Include
-    reads it there.
+    It is beside *target*, or below *directory*, the tree, or else below the user's *state* directory: no
+    Include reads it there.
     """
     beside = target + suffix
     if not is_read(beside):

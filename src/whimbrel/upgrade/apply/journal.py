@@ -1,7 +1,7 @@
 """The journal of the upgrades of a tree, in the user's state directory.
 
-It names files that an undo replaces, so it is read only if the user alone can have written it, and if it is of
-this tree.
+It names files that an undo replaces, so it is read only if the user alone can have written it, and if it is
+of this tree.
 """
 
 from __future__ import annotations
