@@ -42,7 +42,10 @@ def test_the_tree_is_hostile(tree: HostileTree) -> None:
     assert len(marks) == 1 and marks[0].endswith("-test")
 
 
-@pytest.mark.parametrize("name", ["FIFOs", "devices", "sparse files", "loops of links", "own Include", "names"])
+AT_THE_LIMITS = ("FIFOs", "devices", "sparse files", "loops of links", "own Include", "names")
+
+
+@pytest.mark.parametrize("name", AT_THE_LIMITS)
 def test_a_tree_at_the_limits_gets_an_answer(name: str, tmp_path: Path) -> None:
     lay_bounds(tmp_path / "tree", BOUNDS[name])
     outcome = run(["verify", "--old-dialect", "2.4", "-d", str(tmp_path / "tree")], tmp_path / "state")

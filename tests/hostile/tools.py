@@ -220,8 +220,12 @@ def _deep(root: Path) -> None:
 
 
 def _main(root: Path, text: str) -> str:
-    modules = "mpm_event authz_core authz_host authn_core authn_file
-    auth_basic access_compat mime macro rewrite dir" loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules.split())
+    modules = (
+        "mpm_event authz_core authz_host authn_core authn_file auth_basic access_compat mime macro rewrite "
+        "dir"
+    )
+    names = modules.split()
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
     return f"""{loads}ServerRoot "{root}"
 ServerName bounds.test
 Listen 8080
@@ -304,7 +308,7 @@ class _Paths(HostileTree):
 
 
 _PROMISE = (
-    "No command changes a file outside of a hostile tree or runs a program that the tree names, as root and as a "
-    f"user; each ends within {SECONDS:.0f} s of processor time and {BYTES >> 30} GB."
+    "No command changes a file outside of a hostile tree or runs a program that the tree names, as root and "
+    f"as a user; each ends within {SECONDS:.0f} s of processor time and {BYTES >> 30} GB."
 )
 MEASURES = (Measure("tools", _PROMISE, tools, cases=1, seconds=1800.0),)

@@ -171,7 +171,8 @@ class HostileTree:
         loads = "".join(f"LoadModule {n}_module modules/mod_{n}.so\n" for n in _MODULES.split())
         page = f'<!--#exec cmd="{self.program} ssi" --><!--#include virtual="/cgi-bin/mark" -->'
         files = {
-            "bin/mark": f'#!/bin/sh\n: > "{self.marks}/$$-$1"\nprintf "Content-Type: text/plain\\n\\nmark\\n"\n',
+            "bin/mark": f'#!/bin/sh\n: > "{self.marks}/$$-$1"\n'
+            'printf "Content-Type: text/plain\\n\\nmark\\n"\n',
             "apache2.conf": loads + MAIN.format(**values),
             "envvars": ENVVARS.format(**values),
             "evil.lua": LUA.format(**values),

@@ -35,6 +35,6 @@ class ReadBudget:
         self._left -= cost
         if self._left < 0:
             raise ConfigError(
-                f"Configuration too large: its files, macros and variables make more than
-                {self._most >> 20} MB"
+                "Configuration too large: its files, macros and variables make more than "
+                f"{self._most >> 20} MB"
             )

@@ -112,7 +112,7 @@ def test_the_file_of_this_machine(tmp_path: Path) -> None:
 def test_the_same_as_a_shell(text: str, tmp_path: Path) -> None:
     found = parsed(tmp_path, text + "\n")
     wanted = sourced(tmp_path, text + "\n")
-    decided = {name: value for name, value in found.values.items()}
+    decided = found.values
     if found.undecided:
         assert "~" in text and "A" not in decided
     else:

@@ -13,13 +13,15 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.config.read_budget import MAX_TEXT, ReadBudget
 from whimbrel.modules import ALL
 
-MODULES
-= "LoadModule mpm_event_module modules/mod_mpm_event.so\nLoadModule macro_module modules/mod_macro.so\n" INCLUDES = "Include a.inc\nInclude a.inc\n"
+LOADED = ("mpm_event", "macro")
+MODULES = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in LOADED)
 MACROS = "<Macro M0>\nKeepAlive On\n</Macro>\n" + "".join(
     f"<Macro M{n}>\n" + f"Use M{n - 1}\n" * 10 + "</Macro>\n" for n in range(1, 30)
 )
 ARGUMENTS = "<Macro Grow $a>\nServerAdmin " + "$a" * 1000 + "\n</Macro>\n" + f"Use Grow {'x' * 100_000}\n" * 2
-DEFINES = "Define D0 0123456789\n" + "".join(f"Define D{n} " + f"${{D{n - 1}}}" * 10 + "\n" for n in range(1, 30))
+DEFINES = "Define D0 0123456789\n" + "".join(
+    f"Define D{n} " + f"${{D{n - 1}}}" * 10 + "\n" for n in range(1, 30)
+)
 
 
 @pytest.mark.parametrize("text", [MACROS + "Use M29\n", ARGUMENTS, DEFINES, "Include 0.inc\n"])

@@ -103,8 +103,8 @@ class StateDirectory:
 
     def _refused(self, reason: str) -> NoStateDirectory:
         return NoStateDirectory(
-            f"{self.path}: {reason}: the journal of the upgrade cannot be kept
-            there; set XDG_STATE_HOME to a " "directory of yours"
+            f"{self.path}: {reason}: the journal of the upgrade cannot be kept there; "
+            "set XDG_STATE_HOME to a directory of yours"
         )
 
     def remove(self) -> None:
