@@ -90,8 +90,8 @@ class DbmFile:
         if reader is None:
             return self._by_library()
         try:
-            return list(reader(read_regular(to_bytes(self.path) + (b".pag" if self._driver == "sdbm" else
-            b""))))
+            suffix = b".pag" if self._driver == "sdbm" else b""
+            return list(reader(read_regular(to_bytes(self.path) + suffix)))
         except OSError as problem:
             raise self._failure(problem.errno or 2) from None
         except bdb.Damaged:
