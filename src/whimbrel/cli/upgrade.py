@@ -174,8 +174,6 @@ def upgrade(
         what, directory = sources(
             conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
         )
-        if write or interactive or undo:
-            _name_planted_journal(directory)
         if undo:
             raise typer.Exit(_undo(directory))
         options = UpgradeOptions(
@@ -190,14 +188,12 @@ def upgrade(
             _recover(directory)
         result = _run(what, options, rules, interactive)
         words = _verify(result, what) if verify else ""
-        if write or interactive:
-            _write_files(result, directory, conf or [], outside)
         if out is not None:
             _copy(result, directory, out)
-        status = _print_result(result, directory, write or interactive or out is not None, color, json)
-        if words:
-            _write_stderr(words)
-        raise typer.Exit(status)
+        elif write or interactive:
+            _write_files(result, directory, conf or [], outside)
+        is_written = write or interactive or out is not None
+        raise typer.Exit(_print_result(result, directory, is_written, color, json, words))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -231,6 +227,7 @@ def _numbers(text: str) -> list[str]:
 def _recover(directory: str) -> None:
     from whimbrel.upgrade.apply.transaction import recover
 
+    _name_planted_journal(directory)
     state = recover(directory)
     if state:
         _write_stderr(f"an upgrade that was interrupted while {state} has been brought to its end")
@@ -305,9 +302,9 @@ def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
 
 
 def _print_result(
-    result: UpgradeResult, directory: str, is_written: bool, color: ColorMode, json: bool
+    result: UpgradeResult, directory: str, is_written: bool, color: ColorMode, json: bool, verified: str
 ) -> int:
-    """Print the result; return the exit status."""
+    """Print the result, and the sentence about its verification; return the exit status."""
     from whimbrel.cli import upgrade_output as output
 
     if json:
@@ -323,6 +320,7 @@ def _print_result(
 def _undo(directory: str) -> int:
     from whimbrel.upgrade.apply.transaction import undo
 
+    _name_planted_journal(directory)
     restored, saved_aside = undo(directory)
     for path in saved_aside:
         _write_stderr(f"changed since the upgrade: what it was is kept as {path}")
