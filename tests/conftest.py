@@ -1,10 +1,20 @@
-"""What holds for every test: the garbage collector leaves alone what earlier tests keep."""
+"""What holds for every test: engines may start programs, as in a server; the garbage collector leaves alone
+what earlier tests keep.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import tempfile
 
 import pytest
+
+from whimbrel.base.programs import permit_programs
+
+permit_programs()
+_STATE = tempfile.TemporaryDirectory(prefix="whimbrel-state-")
+os.environ["XDG_STATE_HOME"] = _STATE.name  # of upgrades that tests write, in place of the user's
 
 
 def pytest_collection_finish() -> None:

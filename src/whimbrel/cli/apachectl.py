@@ -19,6 +19,7 @@ from html import unescape
 from urllib.parse import urlsplit
 
 from whimbrel.base.latin1 import to_system
+from whimbrel.base.programs import permit_programs
 from whimbrel.cli import httpd, paths
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.run_directories import make_directories, remove_session_caches
@@ -40,6 +41,7 @@ WAIT = 10  # seconds until the status page is given up
 
 def run(program: UtilityProgram) -> int:
     """Run one action and return the exit status."""
+    permit_programs()
     given = ["--dialect", "2.2"] * program.is_22 + [to_system(word) for word in program.words]
     action, options = _split_action(given)
     if action in ("", "usage", "help", "--help"):
@@ -68,7 +70,7 @@ def _prepare(action: str, options: list[str]) -> list[str]:
     envvars = paths.envvars_of(arguments.envvars or os.environ.get("APACHE_ENVVARS", ""), root)
     if not envvars or not os.path.isfile(envvars):
         return []
-    os.environ.update(paths.read_envvars(envvars, root))
+    os.environ.update(paths.source_envvars(envvars, root))
     make_directories(os.environ)
     if action == "start":
         remove_session_caches(os.environ)

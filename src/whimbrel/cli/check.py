@@ -207,14 +207,21 @@ def _print_report(report: Report, shape: Format, color: ColorMode) -> None:
     text = render(report, colored=is_colored(color)) if shape is Format.text else render(report)
     sys.stdout.flush()
     for piece in _chunks(text):
-        sys.stdout.buffer.write(text_bytes(piece, shape))
+        sys.stdout.buffer.write(text_bytes(piece, shape, colored=is_colored(color)))
     sys.stdout.buffer.flush()
 
 
 def _chunks(text: str) -> Iterator[str]:
-    return (text[at : at + 65536] for at in range(0, len(text), 65536))
+    """Yield *text* in pieces that end with a line, if there is one."""
+    at = 0
+    while at < len(text):
+        end = text.rfind("\n", at, at + 65536) + 1 or at + 65536
+        yield text[at:end]
+        at = end
 
 
-def text_bytes(text: str, shape: Format) -> bytes:
+def text_bytes(text: str, shape: Format, *, colored: bool = False) -> bytes:
     """Encode a report: documents in UTF-8, which they declare; text with the bytes that were read."""
-    return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else encoded(text)
+    if shape in (Format.html, Format.junit, Format.json, Format.sarif):
+        return text.encode()
+    return encoded(text, is_colored=colored and shape is Format.text)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.utilities.usage_error import UsageError
@@ -26,8 +27,7 @@ def findings_by_file(paths_by_option: Mapping[str, Path]) -> Iterator[tuple[str,
 
 
 def _content(path: str) -> str:
-    with open(to_bytes(path), "rb") as file:
-        return to_text(file.read())
+    return to_text(read_regular(to_bytes(path)))
 
 
 def _config_nice(path: str) -> Iterator[Finding]:

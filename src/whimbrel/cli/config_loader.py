@@ -48,7 +48,7 @@ class ConfigLoader:
         arguments = self.arguments
         envvars = paths.envvars_of(arguments.envvars, self.root)
         if envvars:
-            os.environ.update(paths.read_envvars(envvars, self.root))
+            os.environ.update(paths.source_envvars(envvars, self.root))
         options = LoadOptions(
             server_root=from_system(self.root),
             file=from_system(self.file),

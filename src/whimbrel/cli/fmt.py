@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,9 @@ from typing import Annotated
 
 import typer
 
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_writing import Tree
+from whimbrel.base.printable import printable
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.format import NotTheSame, formatted
 
@@ -42,26 +45,33 @@ def fmt(
         False, "--check", help="List the files that would change, and exit with 1. Default: write them."
     ),
     indent: int = typer.Option(4, min=0, max=16, help="Indent each level by N blanks. Example: --indent 2"),
+    outside: bool = typer.Option(
+        False,
+        "--outside",
+        help="Write through links that leave the named directory, or the working directory of a named file. "
+        "Default: refuse.",
+    ),
 ) -> None:
     """Format configuration files: indentation, case of names, blank lines. Comments and meaning stay."""
     if files == ["-"]:
         raise typer.Exit(_filter(check, indent))
     changed = failed = 0
-    for path in _expand(files):
+    for path, top in _expand(files):
         try:
-            data = path.read_bytes()
+            data = read_regular(bytes(path))
             formatted_data = formatted(data, spelled, indent=indent)
             if formatted_data == data:
                 continue
             changed += 1
             if not check:
-                _replace(path, formatted_data)
-            typer.echo(f"{'would format' if check else 'formatted'} {path}")
+                _replace(path, Tree(bytes(top), outside=outside), data, formatted_data)
+            typer.echo(printable(f"{'would format' if check else 'formatted'} {path}"))
         except NotTheSame:
-            typer.echo(f"{path}: left as it is: formatting would change what it says", err=True)
+            text = f"{path}: left as it is: formatting would change what it says"
+            typer.echo(printable(text), err=True)
         except OSError as problem:
             failed += 1
-            typer.echo(f"{path}: {problem.strerror}", err=True)
+            typer.echo(printable(f"{path}: {problem.strerror}"), err=True)
     raise typer.Exit(2 if failed else 1 if check and changed else 0)
 
 
@@ -76,16 +86,30 @@ def _spellings() -> dict[str, str]:
     return {row.name.lower(): row.name for row in rows} | _MANUAL
 
 
-def _expand(files: list[str]) -> Iterator[Path]:
-    """Yield the files that the arguments name, those of a directory in order."""
+def _expand(files: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Yield the files that the arguments name, those of a directory in order, each with the directory that
+    holds all it may be a link to.
+    """
+    here = Path.cwd()
     for name in files:
         path = Path(name)
-        if path.is_dir():
-            yield from sorted(
-                p for p in path.rglob("*") if p.is_file() and (p.suffix == ".conf" or p.name == ".htaccess")
-            )
-        else:
-            yield path
+        if not path.is_dir():
+            absolute = Path(os.path.abspath(path))
+            yield path, here if absolute.is_relative_to(here) else absolute.parent
+            continue
+        for where, below, names in os.walk(path):
+            below.sort()
+            for found in sorted(Path(where, each) for each in names):
+                if (found.suffix == ".conf" or found.name == ".htaccess") and found.is_file():
+                    yield found, path
+
+
+def _replace(path: Path, tree: Tree, old: bytes, new: bytes) -> None:
+    """Write the file in one step; a link remains a link, mode and owner remain. Raises OSError."""
+    with tree.place(bytes(path)) as place:
+        if place.read()[0] != old:
+            raise OSError(errno.EBUSY, "changed since it was read", path)
+        place.replace(new)
 
 
 def _filter(check: bool, indent: int) -> int:
@@ -100,20 +124,3 @@ def _filter(check: bool, indent: int) -> int:
     sys.stdout.buffer.write(formatted_data)
     sys.stdout.flush()
     return 0
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write the file in one step; a symbolic link remains a link, mode and owner remain."""
-    target = os.path.realpath(path)
-    status = os.stat(target)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".fmt-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, status.st_mode & 0o7777)
-        if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            os.chown(temporary, status.st_uid, status.st_gid)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise

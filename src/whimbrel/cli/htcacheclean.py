@@ -10,6 +10,7 @@ import signal
 import time
 from typing import Final
 
+from whimbrel.base.file_writing import write_over
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import strtol
 from whimbrel.utilities import usage
@@ -112,9 +113,11 @@ def run(program: UtilityProgram) -> int:
         found = [delete_url(cleaner, url) for url in chosen.urls]
         return 0 if all(found) else 2
     if "P" in chosen.chosen:
-        _write_pid(program, chosen.chosen["P"])
+        chosen.chosen["P"] = os.path.abspath(chosen.chosen["P"])
     if chosen.minutes:
-        return _repeat(root, chosen)
+        return _repeat(program, root, chosen)
+    if "P" in chosen.chosen:
+        _write_pid(program, chosen.chosen["P"])
     return _clean(root, chosen)
 
 
@@ -142,8 +145,7 @@ def _list(root: str, chosen: CleanOptions) -> int:
 
 def _write_pid(program: UtilityProgram, path: str) -> None:
     try:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"{os.getpid()}\n")
+        write_over(os.fsencode(path), b"%d\n" % os.getpid(), 0o644)
     except OSError as problem:
         text = f"Could not write the PID file {path}: {os.strerror(problem.errno or 0)}"
         raise _fail(program, text) from None
@@ -176,11 +178,24 @@ def _size(count: int) -> str:
     return f"{tenths // 10}.{tenths % 10}{letter}"
 
 
-def _repeat(root: str, chosen: CleanOptions) -> int:
-    """Clean every -d minutes in the background until a signal; with -i only after changes."""
+def _detach() -> None:
+    """Go on in the background, away from the terminal and its files (apr_proc_detach)."""
+    os.chdir("/")
     if os.fork():
         os._exit(0)
     os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for handle in range(3):
+        os.dup2(null, handle)
+    if null > 2:
+        os.close(null)
+
+
+def _repeat(program: UtilityProgram, root: str, chosen: CleanOptions) -> int:
+    """Clean every -d minutes in the background until a signal; with -i only after changes."""
+    _detach()
+    if "P" in chosen.chosen:
+        _write_pid(program, chosen.chosen["P"])
     is_stopped = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: is_stopped.append(True))

@@ -11,6 +11,7 @@ import hashlib
 import os
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, UtilityProgram, start, write_stderr
@@ -33,10 +34,10 @@ def run(program: UtilityProgram) -> int:
         raise Exit(1, usage.HTDIGEST)
     path, realm, user = words[-3], words[-2][:_MAX_NAME_BYTES], words[-1][:_MAX_NAME_BYTES]
     content = _created(path, realm, user) if create else _updated(path, realm, user)
-    from whimbrel.utilities.atomic_write import atomic_write
+    from whimbrel.base.file_writing import write_named
 
     try:
-        atomic_write(to_bytes(path), to_bytes(content))
+        write_named(to_bytes(path), to_bytes(content))
     except OSError:
         write_stderr(f"{program.path}: unable to update file {path}\n")
     return 0
@@ -77,22 +78,15 @@ def _lines(path: str) -> list[str]:
 
 
 def _content(path: str) -> str:
-    """Return the bytes of the file; b"" if it can be opened but not read. Raises Exit."""
+    """Return the bytes of the file; nothing of a directory. Raises Exit."""
     try:
-        handle = os.open(to_bytes(path), os.O_RDONLY)
+        return to_text(read_regular(to_bytes(path)))
+    except IsADirectoryError:
+        return ""
     except OSError:
         raise Exit(
             1, f"Could not open passwd file {path} for reading.\nUse -c option to create new one.\n"
         ) from None
-    data = b""
-    try:
-        while part := os.read(handle, 1 << 20):
-            data += part
-    except IsADirectoryError:
-        pass
-    finally:
-        os.close(handle)
-    return to_text(data)
 
 
 def _names(line: str) -> tuple[str, str]:

@@ -262,9 +262,9 @@ def _lines(program: UtilityProgram, path: str) -> Iterator[tuple[str, str | None
 
 
 def _write(program: UtilityProgram, path: str, content: str) -> None:
-    from whimbrel.utilities.atomic_write import atomic_write
+    from whimbrel.base.file_writing import write_named
 
     try:
-        atomic_write(to_bytes(path), to_bytes(content))
+        write_named(to_bytes(path), to_bytes(content))
     except OSError:
         raise Exit(PERMISSION, f"{program.path}: unable to update file {path}\n") from None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from whimbrel.base.programs import permit_programs
 from whimbrel.cli import version_text
 from whimbrel.cli.arguments import Arguments, parse
 from whimbrel.utilities.usage_error import UsageError
@@ -38,6 +39,7 @@ def main() -> None:
 
 def run(argv: list[str]) -> int:
     """Run the command line *argv*; return the exit status."""
+    permit_programs()
     try:
         arguments = parse(argv[0], argv[1:])
     except UsageError as problem:

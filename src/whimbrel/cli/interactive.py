@@ -11,6 +11,7 @@ import typer
 
 from whimbrel.base.latin1 import to_system
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.cli.upgrade_output import finding_lines
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
@@ -83,9 +84,15 @@ def _by_file(finding: Finding) -> dict[str, list[Edit]]:
 def _in_editor(data: bytes) -> bytes:
     """Return *data* as edited with $VISUAL or $EDITOR; raises BadParameter if the editor fails."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with programs_permitted():  # the user's own editor
+        return _edited(data, command)
+
+
+def _edited(data: bytes, command: str) -> bytes:
     with tempfile.NamedTemporaryFile(suffix=".conf", delete=False) as file:
         file.write(data)
     try:
+        require_programs()
         if subprocess.run([*shlex.split(command), file.name], check=False).returncode:
             raise typer.BadParameter(f"{command} failed")
         with open(file.name, "rb") as edited:

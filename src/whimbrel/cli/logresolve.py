@@ -12,6 +12,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Final, TypeVar
 
+from whimbrel.base.file_writing import write_named
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.utilities import usage
@@ -71,8 +72,7 @@ def _options_22(words: list[str]) -> dict[str, str]:
 
 def _write(program: UtilityProgram, path: str, content: str) -> None:
     try:
-        with open(to_bytes(path), "wb") as file:
-            file.write(to_bytes(content))
+        write_named(to_bytes(path), to_bytes(content))
     except OSError:
         raise Exit(
             1,

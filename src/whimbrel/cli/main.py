@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -10,6 +12,7 @@ from typer import _click as click  # the click that typer itself uses
 from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
+from whimbrel.base.confinement import confine
 from whimbrel.cli.utility_table import UTILITIES, utility
 
 # Subcommand -> the module with its `app`.
@@ -24,6 +27,10 @@ COMMANDS: Final = {
     "verify": "whimbrel.cli.verify",
     "rewrite-test": "whimbrel.cli.rewrite_test",
 }
+
+
+MAX_MEMORY: Final = 2 << 30
+"""Bytes of data of one process of a command."""
 
 
 class _Utility(TyperCommand):
@@ -76,5 +83,23 @@ def whimbrel(
 
 
 def main() -> None:
-    """Run the command of sys.argv."""
-    app(prog_name="whimbrel")
+    """Run the command of sys.argv; all but `serve` start no program and write what the user asked for."""
+    if sys.argv[1:2] == ["serve"]:
+        app(prog_name="whimbrel")
+        return
+    confine()
+    limit_memory()
+    try:
+        app(prog_name="whimbrel")
+    except MemoryError:
+        os.write(2, b"whimbrel: stopped: this needs more than %d MB of memory\n" % (MAX_MEMORY >> 20))
+        sys.exit(2)
+
+
+def limit_memory() -> None:
+    """Let a command that needs more than MAX_MEMORY fail, in the place of the machine."""
+    import resource
+
+    _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY:
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))

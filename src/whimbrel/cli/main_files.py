@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.lazy_dataclasses import dataclass
 
 MAINS: Final = ("conf/httpd.conf", "apache2.conf", "httpd.conf", "conf/apache2.conf")
@@ -47,7 +48,7 @@ def main_file(path: Path, *, as_server: bool = False) -> MainFile | None:
         )
     file = Path(os.path.abspath(path))
     try:
-        data = file.read_bytes()
+        data = read_regular(bytes(file))
     except OSError:
         return None
     root = _root(file, data)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.base.printable import printable
 from whimbrel.cli import paths
 from whimbrel.cli.main_files import directory_of, main_file
 from whimbrel.utilities.usage_error import UsageError
@@ -45,8 +47,9 @@ def is_colored(mode: ColorMode) -> bool:
     return mode is ColorMode.always
 
 
-def encoded(text: str) -> bytes:
+def encoded(text: str, *, is_colored: bool = False) -> bytes:
     """Encode a message: paths and lines of a configuration as the bytes that were read, all else in UTF-8."""
+    text = printable(text, is_colored=is_colored)
     try:
         return to_bytes(text)
     except UnicodeEncodeError:
@@ -225,7 +228,7 @@ def _listed(path: Path | None) -> frozenset[str] | None:
     if path is None:
         return None
     try:
-        found = frozenset(re.findall(r"\b\w+\.c\b", path.read_text("latin-1")))
+        found = frozenset(re.findall(r"\b\w+\.c\b", to_text(read_regular(bytes(path)))))
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
     if not found:
@@ -243,11 +246,21 @@ def _text(path: Path) -> str:
 
 
 def _environment(envvars: Path | None, root: str) -> dict[str, str]:
+    """Return the environment of `${NAME}`: that of this process, changed by envvars, which is read as
+    text.
+    """
     given = paths.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
-    try:
-        environment = {**os.environ, **(paths.read_envvars(given, root) if given else {})}
-    except OSError as problem:
-        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+    environment: dict[str, str] = dict(os.environ)
+    if given:
+        from whimbrel.cli.envvars import read
+
+        try:
+            found = read(given, {**environment, "APACHE_CONFDIR": root})
+        except OSError as problem:
+            raise UsageError(f"{given}: {problem.strerror}") from None
+        environment = found.values
+        for line in found.undecided:
+            os.write(2, encoded(line) + b"\n")
     return {from_system(key): from_system(value) for key, value in environment.items()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.base.builds import ANY, DEBIAN, Build
+from whimbrel.base.programs import require_programs
 
 DEBIAN_ROOT = Build(DEBIAN, "2.4").root
 
@@ -46,8 +47,11 @@ def envvars_of(envvars_option: str, root: str) -> str:
     return envvars_option or (os.path.join(root, "envvars") if is_debian(root) else "")
 
 
-def read_envvars(path: str, root: str) -> dict[str, str]:
-    """Return the environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError."""
+def source_envvars(path: str, root: str) -> dict[str, str]:
+    """Return the environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError.
+
+    For commands that serve; others read the file as text (`cli/envvars.py`).
+    """
     with open(path, "rb"):
         pass
     output = _output_of(
@@ -65,6 +69,7 @@ def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
 
     Importing subprocess takes longer than checking a small configuration.
     """
+    require_programs()
     ours, theirs = os.pipe()
     try:
         pid = os.posix_spawn(argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])

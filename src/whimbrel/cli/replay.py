@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from whimbrel.base.latin1 import from_system
+from whimbrel.base.printable import printable
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources
 from whimbrel.utilities.usage_error import UsageError
 
@@ -218,7 +219,7 @@ def _print(summary: Summary, shape: ReplayFormat) -> None:
     else:
         from whimbrel.replay.text import text_of
 
-        text = text_of(summary)
+        text = printable(text_of(summary))
     sys.stdout.write(text)
 
 

@@ -6,12 +6,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_writing import write_over
+from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.printable import printable
+from whimbrel.base.programs import programs_permitted
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 
@@ -73,16 +80,28 @@ def rewrite_test(
     from whimbrel.base.errors import ConfigError, StartError
 
     try:
-        table = read_cases(cases.read_text(encoding="latin-1"))
-        with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
+        table = read_cases(to_text(read_regular(bytes(cases))))
+        with _directory() as directory:
             serving = _engine(conf, root, at, directory, defines or [], dialect)
             outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
     except (OSError, BadTable, ConfigError, StartError) as problem:
-        typer.echo(str(problem), err=True)
+        typer.echo(printable(str(problem)), err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(outcomes, rules, verbose)
     raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
+
+
+@contextmanager
+def _directory() -> Iterator[str]:
+    """Make a directory for a server root."""
+    with programs_permitted():
+        holder = tempfile.TemporaryDirectory(prefix="whimbrel-")
+    try:
+        yield holder.name
+    finally:
+        with programs_permitted():
+            holder.cleanup()
 
 
 def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:
@@ -98,7 +117,8 @@ def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: lis
     if dialect not in DIALECTS:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
     if conf.name.endswith("htaccess"):
-        server_root, file = directory, _make_server_root(conf, at, directory, dialect)
+        with programs_permitted():
+            server_root, file = directory, _make_server_root(conf, at, directory, dialect)
     else:
         server_root, file = root_and_file(conf, root)
     options = LoadOptions(
@@ -114,7 +134,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
     """
     place = Path(directory, "htdocs", at.strip("/"))
     place.mkdir(parents=True, exist_ok=True)
-    (place / ".htaccess").write_bytes(htaccess.read_bytes())
+    write_over(bytes(place / ".htaccess"), read_regular(bytes(htaccess)))
     Path(directory, "conf").mkdir()
     Path(directory, "conf/mime.types").touch()
     Path(directory, "logs").mkdir()
@@ -135,7 +155,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
         "</Directory>",
     ]
     path = Path(directory, "conf/httpd.conf")
-    path.write_text("\n".join(lines) + "\n")
+    write_over(bytes(path), ("\n".join(lines) + "\n").encode())
     return str(path)
 
 
@@ -213,7 +233,8 @@ def _rules(serving: Any) -> list[str]:
 def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -> None:
     bad = [outcome for outcome in outcomes if outcome.reasons]
     for outcome in bad:
-        typer.echo(f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}")
+        text = f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}"
+        typer.echo(printable(text))
         if verbose:
             _print_steps(outcome)
     for earlier, later in sorted(overlaps(outcomes)):

@@ -13,6 +13,7 @@ import select
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import permit_programs
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr
 from whimbrel.utilities.rotation import Rotation, RotationSchedule
@@ -29,6 +30,7 @@ def main() -> None:
 
 def run(program: UtilityProgram) -> int:
     """Write standard input until it ends; return the exit status. Raises Exit."""
+    permit_programs()  # -p
     schedule = _schedule(program)
     if schedule.verbose:
         _describe(schedule)

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from whimbrel.base.file_writing import write_over
+
 DAYS: Final = 30
 _HOST: Final = """<IfModule !ssl_module>
 LoadModule ssl_module modules/mod_ssl.so
@@ -51,11 +53,9 @@ def make(directory: Path) -> tuple[Path, Path]:
         .sign(key, SHA256())
     )
     paths = directory / "localhost.crt", directory / "localhost.key"
-    paths[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    write_over(bytes(paths[0]), certificate.public_bytes(Encoding.PEM))
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    handle = os.open(paths[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "wb") as file:
-        file.write(secret)
+    write_over(bytes(paths[1]), secret, 0o600)
     return paths
 
 
@@ -71,6 +71,6 @@ def include_line(port: int) -> str:
     atexit.register(remove)
     certificate, key = make(directory)
     file = directory / "tls.conf"
-    file.write_text(_HOST.format(port=port, certificate=certificate, key=key))
+    write_over(bytes(file), _HOST.format(port=port, certificate=certificate, key=key).encode())
     print(f"https://localhost:{port}/  certificate: {certificate}", flush=True)
     return f'Include "{file}"'

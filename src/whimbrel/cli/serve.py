@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.version_text import COMPATIBLE
 
@@ -79,6 +80,7 @@ def run(arguments: Arguments) -> int:
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
+    permit_programs()
     console = Console(highlight=False, soft_wrap=True)
     for name in ("logs", "run"):
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.options import (
     EPILOG,
     EXIT_FINDINGS,
@@ -87,6 +88,14 @@ Undo = Annotated[
         help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
     ),
 ]
+Outside = Annotated[
+    bool,
+    typer.Option(
+        "--outside",
+        help="Write files outside of the tree too: those that the configuration names elsewhere, and those "
+        "that are reached through a link. Default: refuse. Example: --write --outside -d /etc/httpd",
+    ),
+]
 StyleOption = Annotated[
     AccessStyle,
     typer.Option(
@@ -143,6 +152,7 @@ def upgrade(
     out: Out = None,
     interactive: Interactive = False,
     undo: Undo = False,
+    outside: Outside = False,
     style: StyleOption = AccessStyle.native,
     also_22: Also22 = False,
     exact: Exact = False,
@@ -154,7 +164,7 @@ def upgrade(
     json: Json = False,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
-    from whimbrel.upgrade.apply.transaction import WriteError
+    from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.model import Style, UpgradeOptions
 
@@ -178,10 +188,12 @@ def upgrade(
             _recover(directory)
         result = _run(what, options, rules, interactive)
         words = _verify(result, what) if verify else ""
-        status = _write_result(result, directory, write or interactive, out, color, json)
-        if words:
-            _write_stderr(words)
-        raise typer.Exit(status)
+        if out is not None:
+            _copy(result, directory, out)
+        elif write or interactive:
+            _write_files(result, directory, conf or [], outside)
+        is_written = write or interactive or out is not None
+        raise typer.Exit(_print_result(result, directory, is_written, color, json, words))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -215,6 +227,7 @@ def _numbers(text: str) -> list[str]:
 def _recover(directory: str) -> None:
     from whimbrel.upgrade.apply.transaction import recover
 
+    _name_planted_journal(directory)
     state = recover(directory)
     if state:
         _write_stderr(f"an upgrade that was interrupted while {state} has been brought to its end")
@@ -255,26 +268,51 @@ def _verify(result: UpgradeResult, what: Sources) -> str:
     return verify_upgrade(result, what.options)
 
 
-def _write_result(
-    result: UpgradeResult, directory: str, write: bool, out: Path | None, color: ColorMode, json: bool
+def _name_planted_journal(directory: str) -> None:
+    """Print a line about a journal in the tree, where anybody could have put it."""
+    from whimbrel.upgrade.apply.transaction import OLD_JOURNAL
+
+    path = os.path.join(directory, OLD_JOURNAL)
+    if os.path.lexists(to_bytes(path)):
+        _write_stderr(f"{path}: ignored: the journal of an upgrade is never in the tree")
+
+
+def _write_files(result: UpgradeResult, directory: str, conf: list[Path], outside: bool) -> None:
+    """Write the changed files; the directories of *conf* were named by the user. Raises WriteError."""
+    from whimbrel.upgrade.apply.backup_paths import read_by_includes
+    from whimbrel.upgrade.apply.transaction import write
+
+    if not result.files:
+        return
+    named = [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in conf]
+    write(
+        result.files,
+        directory,
+        is_read=read_by_includes(result.tree),
+        tops=named,
+        outside=outside,
+        expected={path: result.tree.files[path].document.bytes for path in result.files},
+    )
+
+
+def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
+    from whimbrel.cli.upgrade_output import copy_tree
+
+    copy_tree(result, directory, out)
+
+
+def _print_result(
+    result: UpgradeResult, directory: str, is_written: bool, color: ColorMode, json: bool, verified: str
 ) -> int:
-    """Write or print the result; return the exit status."""
+    """Print the result, and the sentence about its verification; return the exit status."""
     from whimbrel.cli import upgrade_output as output
 
-    if write and result.files:
-        from whimbrel.upgrade.apply.backup_paths import read_by_includes
-        from whimbrel.upgrade.apply.transaction import write as put
-
-        put(result.files, directory, is_read=read_by_includes(result.tree))
-    if out is not None:
-        output.copy_tree(result, directory, out)
-    done = write or out is not None
     if json:
-        output.write_json(result, directory, done)
-    elif not done:
+        output.write_json(result, directory, is_written)
+    elif not is_written:
         output.show_diff(result, directory, colored=is_colored(color))
-    output.print_summary(result, directory, done, sys.stdout if done and not json else sys.stderr)
-    if result.files and not done:
+    output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
+    if result.files and not is_written:
         return EXIT_FINDINGS
     return EXIT_REVIEW if result.needs_review else EXIT_OK
 
@@ -282,6 +320,7 @@ def _write_result(
 def _undo(directory: str) -> int:
     from whimbrel.upgrade.apply.transaction import undo
 
+    _name_planted_journal(directory)
     restored, saved_aside = undo(directory)
     for path in saved_aside:
         _write_stderr(f"changed since the upgrade: what it was is kept as {path}")

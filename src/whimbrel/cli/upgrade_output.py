@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
+from whimbrel.base.printable import printable
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.text import action_lines
@@ -40,6 +41,8 @@ def show_diff(result: UpgradeResult, directory: str, *, colored: bool) -> None:
     """Print all diffs on standard output."""
     sys.stdout.flush()
     for diff in diffs(result, directory).values():
+        if sys.stdout.isatty():  # a pipe, such as to patch(1), gets the bytes as they are
+            diff = to_bytes(printable(to_text(diff)))
         sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
     sys.stdout.buffer.flush()
 
@@ -136,23 +139,24 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
     stay inside remain links.
     """
     try:
-        to.mkdir(parents=True, exist_ok=True)
+        make_directories(os.fsencode(to))
         if any(to.iterdir()):
             raise UsageError(f"{to} is not empty")
+        copied = Tree(os.fsencode(to))
         for path, file in result.tree.files.items():
-            _copy(path, directory, to, result.files.get(path, file.document.bytes))
+            _copy(path, directory, to, copied, result.files.get(path, file.document.bytes))
     except OSError as problem:
-        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+        raise UsageError(f"{os.fsdecode(problem.filename)}: {problem.strerror}") from None
 
 
-def _copy(path: str, directory: str, to: Path, data: bytes) -> None:
+def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
     source, target = to_system(path), to / to_system(display_path(path, directory)).lstrip("/")
-    target.parent.mkdir(parents=True, exist_ok=True)
     real = to_text(os.path.realpath(to_bytes(path)))
     inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
-        target.symlink_to(os.readlink(source))
+        with copied.place(os.fsencode(target), create=True, follow=False) as link:
+            link.make_link(os.fsencode(os.readlink(source)))
         target = to / to_system(display_path(real, directory)).lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-    shutil.copymode(os.path.realpath(source), target)
+    owner = Owner.of(os.stat(source))._replace(user=os.geteuid(), group=os.getegid())
+    with copied.place(os.fsencode(target), create=True, follow=False) as place:
+        place.replace(data, owner)

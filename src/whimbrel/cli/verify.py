@@ -180,5 +180,5 @@ def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode) -> None:
     is_text = shape is ReportFormat.text
     text = render(result, colored=is_colored(color)) if is_text else render(result)
     sys.stdout.flush()
-    sys.stdout.buffer.write(encoded(text) if is_text else text.encode())
+    sys.stdout.buffer.write(encoded(text, is_colored=is_colored(color)) if is_text else text.encode())
     sys.stdout.buffer.flush()

@@ -20,6 +20,7 @@ from whimbrel.config.core_config import (
 from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, Stage, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.read_budget import ReadBudget
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.methods import Methods
@@ -75,6 +76,7 @@ class Configuration:
         self.tree: Tree = []
         self.defines: dict[str, None] = dict.fromkeys(options.defines)
         self.variables: dict[str, str] = {}
+        self.budget = ReadBudget()
         self.includes: list[Included] = []
         # line of the Include that was executed last, which DUMP_INCLUDES shows for each file
         self.include_line: int | None = None

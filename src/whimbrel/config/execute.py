@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from whimbrel.base.errors import ConfigError, ForeignDirective, SourceLocation, UnknownDirective
+from whimbrel.base.errors import (
+    ConfigError,
+    ForeignDirective,
+    MissingResource,
+    SourceLocation,
+    UnknownDirective,
+)
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
@@ -70,6 +76,9 @@ class CommandContext(Command):
 
     def main_server(self, kind: type[R]) -> R:
         return self.configuration.main.record(kind)
+
+    def leave_undecided(self, text: str) -> None:
+        self.configuration.missing.append(MissingResource(text, self.place))
 
     def server_path(self, path: str) -> str:
         return root_relative(self.configuration.root, path)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation
+from whimbrel.base.file_reading import NotRegular, read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.model import Included
@@ -199,7 +199,7 @@ class Includer:
         """Read one file where the Include stands."""
         try:
             data = self.configuration.options.overlay.get(path)
-            data = read_regular(path) if data is None else data
+            data = read_config_file(path) if data is None else data
         except OSError as problem:
             if self.optional and isinstance(problem, (FileNotFoundError, NotADirectoryError)):
                 return
@@ -212,32 +212,19 @@ class Includer:
             raise MissingResource(
                 f"Could not open configuration file {path}: {error_text(problem)}", hides_lines=True
             ) from None
+        self.configuration.budget.charge_file(data)
         self.configuration.includes.append(
             Included(path, self.line, self.reader.include_depth, self.configuration.include_line)
         )
         self.reader.include(ConfigSource(path, self.reader.lines(data, path), self.included_from))
 
 
-class NotRegular(OSError):
-    """Something that is no file and no /dev/null."""
-
-
-def read_regular(path: str) -> bytes:
-    """Return the bytes of a configuration file; NotRegular (EBADF) for a directory, device, pipe or socket
-    other than /dev/null.
-    """
+def read_config_file(path: str) -> bytes:
+    """Return the bytes of a configuration file; raises OSError, NotRegular for a directory too."""
     try:
-        with open(to_bytes(path), "rb", opener=_without_waiting) as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) or path == "/dev/null":
-                return file.read()
+        return read_regular(to_bytes(path))
     except IsADirectoryError:
-        pass
-    raise NotRegular(9, os.strerror(9))
-
-
-def _without_waiting(path: str | bytes, flags: int) -> int:
-    """Open a pipe without blocking until a writer opens it."""
-    return os.open(path, flags | os.O_NONBLOCK)
+        raise NotRegular(path) from None
 
 
 def _joined(directory: str, name: str) -> str:

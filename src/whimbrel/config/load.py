@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
 from whimbrel.config.configuration import Configuration
@@ -142,8 +143,7 @@ def no_library(path: str) -> str:
     (*path* is "") is searched elsewhere.
     """
     try:
-        with open(to_bytes(path), "rb") as file:
-            head = file.read(64)
+        head = read_start(to_bytes(path), 64)
     except IsADirectoryError:
         return "cannot read file data: Is a directory"
     except OSError as problem:

@@ -266,7 +266,11 @@ class Reader:
 
     def _lookup(self, name: str) -> str | None:
         value = self._variables.get(name.lower())
-        return self._environment.get(name) if value is None else value
+        if value is None:
+            value = self._environment.get(name)
+        if value:
+            self.configuration.budget.charge(len(value))
+        return value
 
     def _undefined(self, name: str) -> None:
         if not self._keeps_spelling:

@@ -75,6 +75,9 @@ class Command(Protocol):
         given.
         """
 
+    def leave_undecided(self, text: str) -> None:
+        """Note that the value of this line is not known here; tools name it among what they left out."""
+
     def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         """A start-up message in the error log's format; *code* is the AH number, printed under dialects that
         have them; *cause* stands before it.

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from whimbrel.base.printable import printable
 from whimbrel.config.origins import Origin
 from whimbrel.explain.changes import ChangedStep, changed_steps
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
@@ -33,9 +34,9 @@ def place_of(line: Origin, root: str = "") -> str:
 
 def tree(explanation: RequestExplanation, root: str = "") -> Tree:
     """Return the tree of an explanation; *root* is the server root."""
-    top = Tree(Text(headline(explanation), style="bold"), guide_style="dim")
+    top = Tree(Text(printable(headline(explanation)), style="bold"), guide_style="dim")
     for error in explanation.errors:
-        top.add(Text(error, style="red"))
+        top.add(Text(printable(error), style="red"))
     for step in explanation.steps:
         _add(top, step, root)
     return top
@@ -62,17 +63,17 @@ def _add(parent: Tree, step: ExplanationStep, root: str) -> None:
 def _label(step: ExplanationStep, root: str) -> Text:
     text = Text()
     if step.kind != step.what:
-        text.append(f"{step.kind}: ", style="cyan")
-    text.append(step.what)
+        text.append(printable(f"{step.kind}: "), style="cyan")
+    text.append(printable(step.what))
     if step.result:
         text.append(": ")
-        text.append(step.result, style=COLORS.get(step.result, "bold"))
+        text.append(printable(step.result), style=COLORS.get(step.result, "bold"))
     if step.detail:
-        text.append(f" ({step.detail})", style="dim")
+        text.append(printable(f" ({step.detail})"), style="dim")
     for line in step.lines:
-        text.append(f"\n    {place_of(line, root)}", style="magenta")
+        text.append(printable(f"\n    {place_of(line, root)}"), style="magenta")
         if line.text and line.text != step.what:
-            text.append(f"  {line.text}")
+            text.append(printable(f"  {line.text}"))
     return text
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.library import ENVIRONMENT, FILES, HEAD, NOTHING, ExprFunction
@@ -124,8 +125,7 @@ def _file(e: Evaluation, path: str) -> str:
     """Return the content of a file up to a NUL; the evaluation fails if it cannot be read."""
     e.request.deps.stat(path)
     try:
-        with open(to_bytes(path), "rb") as source:
-            return to_text(source.read()).partition("\0")[0]
+        return to_text(read_regular(to_bytes(path))).partition("\0")[0]
     except IsADirectoryError:
         raise EvalError(f"Cannot read from file {path}") from None
     except (OSError, ValueError):

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
+from whimbrel.base.programs import without_programs
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import release
 from whimbrel.engine.cache.entry import CachedResponse
@@ -18,7 +19,6 @@ from whimbrel.engine.connection import Connection
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.parser_limits import head_limits, head_rules
-from whimbrel.engine.programs import without_programs
 from whimbrel.engine.response import Response
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.http.syntax.head import InputState, read_head

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
+from whimbrel.base.file_reading import open_regular
+
 PIECE: Final = 4 << 20
 MAX_LINE: Final = 64 << 10  # bytes of a line; longer ones are counted as huge
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -33,7 +35,7 @@ class LogPiece(NamedTuple):
         """Return the lines; raises OSError."""
         if self.data is not None:
             return self.data
-        with open(self.path, "rb") as file:
+        with os.fdopen(open_regular(self.path), "rb") as file:
             file.seek(self.start)
             return file.read(self.end - self.start)
 
@@ -80,7 +82,7 @@ def pieces_of(names: list[str], size: int = PIECE) -> Iterator[LogPiece]:
         if name == STANDARD_INPUT:
             yield from _streamed(name, sys.stdin.buffer, size)
             continue
-        with open(name, "rb") as file:
+        with os.fdopen(open_regular(name), "rb") as file:
             is_compressed = file.read(2) == GZIP_MAGIC
         if is_compressed:
             with gzip.open(name, "rb") as stream:
@@ -91,7 +93,7 @@ def pieces_of(names: list[str], size: int = PIECE) -> Iterator[LogPiece]:
 
 def _ranges(name: str, size: int) -> Iterator[LogPiece]:
     """Iterate over ranges of a plain file that end with lines."""
-    with open(name, "rb") as file:
+    with os.fdopen(open_regular(name), "rb") as file:
         total, start = os.fstat(file.fileno()).st_size, 0
         while start < total:
             end = min(start + size, total)

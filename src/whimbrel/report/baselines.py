@@ -7,10 +7,13 @@ findings match as often as the baseline counts them.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_writing import write_named
 from whimbrel.report.model import Report, ReportEntry
 
 BaselineKey = tuple[str, str, str]
@@ -27,13 +30,14 @@ def save(report: Report, path: Path) -> None:
         {"rule": rule, "file": file, "text": text, "count": count}
         for (rule, file, text), count in sorted(counts.items())
     ]
-    path.write_text(json.dumps({"whimbrel-baseline": 1, "findings": rows}, indent=1) + "\n", encoding="utf-8")
+    document = json.dumps({"whimbrel-baseline": 1, "findings": rows}, indent=1) + "\n"
+    write_named(os.fsencode(path), document.encode())
 
 
 def load(path: Path) -> Counter[BaselineKey]:
     """Return the count of each finding; raises BadBaseline and OSError."""
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(read_regular(os.fsencode(path)))
         if document["whimbrel-baseline"] != 1:
             raise BadBaseline(f"{path} is a baseline of another version")
         return Counter(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from stat import S_ISDIR, S_ISREG
 from typing import Final
 
+from whimbrel.base.file_reading import open_regular, read_start
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.modules.cache import disk_format as disk
 
@@ -19,6 +20,7 @@ DEVIATION: Final = 3600  # seconds around now in which a file without its partne
 MICROSECONDS: Final = 1_000_000
 NICE_DELETIONS: Final = 10  # deletions after which nice mode waits, and how long in seconds
 NICE_DELAY: Final = 0.1
+_FORMAT_LENGTH: Final = 4
 _TEMPORARY_LENGTH: Final = len(disk.TEMPORARY) + 6
 
 
@@ -125,6 +127,10 @@ class CacheCleaner:
                     entry.expire, entry.response_time = facts.expire, facts.response_time
                     self.entries.append(entry)
                     return
+        elif len(data) >= _FORMAT_LENGTH:  # of another program, or garbage: no server is writing it
+            self.delete(entry)
+            self.unsolicited += entry.size
+            return
         changed = entry.times[0] if header else entry.times[1]
         if self.is_thorough or abs(changed - now) > DEVIATION:
             self.delete(entry)
@@ -183,8 +189,7 @@ class CacheCleaner:
 
 def _head(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read(disk.FACTS_SIZE)
+        return read_start(path, disk.FACTS_SIZE)
     except OSError:
         return b""
 
@@ -206,7 +211,7 @@ def header_files(root: str) -> Iterator[str]:
 def describe(path: str, unit: int = 0) -> tuple[str, tuple[int, ...]] | None:
     """Return the URL of an entry and its attributes in the order of -A; None for a list of variants."""
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             data = file.read(disk.MAX_HEADER)
             size = os.fstat(file.fileno()).st_size
         if disk.format_of(data) != disk.DISK_FORMAT:

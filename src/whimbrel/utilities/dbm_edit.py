@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from whimbrel.base.file_writing import write_named
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.modules.support.dbm import bdb, bdb_writer, sdbm, sdbm_writer
-from whimbrel.utilities.atomic_write import atomic_write
 
 UNKNOWN: Final = "APR does not understand this error code"
 _DRIVERS: Final = {"DEFAULT": "DB", "DB": "DB", "SDBM": "SDBM"}
@@ -81,7 +81,7 @@ class DbmDatabase:
             else:
                 contents = [bdb_writer.data_of(self.pairs)]
             for path, content in zip(self._paths, contents, strict=True):
-                atomic_write(path, content)
+                write_named(path, content)
         except sdbm_writer.Full:
             raise DbmError(_INVALID, os.strerror(_INVALID)) from None
         except OSError as problem:

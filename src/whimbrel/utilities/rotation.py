@@ -14,6 +14,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import require_programs
 from whimbrel.utilities.options import Exit, write_stderr
 
 _NEW: Final = "Open a new file"
@@ -175,6 +176,7 @@ class Rotation:
         program = self.schedule.program  # resolved against the working directory, not PATH
         self._log_verbose(f"Calling post-rotate program: {program}\n")
         try:
+            require_programs()
             subprocess.Popen(
                 [to_bytes(word) for word in (program, self.path, before) if word],
                 executable=to_bytes(os.path.join(".", program)),

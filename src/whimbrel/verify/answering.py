@@ -8,6 +8,7 @@ import re
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import without_programs
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, JoinedSource, Part, release
 from whimbrel.engine.connection import Connection
@@ -15,7 +16,6 @@ from whimbrel.engine.engine import Engine
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.pipeline.error import error_document
-from whimbrel.engine.programs import without_programs
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.http.syntax.head import InputState, read_head

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from whimbrel.access.clients import ClientCredentials, ExampleClient
 from whimbrel.access.decision import Counterexample
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
@@ -130,8 +131,7 @@ class Confirmation:
         users = self._users.get(key)
         if users is None:
             try:
-                with open(to_bytes(file.path), "rb") as opened:
-                    text = to_text(opened.read(_MAX_FILE))
+                text = to_text(read_start(to_bytes(file.path), _MAX_FILE))
             except OSError:
                 text = ""
             stored = Passwords(text, continued=plan.dialect.overlong_line_is_eof).stored

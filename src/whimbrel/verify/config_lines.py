@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.core_config import CoreServerConfig
@@ -230,8 +231,7 @@ class SideLines:
         data = self.side.options.overlay.get(path)
         if data is None:
             try:
-                with open(to_bytes(path), "rb") as file:
-                    data = file.read(_MAX_HTACCESS)
+                data = read_start(to_bytes(path), _MAX_HTACCESS)
             except OSError:
                 return
         scope = self._scope("htaccess", directory, path, 0, ("", 0), self.main)

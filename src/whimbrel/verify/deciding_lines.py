@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.programs import without_programs
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.explain.decisions import NOT_EVALUATED, Decision
 from whimbrel.engine.explain.explainer import Explained, Explainer
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.parser_limits import head_limits, head_rules
-from whimbrel.engine.programs import without_programs
 from whimbrel.http.syntax.head import Head, InputState, read_head
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.answering import connection_of, release_body

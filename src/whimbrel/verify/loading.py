@@ -7,6 +7,7 @@ from typing import Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
@@ -79,7 +80,6 @@ def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
             below = path.removeprefix(copy)
             for place in (below, origin + below):
                 if os.path.isfile(to_bytes(place)):
-                    with open(to_bytes(path), "rb") as file:
-                        found[place] = file.read()
+                    found[place] = read_regular(to_bytes(path))
                     break
     return replace(new, overlay={**found, **new.overlay}) if found else new

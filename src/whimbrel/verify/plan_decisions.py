@@ -20,6 +20,7 @@ from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine, lines_of_no
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Space
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.load import DeepRecursion
@@ -154,8 +155,7 @@ class PlanDecisions:
         name = self._files.get(path)
         if name is None:
             try:
-                with open(to_bytes(path), "rb") as file:
-                    data = file.read(_MAX_FILE)
+                data = read_start(to_bytes(path), _MAX_FILE)
                 digest = hashlib.sha256(self._read(data)).hexdigest()[:16]
                 name = f"{os.path.basename(path)} {digest}" if len(data) < _MAX_FILE else path
             except OSError:

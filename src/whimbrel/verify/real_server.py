@@ -21,6 +21,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.config.load import catalogue_of
 from whimbrel.directives.node import Node
 from whimbrel.verify.answer import Answer
@@ -162,28 +163,48 @@ def running(program: str, side: Side) -> Iterator[dict[int, int]]:
 
     Raises NoServer. The process is ended by its pid.
     """
-    with tempfile.TemporaryDirectory(prefix="whimbrel-verify-") as directory:
-        os.chmod(directory, 0o755)
-        os.mkdir(os.path.join(directory, "run"))
-        ports = {listener.port: _free_port() for listener in side.loaded.spec.listeners} or {80: _free_port()}
-        path = os.path.join(directory, "httpd.conf")
+    holder = _directory()
+    try:
+        ports, process = _started(program, side, holder.name)
+        try:
+            _wait(process, next(iter(ports.values())), holder.name)
+            yield ports
+        finally:
+            process.terminate()
+            try:
+                process.wait(_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    finally:
+        with programs_permitted():
+            holder.cleanup()
+
+
+def _directory() -> tempfile.TemporaryDirectory[str]:
+    """Return a directory for the server's files."""
+    with programs_permitted():
+        holder = tempfile.TemporaryDirectory(prefix="whimbrel-verify-")
+        os.chmod(holder.name, 0o755)
+        os.mkdir(os.path.join(holder.name, "run"))
+    return holder
+
+
+def _started(program: str, side: Side, directory: str) -> tuple[dict[int, int], subprocess.Popen[bytes]]:
+    """Start the server that the user named; return the port for each of its ports, and the process."""
+    ports = {listener.port: _free_port() for listener in side.loaded.spec.listeners} or {80: _free_port()}
+    path = os.path.join(directory, "httpd.conf")
+    text = "\n".join(adapted(program, side, ports, directory)) + "\n"
+    command = [program, "-DFOREGROUND", "-f", path, "-E", os.path.join(directory, "startup")]
+    with programs_permitted():
+        require_programs()
         with open(path, "wb") as file:
-            file.write(to_bytes("\n".join(adapted(program, side, ports, directory)) + "\n"))
+            file.write(to_bytes(text))
         with open(os.path.join(directory, "stderr"), "w+b") as errors:
-            command = [program, "-DFOREGROUND", "-f", path, "-E", os.path.join(directory, "startup")]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True
             )  # httpd signals its whole process group when it stops
-            try:
-                _wait(process, next(iter(ports.values())), directory)
-                yield ports
-            finally:
-                process.terminate()
-                try:
-                    process.wait(_TIMEOUT)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+    return ports, process
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, directory: str) -> None:
@@ -251,7 +272,9 @@ def _text(nodes: Sequence[Node], ports: dict[int, int], indent: str) -> Iterator
 
 def _load_lines(program: str, side: Side) -> Iterator[str]:
     """Yield the LoadModule lines of the modules that *program* has not compiled in; raises NoServer."""
-    listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
+    with programs_permitted():
+        require_programs()
+        listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
     built_in = set(re.findall(r"\b\w+\.c\b", listed.stdout.decode("latin-1")))
     for name, module in side.loaded.loaded_by_directive:
         if module.source in built_in:

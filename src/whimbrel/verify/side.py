@@ -8,12 +8,12 @@ from typing import Any, Final
 from whimbrel.base.dialect import DIALECTS, Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.base.programs import without_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, new_configuration, read
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.programs import without_programs
 from whimbrel.registry.module import Module
 from whimbrel.upgrade.source.binary import with_compiled_in
 from whimbrel.verify.answer import Answer

@@ -147,14 +147,13 @@ def test_wrong_use(arguments: list[str], site: Path) -> None:
     assert (site / MAIN).read_bytes() == OLD
 
 
-def test_a_file_that_cannot_be_replaced_is_reported_and_all_stay(site: Path) -> None:
-    """The directory of the journal cannot be created: a file stands in its place."""
-    (site / ".whimbrel-upgrade.json").mkdir()
+def test_a_planted_journal_is_named_and_ignored(site: Path) -> None:
+    (site / ".whimbrel-upgrade.json").write_text('{"state": "undoing", "entries": []}')
     status, _out, err = upgrade("--write", "-d", str(site), cwd=site)
-    assert status == 2
-    assert ".whimbrel-upgrade.json: Is a directory" in err
+    assert status == 0
+    assert f"{site}/.whimbrel-upgrade.json: ignored: the journal of an upgrade is never in the tree" in err
+    assert upgrade("--undo", "-d", str(site), cwd=site)[0] == 0
     assert (site / MAIN).read_bytes() == OLD
-    assert sorted(path.name for path in (site / "conf").iterdir()) == ["httpd.conf"]
 
 
 def test_equal_findings_and_decisions_stand_once(site: Path) -> None:

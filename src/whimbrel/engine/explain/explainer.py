@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import ProgramReported, reported_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
@@ -29,7 +30,6 @@ from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.plan.plan_cache import PlanCache
-from whimbrel.engine.programs import ProgramReported, reported_programs
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import Runtime

@@ -12,6 +12,7 @@ import struct
 
 from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.modules.cache.object_cache import ObjectCache
@@ -46,7 +47,12 @@ def path_of(configuration: Configuration, name: str) -> str:
 
 
 def prepare(configuration: Configuration, path: str, *, is_persistent: bool) -> None:
-    """Make an empty file that the workers' user may write; with *is_persistent* one that exists stays."""
+    """Make an empty file that the workers' user may write; with *is_persistent* one that exists stays.
+
+    A tool makes and removes none: the configuration may name any file.
+    """
+    if not may_start_programs():
+        return
     owner = configuration.main.config(MpmConfig)
     for name in (path, f"{path}-lock"):
         data = to_bytes(name)

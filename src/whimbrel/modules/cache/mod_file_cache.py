@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
+from whimbrel.base.file_reading import open_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
@@ -54,7 +55,7 @@ def add_file(cmd: Command, conf: FileCacheServerConfig, words: list[str]) -> Non
         cmd.warn(f"{name}{path} isn't a regular file, skipping", code="AH00796")
         return
     try:
-        handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC)
+        handle = open_regular(to_bytes(path))
     except OSError as problem:
         cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
         cmd.warn(f"{name}unable to open({path}, O_RDONLY), skipping", code="AH00797", cause=cause)

@@ -11,6 +11,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import strip
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.read_budget import FILE_COST, LINE_COST
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
@@ -241,7 +242,18 @@ def set_use(command: Command, _none: None, words: list[str]) -> None:
     for number, value in enumerate(values, 1):
         if not value and not macro.allows_empty:
             warn(reader.configuration, "AH02798", f"{where}: empty argument #{number}")
+    reader.configuration.budget.charge(_cost(macro, values))
     source.push(where, [substituted(line, macro.arguments, values) for line in macro.lines])
+
+
+def _cost(macro: Macro, values: list[str]) -> int:
+    """Return the cost of the lines with *values* in the place of the arguments."""
+    cost = FILE_COST
+    for line in macro.lines:
+        cost += LINE_COST + len(line)
+        for name, value in zip(macro.arguments, values, strict=True):
+            cost += line.count(name) * len(value)
+    return cost
 
 
 def set_undef(command: Command, _none: None, words: list[str]) -> None:

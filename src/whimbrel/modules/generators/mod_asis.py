@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.modules.support.cgi.script_head import SHOWN, ScriptHead
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -15,6 +16,7 @@ from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 
 HANDLERS = ("send-as-is", "httpd/send-as-is")
 _GET = 0
+_MAX_BYTES = 1 << 30
 
 
 def read_head(r: Any, data: bytes) -> bytes:
@@ -50,8 +52,7 @@ def make_handler(_scope: Scope) -> CompiledHook:
             r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
             return 404
         try:
-            with open(to_bytes(r.filename), "rb") as file:
-                data = file.read()
+            data = read_regular(to_bytes(r.filename), _MAX_BYTES)
         except OSError as problem:
             cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
             r.log(

@@ -12,6 +12,7 @@ from functools import partial
 from stat import S_IFDIR
 
 from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
@@ -130,8 +131,7 @@ def load_types(finished: Any) -> None:
         finished.root, finished.build.types_file
     )
     try:
-        with open(to_bytes(path), "rb") as file:
-            types = read_types(to_text(file.read()))
+        types = read_types(to_text(read_regular(to_bytes(path))))
     except OSError as problem:
         text = f"could not open mime types config file {path}."
         reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "

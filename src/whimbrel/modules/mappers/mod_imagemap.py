@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import BLANKS, is_digits, split, strip
@@ -265,8 +266,7 @@ def make_handler(scope: Scope) -> CompiledHook:
             return DECLINED
         r.deps.stat(r.filename)
         try:
-            with open(to_bytes(r.filename), "rb") as file:
-                lines = [strip(line) for line in to_text(file.read()).split("\n")]
+            lines = [strip(line) for line in to_text(read_regular(to_bytes(r.filename))).split("\n")]
         except OSError:
             return 404
         at, style = clicked(r.args), conf.menu.lower()

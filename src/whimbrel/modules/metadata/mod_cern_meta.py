@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
@@ -72,8 +73,7 @@ def make_fields(scope: Scope) -> CompiledHook | None:
             return DECLINED
         r.deps.stat(path)
         try:
-            with open(to_bytes(path), "rb") as file:
-                data = file.read()
+            data = read_regular(to_bytes(path))
         except FileNotFoundError:
             return DECLINED
         except OSError:

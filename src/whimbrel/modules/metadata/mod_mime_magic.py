@@ -13,6 +13,7 @@ from stat import S_ISREG
 from typing import Any, Final
 
 from whimbrel.base.dialect import Dialect
+from whimbrel.base.file_reading import read_regular, read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
@@ -74,8 +75,7 @@ def _read(configuration: Any, path: str) -> list[Rule]:
         configuration.warn(words, code=code, level="error", module="mime_magic", cause=cause)
 
     try:
-        with open(to_bytes(path), "rb") as file:
-            return parse_rules(to_text(file.read()), complain)
+        return parse_rules(to_text(read_regular(to_bytes(path))), complain)
     except OSError as problem:
         complain(
             "AH01515",
@@ -142,8 +142,7 @@ def _detect(r: Any, rules: list[Rule], dialect: Dialect) -> str | None:
     if r.finfo.st_size == 0:
         return "text/plain"
     try:
-        with open(to_bytes(r.filename), "rb") as file:
-            data = file.read(MAX_EXAMINED) + b"\0"
+        data = read_start(to_bytes(r.filename), MAX_EXAMINED) + b"\0"
     except OSError as problem:
         message = f"mod_mime_magic: can't read `{r.filename}'"
         if dialect.messages_24:

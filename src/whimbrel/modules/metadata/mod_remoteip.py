@@ -10,7 +10,8 @@ import socket
 from typing import Any
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import InvalidNetwork, Network, Networks, parse_network, parse_written
 from whimbrel.base.numbers import is_digits, strip
@@ -74,8 +75,7 @@ def _add_list(internal: bool) -> Setter:
     def apply(cmd: Command, conf: Any, words: list[str]) -> None:
         path = cmd.server_path(words[0])
         try:
-            with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
-                lines = file.read().split("\n")
+            lines = to_text(read_regular(to_bytes(path))).split("\n")
         except OSError as problem:
             raise ConfigError(
                 f"{cmd.name}: Could not open file {path}: {os.strerror(problem.errno or 0)}"

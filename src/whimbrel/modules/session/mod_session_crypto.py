@@ -13,14 +13,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS, strip
+from whimbrel.base.programs import may_start_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.engine.programs import require_programs
 from whimbrel.modules.session.mod_session import SessionCodec, SessionError
+from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
 from whimbrel.modules.support.setters import global_only, set_text
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
@@ -120,17 +122,19 @@ def add_passphrase(cmd: Command, record: SessionCryptoDirConfig, words: list[str
     """SessionCryptoPassphrase TEXT, or exec:PROGRAM, which prints it."""
     word = words[0]
     if len(word) > 5 and word.lower().startswith("exec:"):
-        word = _printed(word[5:])
+        word = _printed(cmd, word[5:])
     _add(cmd, record, [word])
 
 
-def _printed(line: str) -> str:
+def _printed(cmd: Command, line: str) -> str:
     """Return the first line that a program prints; "" if it cannot be run, or has no path."""
     argv = [to_bytes(word) for word in split_words(line)]
     if not argv or b"/" not in argv[0]:
         return ""
+    if not may_start_programs():
+        note_program(cmd, to_text(argv[0]))
+        return NOT_RUN
     try:
-        require_programs()
         completed = subprocess.run(
             argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False
         )
@@ -143,8 +147,7 @@ def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> 
     """SessionCryptoPassphraseFile: each word of each line; lines that begin with ``#`` are comments."""
     path = cmd.server_path(words[0])
     try:
-        with open(to_bytes(path), "rb") as file:
-            lines = to_text(file.read()).split("\n")
+        lines = to_text(read_regular(to_bytes(path))).split("\n")
     except OSError as problem:
         raise ConfigError(
             f"SessionCryptoPassphraseFile: Could not open file {path}: {problem.strerror}"

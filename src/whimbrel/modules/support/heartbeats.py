@@ -8,6 +8,7 @@ from math import floor
 from mmap import mmap
 from typing import Final, NamedTuple
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.http.syntax.url import unescape_loose
@@ -59,8 +60,7 @@ def parse_report(address: str, text: str, now: float) -> Heartbeat | None:
 
 def read_file(path: str) -> dict[str, Heartbeat]:
     """Return the reports of a file by address, with their age; raises OSError."""
-    with open(path, "rb") as file:
-        lines = to_text(file.read(MAX_FILE)).split("\n")
+    lines = to_text(read_start(path, MAX_FILE)).split("\n")
     found: dict[str, Heartbeat] = {}
     for line in lines:
         address, blank, text = line.partition(" ")

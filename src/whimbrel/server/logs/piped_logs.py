@@ -14,6 +14,7 @@ import time
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
+from whimbrel.base.programs import require_programs
 from whimbrel.config.model import LogSink
 
 
@@ -34,6 +35,7 @@ class PipedLog:
         As in APR, it starts in the server root and names without a slash are files there. A shell gets the
         words without their quotes, and an absolute name is checked first.
         """
+        require_programs()
         self.started = time.monotonic()
         argv = [to_bytes(word) for word in words(self.sink.target)]
         executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]

@@ -10,6 +10,7 @@ from typing import Final
 from whimbrel.access.chains import admitted_overrides
 from whimbrel.access.sections import Override, absolute_path
 from whimbrel.base.dialect import V22
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.config.model import SectionKind
@@ -275,7 +276,7 @@ def _has_long_line(path: str) -> bool:
     try:
         if os.path.getsize(to_bytes(path)) <= _MAX_LINE_22:
             return False
-        with open(to_bytes(path), "rb") as file:
-            return any(len(line.rstrip(b"\n")) > _MAX_LINE_22 for line in file)
+        lines = read_regular(to_bytes(path)).split(b"\n")
+        return any(len(line) > _MAX_LINE_22 for line in lines)
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Paths of the backups and the journal of an upgrade: no Include may read them.
+"""Paths of the backups of an upgrade: no Include may read them.
 
 An Include of a directory reads every file below it, those whose names begin with a dot too; wildcards match
 the names of backups as well.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.fnmatch import compile_fnmatch
@@ -72,36 +72,16 @@ def _same(part: str, name: str) -> bool:
     return name[:1] != "." and compile_fnmatch(part).search(name) is not None
 
 
-def journal_directory(directory: str) -> str:
-    """Return the directory of the journal for an upgrade of *directory*.
-
-    It is the parent if an Include probably reads everything in *directory*.
-    """
-    return (
-        os.path.dirname(directory) if INCLUDED.search(os.path.basename(directory.rstrip("/"))) else directory
-    )
-
-
-def backup_path(target: str, suffix: str, directory: str, is_read: IsRead) -> str:
+def backup_path(target: str, suffix: str, directory: str, state: str, is_read: IsRead) -> str:
     """Return the path of the backup of *target*.
 
-    It is beside *target*, or below *directory* or the nearest parent that no Include reads.
+    It is beside *target*, or below *directory*, the tree, or else below the user's *state* directory: no
+    Include reads it there.
     """
     beside = target + suffix
     if not is_read(beside):
         return beside
-    return next((path for path in _elsewhere(target, suffix, directory) if not is_read(path)), beside)
-
-
-def _elsewhere(target: str, suffix: str, directory: str) -> Iterator[str]:
-    top = directory.rstrip("/") or "/"
-    while True:
-        inside = (
-            target[len(top.rstrip("/")) + 1 :]
-            if target.startswith(top.rstrip("/") + "/")
-            else target.lstrip("/")
-        )
-        yield f"{top.rstrip('/')}/{DIRECTORY}/{inside}{suffix}"
-        if top == "/":
-            return
-        top = os.path.dirname(top)
+    top = directory.rstrip("/")
+    inside = target[len(top) + 1 :] if target.startswith(top + "/") else target.lstrip("/")
+    within = f"{top}/{DIRECTORY}/{inside}{suffix}"
+    return within if not is_read(within) else f"{state}/{DIRECTORY}/{inside}{suffix}"

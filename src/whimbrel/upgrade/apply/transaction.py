@@ -1,377 +1,349 @@
 """Transaction: write all files of an upgrade or none, with backups, recovery and undo.
 
-The new contents go to temporary files, the old files get a second name (``FILE.whimbrel-2.2~``, created once;
-`backup_paths` chooses its directory), then the temporary files are renamed. A journal in the server root
-records the state, so that any later run can complete or undo it:
+The new contents go to the user's state directory, the old ones to backups (``FILE.whimbrel-2.2~``, created
+once; `backup_paths` chooses the directory), then the files are replaced. A journal in the state directory
+records the progress, so that any later run can complete or undo it:
 
-    * ``preparing``: no file has changed; temporary files and the backups of this run are leftovers.
-    * ``renaming``: every new file is complete on disk; the missing renames can be made.
+    * ``preparing``: no file has changed; new contents and the backups of this run are leftovers.
+    * ``renaming``: every new content is complete on disk; the missing files can be replaced.
     * ``done``: the journal names the backups for `undo`.
     * ``undoing``: a missing backup has been restored.
+
+Nothing in the tree is obeyed: a file is replaced only if it holds the bytes that were read, and restored only
+from a backup that holds the bytes that were saved.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count
-from typing import Any, Final
+from typing import Final
 
+from whimbrel.base.file_writing import Owner, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.upgrade.apply.backup_paths import DIRECTORY, IsRead, backup_path, journal_directory, nowhere
+from whimbrel.upgrade.apply.backup_paths import DIRECTORY, IsRead, backup_path, nowhere
+from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
+from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 
 BACKUP: Final = ".whimbrel-2.2~"
 CHANGED: Final = ".whimbrel-2.4~"
 """The name of a file that was changed after the upgrade, when the upgrade is undone."""
-JOURNAL: Final = ".whimbrel-upgrade.json"
-
-StepHook = Callable[[str], None]
-"""Called before each step that changes the disk, with its name."""
+OLD_JOURNAL: Final = ".whimbrel-upgrade.json"
+"""The name of a journal in a tree. No journal is read there: anybody could have written it."""
 
 
-class WriteError(Exception):
-    """The reason why nothing was written or undone; the text names the file."""
-
-
-@dataclass(slots=True)
-class JournalEntry:
-    """One file.
-
-    Attributes:
-        target: the path with all links resolved.
-        backup: the path of the backup.
-        digest: the digest of the bytes that the upgrade wrote.
-        temporary: the path of the new contents before the rename.
-    """
-
-    target: str
-    backup: str
-    digest: str
-    temporary: str = ""
-    fresh: bool = True  # this run creates the backup
-
-
-@dataclass(slots=True)
-class Journal:
-    """The record of the upgrades of a directory; *state* is that of the last run."""
-
-    path: str
-    state: str = "done"
-    entries: list[JournalEntry] = field(default_factory=list)
-
-    @classmethod
-    def load(cls, directory: str) -> Journal:
-        """Read the journal of *directory*, empty if there is none; raises WriteError if it is malformed."""
-        path = os.path.join(journal_directory(directory), JOURNAL)
-        try:
-            with open(to_bytes(path), encoding="ascii") as file:
-                document: dict[str, Any] = json.load(file)
-            return cls(path, document["state"], [JournalEntry(**entry) for entry in document["entries"]])
-        except FileNotFoundError:
-            return cls(path)
-        except OSError as problem:
-            raise WriteError(f"{path}: {problem.strerror}") from None
-        except (ValueError, KeyError, TypeError):
-            raise WriteError(f"{path} is no journal of an upgrade") from None
-
-    def save(self, state: str, hook: StepHook) -> None:
-        """Write the journal atomically; it is on disk on return."""
-        hook(f"journal {state}")
-        self.state = state
-        fields = ("target", "backup", "digest", "temporary", "fresh")
-        entries = [{name: getattr(entry, name) for name in fields} for entry in self.entries]
-        data = json.dumps({"state": state, "entries": entries}, indent=1).encode("ascii")
-        temporary = _write_temporary(self.path, data, None)
-        os.replace(to_bytes(temporary), to_bytes(self.path))
-        _sync_directory(self.path)
-
-    def remove(self, hook: StepHook) -> None:
-        """Remove the journal: nothing remains to complete or to undo."""
-        hook("journal gone")
-        if os.path.exists(to_bytes(self.path)):
-            os.unlink(to_bytes(self.path))
-            _sync_directory(self.path)
+def _no_hook(_step: str) -> None:
+    """Do nothing before a step."""
 
 
 def write(
-    files: Mapping[str, bytes], directory: str, hook: StepHook = lambda _step: None, is_read: IsRead = nowhere
+    files: Mapping[str, bytes],
+    directory: str,
+    hook: StepHook = _no_hook,
+    is_read: IsRead = nowhere,
+    *,
+    tops: Sequence[str] = (),
+    outside: bool = False,
+    expected: Mapping[str, bytes] | None = None,
 ) -> list[str]:
-    """Write *files* (contents by path), with the journal in *directory*, and return the paths of the backups;
-    *is_read* must be False for them.
+    """Write *files* (contents by path) of the tree *directory* and return the paths of the backups; *is_read*
+    must be False for them.
 
-    Raises WriteError if that is impossible; then nothing has changed, unless one of the last renames fails.
-    That, and any other exception or the end of the process, leaves a state that `recover` completes.
+    *tops* are further directories in which files may be; with *outside* they may be anywhere. *expected*: the
+    contents that were read. Raises WriteError if that is impossible; then nothing has changed, unless one of
+    the last replacements fails. That, and any other exception or the end of the process, leaves a state that
+    `recover` completes.
     """
     recover(directory, hook)
-    journal = Journal.load(directory)
-    previous = {entry.target: entry for entry in journal.entries}
-    entries = [_entry(path, data, directory, is_read) for path, data in files.items()]
-    before = (journal.state, journal.entries)
+    journal = _load(directory)
+    before = Journal(journal.directory, journal.state, journal.entries, journal.tops, journal.outside)
+    run = _Run(journal, directory, [directory, *tops], outside, is_read, hook)
     try:
-        _prepare(journal, entries, list(files.values()), previous, hook)
-    except OSError as problem:
-        _remove_leftovers(entries)
-        journal.state, journal.entries = before
-        with suppress(OSError):
-            journal.save("done", _silent) if journal.entries else journal.remove(_silent)
-        raise WriteError(f"{_filename_of(problem)}: {problem.strerror}") from None
+        run.prepare(files, expected or {})
+    except (OSError, WriteError, NoStateDirectory) as problem:
+        run.remove_leftovers()
+        with suppress(OSError, NoStateDirectory):
+            before.save("done", _no_hook) if before.entries else before.remove(_no_hook)
+        raise WriteError(_described(problem)) from None
     try:
-        _finish(journal, hook)
-    except OSError as problem:
-        raise WriteError(
-            f"{_filename_of(problem)}: {problem.strerror}; interrupted: run the upgrade again, or --undo"
-        ) from None
-    return [entry.backup for entry in entries]
+        run.finish()
+    except (OSError, WriteError) as problem:
+        raise WriteError(f"{_described(problem)}; interrupted: run the upgrade again, or --undo") from None
+    return [entry.backup for entry in run.entries]
 
 
-def recover(directory: str, hook: StepHook = lambda _step: None) -> str:
-    """Complete an interrupted run; return its kind, "" for none."""
-    journal = Journal.load(directory)
+def recover(directory: str, hook: StepHook = _no_hook) -> str:
+    """Complete an interrupted run; return its kind, "" for none. Raises WriteError."""
+    journal = _load(directory)
     state = journal.state
-    if state == "preparing":
-        waiting = [entry for entry in journal.entries if entry.temporary]
-        _remove_leftovers(waiting)
-        journal.entries = [entry for entry in journal.entries if not entry.temporary or not entry.fresh]
-        for entry in journal.entries:
-            entry.temporary = ""
-        journal.save("done", hook) if journal.entries else journal.remove(hook)
-    elif state == "renaming":
-        _finish(journal, hook)
-    elif state == "undoing":
+    run = _Run(journal, directory, journal.tops, journal.outside, nowhere, hook)
+    try:
+        if state == "preparing":
+            _drop_preparation(journal, run, hook)
+        elif state == "renaming":
+            run.finish()
+    except OSError as problem:
+        raise WriteError(_described(problem)) from None
+    if state == "undoing":
         undo(directory, hook)
     return "" if state == "done" else state
 
 
-def undo(directory: str, hook: StepHook = lambda _step: None) -> tuple[list[str], list[str]]:
+def _drop_preparation(journal: Journal, run: _Run, hook: StepHook) -> None:
+    run.entries = [entry for entry in journal.entries if entry.new]
+    run.remove_leftovers()
+    journal.entries = [entry for entry in journal.entries if not entry.new or not entry.fresh]
+    for entry in journal.entries:
+        entry.new = entry.temporary = ""
+    journal.save("done", hook) if journal.entries else journal.remove(hook)
+
+
+def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str]]:
     """Restore every backup byte for byte; return the restored files, and the names under which later changes
     were saved.
 
-    Raises WriteError if nothing can be undone or a backup is missing, and then changes nothing.
+    Raises WriteError if nothing can be undone, or a backup is missing or has changed, and then changes
+    nothing.
     """
-    journal = Journal.load(directory)
-    if journal.state in ("preparing", "renaming"):
+    journal = _load(directory)
+    if journal.state == "preparing":
         recover(directory, hook)
-        journal = Journal.load(directory)
+        journal = _load(directory)
     if not journal.entries:
         raise WriteError(f"{directory}: no upgrade to undo")
-    missing = [entry.backup for entry in journal.entries if not os.path.lexists(to_bytes(entry.backup))]
-    if missing and journal.state != "undoing":
-        raise WriteError(f"{missing[0]} is missing: nothing was undone")
+    restoring = _Undo(journal, hook)
     try:
+        restoring.check()
         journal.save("undoing", hook)
-        saved_aside = [aside for entry in journal.entries if (aside := _restore(entry, hook))]
+        saved_aside = [aside for entry in journal.entries if (aside := restoring.restore(entry))]
         journal.remove(hook)
-    except OSError as problem:
-        raise WriteError(f"{_filename_of(problem)}: {problem.strerror}") from None
+    except (OSError, NoStateDirectory) as problem:
+        raise WriteError(_described(problem)) from None
     return [entry.target for entry in journal.entries], saved_aside
 
 
-def _restore(entry: JournalEntry, hook: StepHook) -> str:
-    """Restore one file; return the name under which later changes were saved, or ""."""
-    if not os.path.lexists(to_bytes(entry.backup)):
-        return ""
-    aside = ""
-    if os.path.exists(to_bytes(entry.target)) and _digest(_content(entry.target)) not in (
-        entry.digest,
-        _digest(_content(entry.backup)),
-    ):
-        aside = _beside_backup(entry, CHANGED)
-        hook(f"keep {aside}")
-        shutil.copy2(to_bytes(entry.target), to_bytes(aside))
-    hook(f"restore {entry.target}")
-    if os.path.exists(to_bytes(entry.target)) and os.path.samefile(
-        to_bytes(entry.target), to_bytes(entry.backup)
-    ):
-        os.unlink(to_bytes(entry.backup))
-    else:
-        os.replace(to_bytes(entry.backup), to_bytes(entry.target))
-    _sync_directory(entry.target)
-    _tidy(entry.backup)
-    return aside
+def _load(directory: str) -> Journal:
+    try:
+        return Journal.load(StateDirectory(directory))
+    except NoStateDirectory as problem:
+        raise WriteError(str(problem)) from None
 
 
-def _tidy(backup: str) -> None:
-    """Remove the directories of backups that are empty now."""
-    directory = os.path.dirname(backup)
-    while DIRECTORY in directory.split("/"):
+class _Files:
+    """The files that a journal names: of the tree, and of the state directory."""
+
+    def __init__(self, journal: Journal, tree: Tree) -> None:
+        self.journal, self.tree = journal, tree
+
+    def place(self, path: str, *, create: bool = False) -> Place:
+        """Return the place of a real path, in which a link is an error."""
+        own = self.journal.directory
+        if path.startswith(own.path + "/"):
+            return own.place(path[len(own.path) + 1 :], create=create)
+        return self.tree.place(to_bytes(path), create=create, follow=False)
+
+    def read(self, path: str) -> tuple[bytes, Owner] | None:
+        """Return content and owner of a file, None if it or its directory is missing."""
         try:
-            os.rmdir(to_bytes(directory))
-        except OSError:
-            return
-        directory = os.path.dirname(directory)
+            with self.place(path) as place:
+                return place.read()
+        except FileNotFoundError:
+            return None
+
+    def remove(self, path: str) -> None:
+        """Remove a file, and the directories of backups that are empty then."""
+        with suppress(FileNotFoundError), self.place(path) as place:
+            place.remove()
+        parent = os.path.dirname(path)
+        while DIRECTORY in parent.split("/"):
+            try:
+                with self.place(parent) as place:
+                    place.remove_directory()
+            except OSError:
+                return
+            parent = os.path.dirname(parent)
 
 
-# steps -------------------------------------------------------------------------------------------
-def _entry(path: str, data: bytes, directory: str, is_read: IsRead) -> JournalEntry:
-    target = to_text(os.path.realpath(to_bytes(path)))
-    return JournalEntry(
-        target,
-        backup_path(
-            target, BACKUP, to_text(os.path.realpath(to_bytes(journal_directory(directory)))), is_read
-        ),
-        _digest(data),
-    )
+class _Run(_Files):
+    """One run of `write`, or what is left of one.
 
+    Attributes:
+        entries: those of this run.
+    """
 
-def _beside_backup(entry: JournalEntry, suffix: str) -> str:
-    """Return a name for a further file: beside the backup, unless that is on another file system, where
-    renames fail."""
-    wanted = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + suffix)
-    try:
-        same = (
-            os.stat(to_bytes(os.path.dirname(wanted))).st_dev
-            == os.stat(to_bytes(os.path.dirname(entry.target))).st_dev
-        )
-    except OSError:
-        same = False
-    return wanted if same else entry.target + suffix
+    def __init__(
+        self,
+        journal: Journal,
+        directory: str,
+        tops: Sequence[str],
+        outside: bool,
+        is_read: IsRead,
+        hook: StepHook,
+    ) -> None:
+        super().__init__(journal, Tree(*map(to_bytes, tops), outside=outside))
+        self.directory, self.tops, self.outside = directory, list(tops), outside
+        self.is_read, self.hook = is_read, hook
+        self.entries = list[JournalEntry]()
 
-
-def _prepare(
-    journal: Journal,
-    entries: list[JournalEntry],
-    contents: list[bytes],
-    previous: dict[str, JournalEntry],
-    hook: StepHook,
-) -> None:
-    """Make every step before the renames; raises OSError."""
-    for entry in entries:
-        _check(entry.target)
-        entry.fresh = entry.target not in previous
-        entry.backup = _free_name(entry.backup) if entry.fresh else previous[entry.target].backup
-        os.makedirs(to_bytes(os.path.dirname(entry.backup)), exist_ok=True)
-        entry.temporary = _beside_backup(entry, f".whimbrel-{os.getpid()}.new~")
-    journal.entries = [
-        *(entry for target, entry in previous.items() if target not in {e.target for e in entries}),
-        *entries,
-    ]
-    journal.save("preparing", hook)
-    for entry, data in zip(entries, contents, strict=True):
-        hook(f"temporary {entry.target}")
-        _write_temporary(entry.target, data, entry.temporary)
-        if entry.fresh:
-            hook(f"backup {entry.target}")
-            _back_up(entry)
-    for entry in entries:
-        _sync_directory(entry.target)
-    journal.save("renaming", hook)
-
-
-def _finish(journal: Journal, hook: StepHook) -> None:
-    """Make the missing renames."""
-    for entry in journal.entries:
-        if entry.temporary and os.path.lexists(to_bytes(entry.temporary)):
-            hook(f"rename {entry.target}")
-            os.replace(to_bytes(entry.temporary), to_bytes(entry.target))
-            _sync_directory(entry.target)
-    for entry in journal.entries:
-        entry.temporary = ""
-    journal.save("done", hook)
-
-
-def _check(target: str) -> None:
-    """Raise WriteError early for a file or directory that cannot be written."""
-    for path, mode in ((target, os.W_OK), (os.path.dirname(target) or ".", os.W_OK | os.X_OK)):
-        if not os.access(to_bytes(path), mode):
-            raise PermissionError(
-                13,
-                "Permission denied" if os.path.exists(to_bytes(path)) else "No such file or directory",
-                path,
-            )
-
-
-def _free_name(name: str) -> str:
-    """Return *name*, with a number if another file has it."""
-    numbers = (f"{name[:-1]}.{number}~" for number in count(1))
-    return next(
-        candidate for candidate in chain((name,), numbers) if not os.path.lexists(to_bytes(candidate))
-    )
-
-
-def _back_up(entry: JournalEntry) -> None:
-    """Give the old file a second name; copy it if links are impossible."""
-    try:
-        os.link(to_bytes(entry.target), to_bytes(entry.backup))
-    except OSError:
-        copy = _write_temporary(entry.backup, _content(entry.target), None, like=entry.target)
-        os.replace(to_bytes(copy), to_bytes(entry.backup))
-
-
-def _write_temporary(target: str, data: bytes, name: str | None, like: str | None = None) -> str:
-    """Write a complete file beside *target*, with the mode and owner of *like*; return its path."""
-    if name is None:
-        handle, temporary = tempfile.mkstemp(
-            dir=os.path.dirname(to_bytes(target)) or b".", prefix=b".whimbrel-"
-        )
-        name = to_text(temporary)
-    else:
-        handle = os.open(to_bytes(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            _copy_owner_and_mode(file.fileno(), like or target)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        os.unlink(to_bytes(name))
-        raise
-    return name
-
-
-def _copy_owner_and_mode(handle: int, path: str) -> None:
-    """Copy the mode and owner of *path*, if it exists."""
-    try:
-        status = os.stat(to_bytes(path))
-    except FileNotFoundError:
-        return
-    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-        os.fchown(handle, status.st_uid, status.st_gid)
-    os.fchmod(handle, status.st_mode & 0o7777)
-
-
-def _remove_leftovers(entries: list[JournalEntry]) -> None:
-    """Remove the files of a run that changed nothing."""
-    for path in _leftovers(entries):
-        if os.path.lexists(to_bytes(path)):
-            os.unlink(to_bytes(path))
-        _tidy(path)
-
-
-def _leftovers(entries: list[JournalEntry]) -> Iterator[str]:
-    for entry in entries:
-        if entry.temporary:
-            yield entry.temporary
+    def prepare(self, files: Mapping[str, bytes], expected: Mapping[str, bytes]) -> None:
+        """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
+        previous = {entry.target: entry for entry in self.journal.entries}
+        old = dict[str, tuple[bytes, Owner]]()
+        for path, data in files.items():
+            entry, found = self._entry(path, data, previous, expected.get(path))
+            old[entry.target] = found
+            self.entries.append(entry)
+        written = {entry.target for entry in self.entries}
+        journal = self.journal
+        journal.tops = list(dict.fromkeys([*journal.tops, *self.tops]))
+        journal.outside = journal.outside or self.outside
+        journal.entries = [
+            *(entry for target, entry in previous.items() if target not in written),
+            *self.entries,
+        ]
+        journal.save("preparing", self.hook)
+        for entry, data in zip(self.entries, files.values(), strict=True):
+            self.hook(f"temporary {entry.target}")
+            with journal.directory.place(entry.new, create=True) as place:
+                place.create(data, None, 0o600)
             if entry.fresh:
-                yield entry.backup
+                self.hook(f"backup {entry.target}")
+                content, owner = old[entry.target]
+                with self.place(entry.backup, create=True) as place:
+                    place.create(content, owner, with_times=True)
+                    place.sync()
+        journal.save("renaming", self.hook)
+
+    def _entry(
+        self, path: str, data: bytes, previous: Mapping[str, JournalEntry], expected: bytes | None
+    ) -> tuple[JournalEntry, tuple[bytes, Owner]]:
+        """Return the entry of a file, with its present content; raises OSError and WriteError."""
+        with self.tree.place(to_bytes(path)) as place:
+            target, found = to_text(place.path), place.read()
+            _check_access(place)
+        if expected is not None and found[0] != expected:
+            raise WriteError(f"{path}: changed since it was read: nothing was written")
+        entry = JournalEntry(target, "", _digest(found[0]), _digest(data))
+        entry.present = entry.before
+        entry.temporary = f".whimbrel-{os.urandom(12).hex()}"
+        entry.new = f"new-{os.urandom(12).hex()}"
+        earlier = previous.get(target)
+        if earlier is not None:
+            entry.fresh, entry.backup, entry.before = False, earlier.backup, earlier.before
+        else:
+            tree = to_text(os.path.realpath(to_bytes(self.directory)))
+            entry.backup = self._free_name(
+                backup_path(target, BACKUP, tree, self.journal.directory.path, self.is_read)
+            )
+        return entry, found
+
+    def _free_name(self, name: str) -> str:
+        """Return *name*, with a number if another file has it."""
+        numbers = (f"{name[:-1]}.{number}~" for number in count(1))
+        return next(candidate for candidate in chain((name,), numbers) if not self._exists(candidate))
+
+    def _exists(self, path: str) -> bool:
+        try:
+            with self.place(path) as place:
+                return place.status() is not None
+        except FileNotFoundError:
+            return False
+
+    def finish(self) -> None:
+        """Replace the files that are not replaced; raises OSError and WriteError."""
+        waiting = [entry for entry in self.journal.entries if entry.new]
+        for entry in waiting:
+            self._replace(entry)
+        for entry in waiting:
+            self.remove(f"{self.journal.directory.path}/{entry.new}")
+            entry.new = entry.temporary = ""
+        self.journal.save("done", self.hook)
+
+    def _replace(self, entry: JournalEntry) -> None:
+        with self.place(entry.target) as place:
+            temporary = place.beside(to_bytes(entry.temporary))
+            temporary.remove()
+            present, owner = place.read()
+            if _digest(present) == entry.digest:
+                return
+            new = self.read(f"{self.journal.directory.path}/{entry.new}")
+            if new is None or _digest(new[0]) != entry.digest:
+                raise WriteError(f"{self.journal.directory.path}/{entry.new} is not what was to be written")
+            if _digest(present) != entry.present:
+                raise WriteError(f"{entry.target}: changed since it was read")
+            self.hook(f"rename {entry.target}")
+            place.replace(new[0], mode=owner.mode, temporary=temporary)
+
+    def remove_leftovers(self) -> None:
+        """Remove the files of a run that changed nothing."""
+        for entry in self.entries:
+            with suppress(OSError, NoStateDirectory):
+                self.remove(f"{self.journal.directory.path}/{entry.new}")
+            with suppress(OSError, NoStateDirectory):  # a link, which was put there meanwhile, stays
+                found = self.read(entry.backup) if entry.fresh else None
+                if found is not None and _digest(found[0]) == entry.before:
+                    self.remove(entry.backup)
 
 
-def _content(path: str) -> bytes:
-    with open(to_bytes(path), "rb") as file:
-        return file.read()
+class _Undo(_Files):
+    """The way back of all entries of a journal."""
+
+    def __init__(self, journal: Journal, hook: StepHook) -> None:
+        super().__init__(journal, journal.tree())
+        self.hook = hook
+
+    def check(self) -> None:
+        """Raise WriteError if a backup is missing or has other content than was saved."""
+        for entry in self.journal.entries:
+            found = self.read(entry.backup)
+            if found is None and self.journal.state != "undoing":
+                raise WriteError(f"{entry.backup} is missing: nothing was undone")
+            if found is not None and _digest(found[0]) != entry.before:
+                raise WriteError(f"{entry.backup} has changed since it was saved: nothing was undone")
+
+    def restore(self, entry: JournalEntry) -> str:
+        """Restore one file; return the name under which later changes were saved, or ""."""
+        saved = self.read(entry.backup)
+        if saved is None or _digest(saved[0]) != entry.before:
+            return ""
+        content, owner = saved
+        aside = ""
+        with self.place(entry.target) as place:
+            present = self.read(entry.target)
+            if present is not None and _digest(present[0]) not in (entry.digest, entry.before):
+                aside = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + CHANGED)
+                self.hook(f"keep {aside}")
+                with self.place(aside) as kept:
+                    kept.replace(*present)
+            self.hook(f"restore {entry.target}")
+            if entry.temporary:
+                place.beside(to_bytes(entry.temporary)).remove()
+            place.replace(content, owner)
+        self.remove(entry.backup)
+        if entry.new:
+            self.remove(f"{self.journal.directory.path}/{entry.new}")
+        return aside
+
+
+def _check_access(place: Place) -> None:
+    """Raise PermissionError early for a file or directory that cannot be written."""
+    for name, mode, path in (
+        (place.name, os.W_OK, place.path),
+        (b".", os.W_OK | os.X_OK, os.path.dirname(place.path)),
+    ):
+        if not os.access(name, mode, dir_fd=place.directory):
+            raise PermissionError(13, "Permission denied", path)
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _sync_directory(path: str) -> None:
-    handle = os.open(os.path.dirname(to_bytes(path)) or b".", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _filename_of(problem: OSError) -> str:
+def _described(problem: Exception) -> str:
+    if not isinstance(problem, OSError):
+        return str(problem)
     name = problem.filename
-    return to_text(name) if isinstance(name, bytes) else str(name)
-
-
-def _silent(_step: str) -> None:
-    return None
+    return f"{to_text(name) if isinstance(name, bytes) else name}: {problem.strerror}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.modules.support.dbm.sdbm import PAGE, pairs
 
@@ -33,8 +34,7 @@ def recognize(path: str) -> LockDatabase:
     is UNKNOWN."""
     base = path.removesuffix(".pag").removesuffix(".dir")
     try:
-        with open(to_bytes(f"{base}.pag"), "rb") as file:
-            return kind_of(file.read())
+        return kind_of(read_regular(to_bytes(f"{base}.pag")))
     except FileNotFoundError:
         return LockDatabase.ABSENT
     except (OSError, ValueError):

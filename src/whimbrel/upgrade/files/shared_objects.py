@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 
@@ -170,8 +171,7 @@ def _magic_offset(word: int) -> int:
 def examine(path: str) -> ModuleFile:
     """Return the description of the file at *path*; its contents raise no exception."""
     try:
-        with open(to_bytes(path), "rb") as file:
-            return ModuleFile(path, read_modules(file.read()))
+        return ModuleFile(path, read_modules(read_regular(to_bytes(path))))
     except OSError as problem:
         return ModuleFile(path, problem=f"cannot be read: {os.strerror(problem.errno or 0)}")
     except ValueError as problem:

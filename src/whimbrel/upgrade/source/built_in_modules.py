@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import catalogue
@@ -151,8 +152,7 @@ def _of_configure_line(tree: ConfigTree) -> frozenset[str] | None:
     """Return the modules that build/config.nice below the ServerRoot compiles in; None if there is no such
     file."""
     try:
-        with open(to_bytes(f"{tree.root}/build/config.nice"), "rb") as file:
-            text = file.read().decode("latin-1")
+        text = read_regular(to_bytes(f"{tree.root}/build/config.nice")).decode("latin-1")
     except OSError:
         return None
     return configured(text)

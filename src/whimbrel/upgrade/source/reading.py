@@ -15,9 +15,10 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import DEBIAN_ROOT
 from whimbrel.config.execute import is_directory, root_relative
-from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_regular
+from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_config_file
 from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.read_budget import ReadBudget
 from whimbrel.config.reader import COMMAND_LINE
 from whimbrel.directives.tokens import expand, variables
 from whimbrel.syntax.lines import V22_LINES
@@ -37,6 +38,8 @@ BOM: Final = b"\xef\xbb\xbf"
 Progress = Callable[[str], None]
 """Called with the path of each file and directory before it is read."""
 
+MAX_STATEMENTS: Final = 64 * 1024 * 1024
+"""Cost (config/read_budget.py) of what is read for an upgrade: a statement takes more memory than a node."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
@@ -83,7 +86,7 @@ class Overlay:
         data, tree = self.contents.get(key), self.parsed.get(key)
         if tree is not None and (data is None or data == tree.bytes):
             return tree
-        return parse(read_regular(path) if data is None else data, V22_LINES)
+        return parse(read_config_file(path) if data is None else data, V22_LINES)
 
 
 def is_windows_path(path: str) -> bool:
@@ -223,12 +226,26 @@ class ConfigTreeReader:
             self.tree.defines, is_complete=options is not None, built_in=built_in.modules
         )
         self.stack: list[str] = []
+        self._budget = ReadBudget(MAX_STATEMENTS)
+        self._is_cut = False
         self.declared_root = ""
         self._files: dict[str, SourceFile] = {}
         self._variables: dict[str, str] = {}
-        self._lookup_variable = variables({}, options.environment if options is not None else {})
+        self._known = variables({}, options.environment if options is not None else {})
         self._names: dict[str, str] = {}
         self._section_names: dict[str, str] = {}
+
+    def _lookup_variable(self, name: str) -> str | None:
+        """Return the value of a variable; None for all once they make too much text."""
+        return self._charged(self._known(name))
+
+    def _charged(self, value: str | None) -> str | None:
+        try:
+            self._budget.charge(len(value or ""))
+        except ConfigError:
+            self._is_cut = True
+            return None
+        return value
 
     # whole files ---------------------------------------------------------------------------------
     def configuration(self) -> None:
@@ -294,6 +311,15 @@ class ConfigTreeReader:
             )
             return []
         if file.foreign:
+            return []
+        try:
+            self._budget.charge_file(file.document.bytes)
+        except ConfigError as problem:
+            if not self._is_cut:
+                self._is_cut = True
+                self._record_error(
+                    via or SourceLocation(path, 0), f"{problem.reason}: the rest is not read", includes=True
+                )
             return []
         self.stack.append(key)
         statements = self._block(file.document.children, file, parent, via, live)
@@ -459,7 +485,7 @@ class ConfigTreeReader:
             return
         argument = getword(line.args)[0]
         if "${" in argument:
-            argument = expand(argument, lambda name: self._variables.get(name.lower()))
+            argument = expand(argument, lambda name: self._charged(self._variables.get(name.lower())))
         if not argument or (line.file.is_template and TEMPLATE.search(argument)):
             return
         if not self.root and argument[:1] != "/":

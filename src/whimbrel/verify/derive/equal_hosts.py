@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Final
 
 from whimbrel.access.samples import regex_samples
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.model import Server
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines, key_of
@@ -106,8 +107,7 @@ class EqualHosts:
                 path = directory + name
                 digest = ""
                 if path in self._access_files:
-                    with open(to_bytes(path), "rb") as file:
-                        digest = hashlib.sha256(file.read()).hexdigest()
+                    digest = hashlib.sha256(read_regular(to_bytes(path))).hexdigest()
                 found.append((path[len(top) :], digest))
             if len(found) > _MAX_ENTRIES:
                 return top

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 
-from whimbrel.upgrade.apply.backup_paths import DIRECTORY, backup_path, journal_directory, read_by_includes
-from whimbrel.upgrade.apply.transaction import BACKUP, JOURNAL, undo, write
+from whimbrel.upgrade.apply.backup_paths import DIRECTORY, backup_path, read_by_includes
+from whimbrel.upgrade.apply.transaction import BACKUP, undo, write
 
 MAIN = "conf/httpd.conf"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the journals in a directory of the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 
 @pytest.mark.parametrize(
@@ -38,10 +44,11 @@ def test_wildcards_match_no_dot_but_directories_hold_everything(tmp_path: Path) 
     assert not is_read(f"{tmp_path}/conf.d/.x") and is_read(f"{tmp_path}/sites/.x/y")
 
 
-def test_the_backup_goes_up_until_no_include_reads_it(tmp_path: Path) -> None:
+def test_the_backup_goes_to_the_state_directory_if_an_include_reads_the_tree(tmp_path: Path) -> None:
     found = config_tree(tmp_path, {MAIN: "Include ROOT/all/\n", "all/conf.d/a": "X 1\n"})
-    path = backup_path(f"{tmp_path}/all/conf.d/a", BACKUP, f"{tmp_path}/all", read_by_includes(found))
-    assert path == f"{tmp_path}/{DIRECTORY}/all/conf.d/a{BACKUP}"
+    top = f"{tmp_path}/all"
+    path = backup_path(f"{top}/conf.d/a", BACKUP, top, "/state", read_by_includes(found))
+    assert path == f"/state/{DIRECTORY}/conf.d/a{BACKUP}"
 
 
 def test_written_and_undone_outside_of_an_included_directory(tmp_path: Path) -> None:
@@ -68,9 +75,8 @@ def test_a_fragment_in_a_directory_that_a_server_is_likely_to_include(tmp_path: 
     laid(tmp_path, {"conf.d/a.conf": "X 1\n"})
     found = fragments(tmp_path, {"conf.d/a.conf": "X 1\n"})
     directory = f"{tmp_path}/conf.d"
-    assert journal_directory(directory) == str(tmp_path)
     write({f"{directory}/a.conf": b"Y 1\n"}, directory, is_read=read_by_includes(found))
     assert [path.name for path in Path(directory).iterdir()] == ["a.conf"]
-    assert (tmp_path / JOURNAL).is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["conf.d"]
     undo(directory)
     assert (tmp_path / "conf.d/a.conf").read_bytes() == b"X 1\n"

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from whimbrel.upgrade.apply.transaction import BACKUP, JOURNAL, WriteError, recover, undo, write
+from whimbrel.upgrade.apply.journal import WriteError
+from whimbrel.upgrade.apply.state_directory import StateDirectory
+from whimbrel.upgrade.apply.transaction import BACKUP, OLD_JOURNAL, recover, undo, write
 
 OLD = {"a.conf": b"old a\r\n", "b.conf": b"old \xe9", "sub/.htaccess": b""}
 NEW = {"a.conf": b"new a\r\n", "b.conf": b"new \xe9", "sub/.htaccess": b"new\n"}
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The state directory of the user."""
+    path = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(path))
+    return path
 
 
 class Crash(Exception):
@@ -56,7 +68,7 @@ def test_written_with_backups_and_undone(tmp_path: Path) -> None:
     after = now(tmp_path)
     assert {name: after[name] for name in NEW} == NEW
     assert {name: after[name + BACKUP] for name in OLD} == OLD
-    assert set(after) == {*NEW, *(name + BACKUP for name in OLD), JOURNAL}
+    assert set(after) == {*NEW, *(name + BACKUP for name in OLD)}
     restored, kept = undo(str(tmp_path))
     assert (len(restored), kept) == (3, [])
     assert now(tmp_path) == OLD
@@ -74,10 +86,8 @@ def test_a_crash_at_any_step_is_mended(at: int, way: str, tmp_path: Path) -> Non
         recover(str(tmp_path / "real"))
         after = now(tmp_path / "real")
         assert {name: after[name] for name in OLD} in (OLD, NEW)
-        assert set(after) <= {*OLD, *(name + BACKUP for name in OLD), JOURNAL}
-        assert after["a.conf"] == OLD["a.conf"] or (
-            JOURNAL in after and after["a.conf" + BACKUP] == OLD["a.conf"]
-        )
+        assert set(after) <= {*OLD, *(name + BACKUP for name in OLD)}
+        assert after["a.conf"] == OLD["a.conf"] or after["a.conf" + BACKUP] == OLD["a.conf"]
     else:
         try:
             undo(str(tmp_path / "real"))
@@ -176,12 +186,6 @@ def test_a_missing_backup_is_told_and_nothing_undone(tmp_path: Path) -> None:
     assert (tmp_path / "a.conf").read_bytes() == NEW["a.conf"]
 
 
-def test_a_journal_that_is_none(tmp_path: Path) -> None:
-    (tmp_path / JOURNAL).write_text("[]")
-    with pytest.raises(WriteError, match="is no journal of an upgrade"):
-        recover(str(tmp_path))
-
-
 def test_links_modes_and_owners_stay(tmp_path: Path) -> None:
     site(tmp_path)
     (tmp_path / "a.conf").chmod(0o640)
@@ -196,13 +200,161 @@ def test_links_modes_and_owners_stay(tmp_path: Path) -> None:
     assert (tmp_path / "enabled").read_bytes() == b"new"
 
 
-def test_without_links_a_backup_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_args: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
+# a hostile tree -----------------------------------------------------------------------------------
+def journal_of(root: Path) -> Path:
+    """The journal of the tree."""
+    return Path(StateDirectory(str(root)).path) / "journal.json"
 
+
+def test_the_journal_is_never_in_the_tree(tmp_path: Path, state: Path) -> None:
+    write(site(tmp_path), str(tmp_path))
+    assert journal_of(tmp_path).is_relative_to(state)
+    assert journal_of(tmp_path).stat().st_mode & 0o077 == 0
+    assert not (tmp_path / OLD_JOURNAL).exists()
+
+
+def test_a_planted_journal_is_not_read(tmp_path: Path) -> None:
+    files = site(tmp_path / "tree")
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"victim")
+    entry = {
+        "target": str(victim),
+        "backup": str(tmp_path / "tree/a.conf"),
+        "digest": "",
+        "temporary": "",
+        "fresh": True,
+    }
+    for shown in ("undoing", "renaming", "preparing", "done"):
+        (tmp_path / "tree" / OLD_JOURNAL).write_text(json.dumps({"state": shown, "entries": [entry]}))
+        with pytest.raises(WriteError, match="no upgrade to undo"):
+            undo(str(tmp_path / "tree"))
+        write(files, str(tmp_path / "tree"))
+        undo(str(tmp_path / "tree"))
+        assert victim.read_bytes() == b"victim"
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_a_journal_that_others_may_write_is_refused(mode: int, tmp_path: Path) -> None:
+    write(site(tmp_path), str(tmp_path))
+    journal_of(tmp_path).chmod(mode)
+    with pytest.raises(WriteError, match="another user can have written it"):
+        undo(str(tmp_path))
+
+
+def test_a_state_directory_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    write(site(tmp_path), str(tmp_path))
+    journal_of(tmp_path).parent.parent.chmod(0o777)
+    with pytest.raises(WriteError, match="another user can write there"):
+        undo(str(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_journal_of_another_owner_is_refused(tmp_path: Path) -> None:
+    write(site(tmp_path), str(tmp_path))
+    os.chown(journal_of(tmp_path), 65534, 65534)
+    with pytest.raises(WriteError, match="another user can have written it"):
+        undo(str(tmp_path))
+
+
+def test_a_journal_of_another_tree_is_refused(tmp_path: Path) -> None:
+    write(site(tmp_path / "one"), str(tmp_path / "one"))
+    site(tmp_path / "two")
+    path = journal_of(tmp_path / "two")
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(journal_of(tmp_path / "one").read_bytes())
+    path.chmod(0o600)
+    with pytest.raises(WriteError, match="it is of"):
+        undo(str(tmp_path / "two"))
+
+
+def test_a_state_directory_that_is_a_link_is_refused(tmp_path: Path, state: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (state / "whimbrel").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(WriteError, match="cannot be kept there"):
+        write(site(tmp_path / "tree"), str(tmp_path / "tree"))
+    assert now(tmp_path / "tree") == OLD and not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_state_directory_that_cannot_be_made_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(WriteError, match="set XDG_STATE_HOME to a directory of yours"):
+        write(site(tmp_path / "tree"), str(tmp_path / "tree"))
+    assert now(tmp_path / "tree") == OLD
+
+
+def test_targets_outside_are_refused_unless_requested(tmp_path: Path) -> None:
+    site(tmp_path / "tree")
+    (tmp_path / "victim").write_bytes(b"victim")
+    (tmp_path / "tree/linked").symlink_to("../victim")
+    for path in (tmp_path / "victim", tmp_path / "tree/linked"):
+        with pytest.raises(WriteError, match="outside of"):
+            write({str(path): b"new"}, str(tmp_path / "tree"))
+    assert (tmp_path / "victim").read_bytes() == b"victim"
+    write({str(tmp_path / "tree/linked"): b"new"}, str(tmp_path / "tree"), outside=True)
+    assert (tmp_path / "victim").read_bytes() == b"new"
+    undo(str(tmp_path / "tree"))
+    assert (tmp_path / "victim").read_bytes() == b"victim"
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_written(tmp_path: Path) -> None:
     files = site(tmp_path)
-    monkeypatch.setattr(os, "link", refused)
-    write(files, str(tmp_path))
-    assert {name: now(tmp_path)[name + BACKUP] for name in OLD} == OLD
-    undo(str(tmp_path))
-    assert now(tmp_path) == OLD
+    (tmp_path / "b.conf").write_bytes(b"by another hand")
+    with pytest.raises(WriteError, match="changed since it was read"):
+        write(files, str(tmp_path), expected={str(tmp_path / name): data for name, data in OLD.items()})
+    assert (tmp_path / "a.conf").read_bytes() == OLD["a.conf"]
+
+
+def test_a_backup_that_changed_is_not_restored(tmp_path: Path) -> None:
+    write(site(tmp_path), str(tmp_path))
+    (tmp_path / f"b.conf{BACKUP}").write_bytes(b"planted")
+    with pytest.raises(WriteError, match="has changed since it was saved"):
+        undo(str(tmp_path))
+    assert (tmp_path / "a.conf").read_bytes() == NEW["a.conf"]
+
+
+def test_a_backup_that_became_a_link_is_not_read(tmp_path: Path) -> None:
+    write(site(tmp_path / "tree"), str(tmp_path / "tree"))
+    (tmp_path / "secret").write_bytes(OLD["b.conf"])
+    (tmp_path / f"tree/b.conf{BACKUP}").unlink()
+    (tmp_path / f"tree/b.conf{BACKUP}").symlink_to(tmp_path / "secret")
+    with pytest.raises(WriteError):
+        undo(str(tmp_path / "tree"))
+    assert (tmp_path / "tree/a.conf").read_bytes() == NEW["a.conf"]
+
+
+def test_a_directory_of_backups_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    files = site(tmp_path / "tree")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "tree/.whimbrel-2.2").symlink_to(tmp_path / "out")
+    beside = {str(tmp_path / "tree" / name) + BACKUP for name in OLD}
+    with pytest.raises(WriteError):
+        write(files, str(tmp_path / "tree"), is_read=lambda path: path in beside)
+    assert now(tmp_path / "tree") == OLD and not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_a_link_that_comes_at_any_step_is_not_followed(at: int, tmp_path: Path) -> None:
+    """The owner of the tree replaces a target and its directory by links while root writes."""
+    files = site(tmp_path / "tree")
+    (tmp_path / "out").mkdir()
+    for name in ("a.conf", ".htaccess"):
+        (tmp_path / "out" / name).write_bytes(b"victim")
+    left = [at]
+
+    def race(_step: str) -> None:
+        if left[0] == 0:
+            (tmp_path / "tree/a.conf").unlink()
+            (tmp_path / "tree/a.conf").symlink_to(tmp_path / "out/a.conf")
+            (tmp_path / "tree/sub").rename(tmp_path / "tree/moved")
+            (tmp_path / "tree/sub").symlink_to(tmp_path / "out")
+        left[0] -= 1
+
+    with suppress(WriteError):
+        write(files, str(tmp_path / "tree"), race)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {
+        "a.conf": b"victim",
+        ".htaccess": b"victim",
+    }

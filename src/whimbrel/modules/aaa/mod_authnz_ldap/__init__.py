@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from whimbrel.base.errors import PostConfigError, StartError
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.spec import ConfigScope, Versions
 from whimbrel.modules.aaa.mod_authnz_ldap import settings
@@ -102,8 +103,7 @@ def _read_charsets(path: str) -> dict[str, str]:
     from whimbrel.base.latin1 import to_bytes, to_text
 
     try:
-        with open(to_bytes(path), "rb") as file:
-            text = to_text(file.read())
+        text = to_text(read_regular(to_bytes(path)))
     except OSError as problem:
         reason = f"({problem.errno}){problem.strerror}"
         raise _failure(

@@ -97,11 +97,16 @@ def _printed(cmd: Command, line: str) -> str:
     import subprocess
 
     from whimbrel.base.latin1 import to_bytes, to_text
+    from whimbrel.base.programs import may_start_programs
     from whimbrel.catalogue.checks.rules import split_args
+    from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
 
     arguments = split_args(line)
     if not arguments:
         raise ConfigError(f"Unable to parse exec arguments from {line}")
+    if not may_start_programs():
+        note_program(cmd, arguments[0])
+        return NOT_RUN
     command = [to_bytes(word) for word in (cmd.server_path(arguments[0]), *arguments[1:])]
     try:
         done = subprocess.run(

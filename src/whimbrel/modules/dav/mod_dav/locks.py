@@ -17,6 +17,7 @@ from enum import IntEnum
 from time import time
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.lazy_re import compile
@@ -143,8 +144,7 @@ def is_foreign(path: str) -> bool:
     OSError if it cannot be read.
     """
     try:
-        with open(to_bytes(path), "rb") as file:
-            head = file.read(_APPLICATION_ID_AT + 4)
+        head = read_start(to_bytes(path), _APPLICATION_ID_AT + 4)
     except FileNotFoundError:
         return False
     if not head:

@@ -16,6 +16,7 @@ from struct import error as too_short
 from struct import pack, unpack_from
 from typing import Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.modules.dav.mod_dav.errors import DavError, ErrorId, TooManyNamespaces
@@ -69,8 +70,7 @@ class DbmProperties:
 
     def _content(self, suffix: str) -> bytes | None:
         try:
-            with open(to_bytes(self._base + suffix), "rb") as file:
-                data = file.read(MAX_SIZE + 1)
+            data = read_start(to_bytes(self._base + suffix), MAX_SIZE + 1)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as problem:

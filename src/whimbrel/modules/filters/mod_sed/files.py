@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.file_reading import open_regular
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
+from whimbrel.base.programs import require_programs
 
 PIECE: Final = 512  # bytes that httpd reads in one step
 
@@ -22,6 +24,7 @@ class WrittenFiles:
         self._handles: list[int] = []
         for name in names:
             try:
+                require_programs()
                 self._handles.append(os.open(to_system(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
             except (OSError, ValueError):
                 self.close()
@@ -43,7 +46,7 @@ class WrittenFiles:
 def read_file(name: str) -> Iterator[str]:
     """Yield the content of a file in pieces; nothing if it cannot be read."""
     try:
-        with open(to_system(name), "rb") as file:
+        with os.fdopen(open_regular(to_system(name)), "rb") as file:
             while data := file.read(PIECE):
                 yield to_text(data)
     except (OSError, ValueError):

@@ -8,6 +8,7 @@ from heapq import merge
 from operator import itemgetter
 from typing import Any
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -108,8 +109,7 @@ def find_description(conf: AutoindexDirConfig, path: str) -> str | None:
 def html_title(path: str) -> str | None:
     """Return the text of the first <title> in the first 8 KB, with line ends as spaces."""
     try:
-        with open(to_bytes(path), "rb") as file:
-            text = file.read(TITLE_BYTES).decode("latin-1")
+        text = read_start(to_bytes(path), TITLE_BYTES).decode("latin-1")
     except OSError:
         return None
     match = re.search("<title>([^<\0]*)", text.partition("\0")[0], re.I)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower, strip
@@ -101,8 +102,7 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
     if not kind.startswith("text/"):
         return "", None
     try:
-        with open(to_bytes(sub.filename), "rb") as file:
-            return "text", file.read().decode("latin-1")
+        return "text", read_regular(to_bytes(sub.filename)).decode("latin-1")
     except OSError:
         return "", None
 

@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_MULTI, CoreDirConfig
@@ -150,8 +151,7 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
     path = source.filename
     source.deps.stat(path)
     try:
-        with open(to_bytes(path), "rb") as file:
-            data = file.read()
+        data = read_regular(to_bytes(path))
     except IsADirectoryError:  # httpd can open it, but reads nothing from it
         data = b""
     except OSError as problem:

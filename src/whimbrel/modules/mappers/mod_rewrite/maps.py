@@ -12,6 +12,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.deps.files import is_settled_file, stat_signature
@@ -117,8 +118,7 @@ class FileMap(RewriteMap):
 
     def _read(self) -> Mapping[str, str]:
         try:
-            with open(to_bytes(self.path), "rb") as file:
-                return parse_text(to_text(file.read()))
+            return parse_text(to_text(read_regular(to_bytes(self.path))))
         except OSError:
             return {}
 

@@ -12,7 +12,7 @@ import time
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.engine.programs import require_programs
+from whimbrel.base.programs import require_programs
 
 MAX_RESULT: Final = 65536
 

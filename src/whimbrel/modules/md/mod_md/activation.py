@@ -6,6 +6,7 @@ import errno
 from contextlib import suppress
 from typing import Any
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.modules.md.mod_md import accounts, commands, job, keys
 from whimbrel.modules.md.mod_md.domains import (
     COMPLETE,
@@ -125,8 +126,7 @@ def load_certificates(manager: Manager, domain: ManagedDomain) -> None:
     for index, name in enumerate(domain.key_names):
         try:
             if files:
-                with open(files[index].encode("latin-1"), "rb") as file:
-                    data = file.read()
+                data = read_regular(files[index].encode("latin-1"))
             else:
                 data = manager.store.load(DOMAINS, domain.name, keys.chain_file(domain.keys[index]))
             certificate = keys.chain(data)[0]

@@ -7,6 +7,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import BLANKS
+from whimbrel.base.programs import require_programs
 
 LONGEST: Final = 300.0  # seconds that a program may take
 FAILED: Final = 255
@@ -40,6 +41,7 @@ def run(line: str, *arguments: str) -> int:
     if not argv:
         return FAILED
     try:
+        require_programs()
         done = subprocess.run(
             list(map(to_bytes, argv)),
             stdin=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ import json
 import os
 
 from whimbrel.base.errors import ConfigError, MissingResource
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.static_typing import Any
@@ -238,8 +239,7 @@ def set_binding(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
     if not os.path.isfile(to_bytes(path)):
         raise MissingResource(f"{cmd.name}: file not found: {path}")
     try:
-        with open(to_bytes(path), "rb") as file:
-            record = json.load(file)
+        record = json.loads(read_regular(to_bytes(path)))
     except (OSError, ValueError, RecursionError):
         raise ConfigError(f"{cmd.name}: error reading JSON file {path}") from None
     found = []

@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.programs import may_start_programs
 
 ACCOUNTS, CHALLENGES, DOMAINS, STAGING = "accounts", "challenges", "domains", "staging"
 ARCHIVE, TMP, OCSP = "archive", "tmp", "ocsp"
@@ -58,10 +60,16 @@ class FileStore:
 
     def __init__(self, base: str, key: bytes = b"", owner: tuple[int, int] | None = None) -> None:
         self.base, self.key, self.owner = base, key, owner
+        self.is_read_only = not may_start_programs()  # a tool changes no store
 
     def open(self) -> None:
         """Create the store, or read its key; raises MdStoreError."""
         path = self._path("", "", STORE_FILE)
+        if self.is_read_only:
+            self.key = os.urandom(KEY_SIZE)
+            with suppress(OSError):
+                self._read_key(self._read(path))
+            return
         try:
             if not os.path.isdir(to_bytes(self.base)):
                 os.makedirs(to_bytes(self.base), 0o755)
@@ -104,7 +112,7 @@ class FileStore:
     def make_directory(self, group: str, name: str = "") -> None:
         """Create the directory of a group, or of a name in it."""
         path = self._path(group, name)
-        if os.path.isdir(path):
+        if self.is_read_only or os.path.isdir(path):
             return
         if name:
             self.make_directory(group)
@@ -116,10 +124,11 @@ class FileStore:
 
     # files -------------------------------------------------------------------------------------------
     def _read(self, path: bytes) -> bytes:
-        with open(path, "rb") as file:
-            return file.read(MAX_FILE)
+        return read_start(path, MAX_FILE)
 
     def _write(self, path: bytes, data: bytes, mode: int, *, is_durable: bool = True) -> None:
+        if self.is_read_only:
+            return
         handle, temporary = tempfile.mkstemp(prefix=b".", suffix=b".tmp", dir=os.path.dirname(path))
         try:
             with open(handle, "wb") as file:
@@ -162,11 +171,13 @@ class FileStore:
 
     def publish_to_workers(self, group: str, name: str, file: str) -> None:
         """Let workers read a secret that root has written."""
-        if self.owner is not None and os.geteuid() == 0:
+        if self.owner is not None and os.geteuid() == 0 and not self.is_read_only:
             os.chown(self._path(group, name, file), *self.owner)
 
     def purge_file(self, group: str, name: str, file: str) -> None:
         """Remove a file."""
+        if self.is_read_only:
+            return
         with suppress(FileNotFoundError):
             os.unlink(self._path(group, name, file))
 
@@ -193,15 +204,20 @@ class FileStore:
     # directories -------------------------------------------------------------------------------------
     def purge(self, group: str, name: str) -> None:
         """Remove a name with its files."""
+        if self.is_read_only:
+            return
         with suppress(FileNotFoundError):
             shutil.rmtree(self._path(group, name))
 
     def rename(self, group: str, old: str, new: str) -> None:
         """Rename a name."""
-        os.rename(self._path(group, old), self._path(group, new))
+        if not self.is_read_only:
+            os.rename(self._path(group, old), self._path(group, new))
 
     def install(self, name: str) -> None:
         """Move `tmp`/NAME to `domains`; what was there goes to the archive."""
+        if self.is_read_only:
+            return
         self.make_directory(DOMAINS)
         if self.exists(DOMAINS, name):
             self.make_directory(ARCHIVE)
@@ -219,6 +235,9 @@ class FileStore:
     @contextmanager
     def locked(self, wait: float) -> Iterator[bool]:
         """Hold the lock of the store for at most *wait* seconds of waiting; yield False without it."""
+        if self.is_read_only:
+            yield True
+            return
         handle = os.open(self._path("", "", LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             yield _take(handle, wait)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from mmap import mmap
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.modules.proxy.mod_proxy.worker_state import WorkerRecord
@@ -47,8 +48,7 @@ def persistent(configuration: Configuration) -> list[ProxyBalancer]:
 def load(configuration: Configuration) -> dict[str, Any]:
     """Return the saved balancers by name; {} without a file of this form."""
     try:
-        with open(path_of(configuration), "rb") as file:
-            data = file.read(MAX_SIZE + 1)
+        data = read_start(path_of(configuration), MAX_SIZE + 1)
         saved = json.loads(data) if len(data) <= MAX_SIZE else {}
     except (OSError, ValueError, RecursionError):
         return {}

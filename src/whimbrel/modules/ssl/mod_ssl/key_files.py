@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 
 _KEY: Final = re.compile(rb"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
@@ -47,8 +48,7 @@ class NoKey(Exception):
 
 def read(path: str) -> bytes:
     """Return the contents of a file; raises OSError."""
-    with open(to_bytes(path), "rb") as file:
-        return file.read(MAX_FILE)
+    return read_start(to_bytes(path), MAX_FILE)
 
 
 def certificates(data: bytes) -> list[x509.Certificate]:

@@ -8,6 +8,7 @@ import sys
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.programs import may_start_programs, require_programs
 from whimbrel.directives.tokens import words
 from whimbrel.modules.ssl.mod_ssl.settings import PassPhraseDialog
 
@@ -36,6 +37,8 @@ class PassPhrases:
 
         *kind* is the kind of the key in 2.2.
         """
+        if not may_start_programs():
+            return None  # nor does a tool wait for a terminal
         if dialog.kind == "exec":
             return self._run(dialog.command, server, kind or (_KINDS[index] if index < 3 else str(index)))
         prompt = f"Server {server} ({kind})" if kind else f"Private key {server}:{index} ({file})"
@@ -74,6 +77,7 @@ class PassPhrases:
         """Return the first line that the program prints."""
         arguments = [to_bytes(command), to_bytes(server), to_bytes(kind)]
         try:
+            require_programs()
             completed = subprocess.run(
                 arguments, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False
             )
@@ -86,6 +90,7 @@ class PassPhrases:
         try:
             pipe = self._pipes.get(command)
             if pipe is None:
+                require_programs()
                 arguments = [to_bytes(word) for word in words(command)]
                 pipe = self._pipes[command] = subprocess.Popen(
                     arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE

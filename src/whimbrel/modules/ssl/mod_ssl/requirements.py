@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower
 from whimbrel.base.regex import Regex, RegexError
@@ -235,7 +236,6 @@ def _variable(name: str) -> Word:
 def _content(r: Request, path: str) -> str:
     r.deps.stat(path)
     try:
-        with open(to_bytes(path), "rb") as file:
-            return to_text(file.read(_MAX_FILE))
+        return to_text(read_start(to_bytes(path), _MAX_FILE))
     except OSError:
         raise EvalError(f"Cannot open file {path}") from None

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from whimbrel.base.dialect import Dialect
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.static_typing import TYPE_CHECKING, Final, Generic, TypeVar
 from whimbrel.directives.tokens import getword
@@ -65,8 +66,7 @@ class AuthFile(Generic[T]):
             raise Unreadable(_BAD_FILE)
         is_lasting = is_settled_file(info)
         try:
-            with open(to_bytes(self.path), "rb") as file:
-                data = file.read()
+            data = read_regular(to_bytes(self.path))
         except OSError as problem:
             raise Unreadable(problem.errno or _BAD_FILE) from None
         self._content, self._mark = self._parse(to_text(data)), seen if is_lasting else None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.programs import require_programs
 
 _NAMES: Final = (
     "libcrypt.so.1",
@@ -35,6 +36,7 @@ def _of_the_system() -> Any:
 def _searched() -> str | None:
     from ctypes.util import find_library  # it runs other programs
 
+    require_programs()
     return find_library("crypt")
 
 

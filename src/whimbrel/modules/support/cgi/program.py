@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whimbrel.base.numbers import decimal, is_digits
+from whimbrel.base.programs import permitted, stand_in
 from whimbrel.engine.body import Source
 from whimbrel.engine.coroutines import yield_to_loop
-from whimbrel.engine.programs import permitted
 
 PIECE: Final = 65536
 EXIT_TIME: Final = 0.002  # seconds from the end of the output to SIGTERM
@@ -57,7 +57,10 @@ class Program:
         limits: Mapping[str, tuple[str, str]],
         complain: Callable[[bytes], None] | None,
     ) -> None:
-        words = [_c_string(word) for word in permitted(argv)]
+        named = permitted(argv)
+        if named is None:
+            named, env, directory, limits = stand_in(), {}, b"/", {}  # of LD_PRELOAD as well
+        words = [_c_string(word) for word in named]
         (stdin, self._in), (self._out, stdout), *errors = _pipes(2 if complain is None else 3)
         self._err, stderr = errors[0] if errors else (-1, subprocess.DEVNULL)
         try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import require_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
 from whimbrel.modules.support.setters import set_number
@@ -93,6 +94,7 @@ class ScriptLog:
             f"%% [{time.ctime()}] {r.method} {r.uri}{query} {r.protocol}\n%% {status} {r.filename}\n{text}"
         )
         try:
+            require_programs()
             if os.path.exists(to_bytes(self.path)) and os.path.getsize(to_bytes(self.path)) > self.length:
                 return
             with open(to_bytes(self.path), "ab") as file:

@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.deps.files import StatSignature, is_settled_file, stat_signature
 from whimbrel.modules.support.auth.auth_files import Unreadable, Verifier
@@ -89,8 +90,8 @@ class DbmFile:
         if reader is None:
             return self._by_library()
         try:
-            with open(to_bytes(self.path) + (b".pag" if self._driver == "sdbm" else b""), "rb") as file:
-                return list(reader(file.read()))
+            suffix = b".pag" if self._driver == "sdbm" else b""
+            return list(reader(read_regular(to_bytes(self.path) + suffix)))
         except OSError as problem:
             raise self._failure(problem.errno or 2) from None
         except bdb.Damaged:

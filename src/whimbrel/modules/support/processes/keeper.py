@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import require_programs
 from whimbrel.modules.support.processes.messages import KeeperMessages
 from whimbrel.modules.support.processes.population import Populations
 from whimbrel.modules.support.processes.program import (
@@ -198,6 +199,7 @@ class ProcessKeeper:
 
     def _spawn(self, launch: Launch, handle: int) -> int:
         """Start a process in a group of its own; it gets a signal if the keeper dies."""
+        require_programs()
         prctl, end = self._set_death_signal, launch.end
 
         def prepare() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.files.config_nice import translate
@@ -20,8 +21,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         return
     path = f"{tree.root}/build/config.nice"
     try:
-        with open(to_bytes(path), "rb") as file:
-            source = to_text(file.read())
+        source = to_text(read_regular(to_bytes(path)))
     except OSError:
         return
     for finding in translate(source, path).findings:

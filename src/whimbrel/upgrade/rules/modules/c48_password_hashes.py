@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.password_file import examine
@@ -21,8 +22,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             continue
         seen.add(path)
         try:
-            with open(to_bytes(path), "rb") as file:
-                source = to_text(file.read())
+            source = to_text(read_regular(to_bytes(path)))
         except OSError:
             continue
         yield from examine(source, path)

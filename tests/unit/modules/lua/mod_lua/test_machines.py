@@ -10,7 +10,7 @@ from tests.support.client import fetch
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import StartError
-from whimbrel.engine.programs import without_programs
+from whimbrel.base.programs import without_programs
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.verification import Verdict
 from whimbrel.verify.verify import verify

@@ -1,0 +1,344 @@
+"""The one way in which commands write files: a new file is complete on disk before it gets its name.
+
+Between a look at a path and a write to it, the owner of a directory can put a link there. So a path is
+walked by directory descriptors: each component is opened without following links, and a link is resolved by
+hand within the tree. What is found that way is the descriptor of a directory and a name in it; the new file
+is created under a random name with O_EXCL and O_NOFOLLOW, synced, and renamed within the descriptor. A rename
+replaces the name itself, a link that comes to stand there too.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, NamedTuple
+
+from whimbrel.base.confinement import WRITING
+from whimbrel.base.file_reading import open_regular, read_handle
+
+MAX_LINKS: Final = 40
+"""Symbolic links in one path, as in Linux."""
+_DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_ANYWHERE: Final = b"/"
+
+
+class OutsideOfTree(OSError):
+    """A path that is not in the tree, or leaves it through a link."""
+
+    def __init__(self, path: bytes, top: bytes) -> None:
+        super().__init__(errno.EXDEV, f"it is outside of {os.fsdecode(top)}", path)
+
+
+class Owner(NamedTuple):
+    """Owner, group, permissions and times of a file that a new one takes over."""
+
+    user: int
+    group: int
+    mode: int
+    times: tuple[int, int]
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Owner:
+        """Return those of *status*; the bits for changes of the user are dropped.
+
+        Content that somebody else wrote must not get them from a hard link to a program.
+        """
+        times = (status.st_atime_ns, status.st_mtime_ns)
+        return cls(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode) & 0o777, times)
+
+
+class Place:
+    """A name in an open directory; `close` releases the directory.
+
+    Attributes:
+        directory: its descriptor.
+        name: without a slash. It is no link, unless one was put there later; nothing follows it.
+        path: for messages, with all links resolved.
+    """
+
+    __slots__ = ("directory", "name", "path")
+
+    def __init__(self, directory: int, name: bytes, path: bytes) -> None:
+        self.directory, self.name, self.path = directory, name, path
+
+    def close(self) -> None:
+        """Close the directory."""
+        os.close(self.directory)
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def status(self) -> os.stat_result | None:
+        """Return the status of the name itself, None if there is none."""
+        try:
+            return os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def read(self) -> tuple[bytes, Owner]:
+        """Return the content and owner of the regular file; raises OSError."""
+        with _naming(self.path):
+            handle = open_regular(self.name, dir_fd=self.directory, follow=False)
+            try:
+                return read_handle(handle, self.path), Owner.of(os.fstat(handle))
+            finally:
+                os.close(handle)
+
+    def create(
+        self, data: bytes, owner: Owner | None, mode: int = 0o666, *, with_times: bool = False
+    ) -> None:
+        """Create the file with *data*, complete on disk; raises OSError if the name exists.
+
+        Without *owner* the mode is *mode* less the umask.
+        """
+        with _naming(self.path):
+            handle = os.open(self.name, _NEW_FILE, mode if owner is None else 0o600, dir_fd=self.directory)
+            try:
+                self._fill(handle, data, owner, with_times=with_times)
+            except BaseException:
+                self.remove()
+                raise
+            finally:
+                os.close(handle)
+
+    @staticmethod
+    def _fill(handle: int, data: bytes, owner: Owner | None, *, with_times: bool) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        if owner is not None:
+            if owner[:2] != (os.geteuid(), os.getegid()):
+                os.fchown(handle, owner.user, owner.group)
+            os.fchmod(handle, owner.mode)
+            if with_times:
+                os.utime(handle, ns=owner.times)
+        os.fsync(handle)
+
+    def beside(self, name: bytes) -> Place:
+        """Return another name of the directory; it needs no `close` of its own."""
+        return Place(self.directory, name, os.path.join(os.path.dirname(self.path), name))
+
+    def temporary(self) -> Place:
+        """Return a random name of the directory that begins with a dot."""
+        return self.beside(b".whimbrel-" + os.urandom(12).hex().encode())
+
+    def rename_to(self, target: Place) -> None:
+        """Give this file the name *target*, in any directory of the file system; it is on disk on return."""
+        with _naming(target.path):
+            os.rename(self.name, target.name, src_dir_fd=self.directory, dst_dir_fd=target.directory)
+            target.sync()
+
+    def remove(self) -> None:
+        """Remove the name, if it exists."""
+        with suppress(FileNotFoundError), _naming(self.path):
+            os.unlink(self.name, dir_fd=self.directory)
+
+    def remove_directory(self) -> None:
+        """Remove the empty directory of this name; raises OSError."""
+        with _naming(self.path):
+            os.rmdir(self.name, dir_fd=self.directory)
+
+    def make_link(self, text: bytes) -> None:
+        """Create a symbolic link of this name; raises OSError."""
+        with _naming(self.path):
+            os.symlink(text, self.name, dir_fd=self.directory)
+
+    def sync(self) -> None:
+        """Write the directory to disk."""
+        handle = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.directory)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def replace(
+        self, data: bytes, owner: Owner | None = None, mode: int = 0o666, *, temporary: Place | None = None
+    ) -> None:
+        """Write *data* under this name in one step, with *owner* and its times, else with the owner of the
+        present file.
+        """
+        status, with_times = self.status(), owner is not None
+        if owner is None and status is not None and stat.S_ISREG(status.st_mode):
+            owner = Owner.of(status)
+        temporary = temporary or self.temporary()
+        temporary.create(data, owner, mode, with_times=with_times)
+        try:
+            temporary.rename_to(self)
+        except BaseException:
+            temporary.remove()
+            raise
+
+
+@contextmanager
+def _naming(path: bytes) -> Iterator[None]:
+    """Put the whole path into an OSError; within, this process may write although it is confined."""
+    token = WRITING.set(True)
+    try:
+        yield
+    except OSError as problem:
+        problem.filename, problem.filename2 = path, None
+        raise
+    finally:
+        WRITING.reset(token)
+
+
+class Tree:
+    """Directories below which files may be written; the first one is the place for messages.
+
+    *tops* are named by the user; links in the way to them are followed. With *outside* every other path may
+    be written as well. New directories get *mode* less the umask.
+    """
+
+    def __init__(self, *tops: bytes, outside: bool = False, mode: int = 0o777) -> None:
+        named = list(dict.fromkeys(map(os.path.abspath, tops)))
+        self._tops = [(top, os.path.realpath(top)) for top in named]
+        self.is_open, self.mode = outside, mode
+        if outside:
+            self._tops = [(_ANYWHERE, _ANYWHERE)]
+        self.top = named[0] if named else _ANYWHERE
+
+    def place(
+        self, path: bytes, *, create: bool = False, follow: bool = True, replaces_link: bool = False
+    ) -> Place:
+        """Return the place of *path*, with all links resolved; raises OutsideOfTree and OSError.
+
+        With *create*, missing directories are made. With *follow* False every link is an error, as in a path
+        that has no reason to have one. With *replaces_link* a link at its end is the place itself.
+        """
+        with _naming(path):
+            whole = os.path.abspath(path)
+            real, inside = self._split(whole)
+            walk = _Walk(self, real, create=create, follow=follow, replaces_link=replaces_link)
+            return walk.to(inside)
+
+    def _split(self, path: bytes) -> tuple[bytes, list[bytes]]:
+        """Return the top that *path* is below, and the components below it."""
+        for top, real in self._tops:
+            for prefix in (top, real):
+                if path.startswith(prefix.rstrip(b"/") + b"/"):
+                    return real, path[len(prefix.rstrip(b"/")) + 1 :].split(b"/")
+        raise OutsideOfTree(path, self.top)
+
+    def enter(self, path: bytes) -> tuple[bytes, list[bytes]]:
+        """Return where an absolute link continues; raises OutsideOfTree."""
+        return self._split(path)
+
+
+class _Walk:
+    """One way from a top to a place: a stack of open directories, so that ``..`` goes back by descriptor."""
+
+    def __init__(self, tree: Tree, top: bytes, *, create: bool, follow: bool, replaces_link: bool) -> None:
+        self._tree, self._top, self._create, self._follow = tree, top, create, follow
+        self._replaces_link = replaces_link
+        self._links = MAX_LINKS
+        self._names = list[bytes]()
+        self._handles = [os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+
+    def to(self, components: list[bytes]) -> Place:
+        """Return the place of *components* below the top."""
+        try:
+            name = self._walk([part for part in components if part not in (b"", b".")])
+            path = os.path.join(self._top, *self._names, name)
+            return Place(self._handles.pop(), name, path)
+        finally:
+            self._drop()
+
+    def _drop(self) -> None:
+        while self._handles:
+            os.close(self._handles.pop())
+
+    def _walk(self, rest: list[bytes]) -> bytes:
+        while rest:
+            first, *rest = rest
+            if first == b"..":
+                self._up()
+            elif self._replaces_link and not rest:
+                return first
+            elif (link := self._link(first)) is not None:
+                rest = [*self._resolved(link), *rest]
+            elif not rest:
+                return first
+            else:
+                self._enter(first)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+    def _link(self, name: bytes) -> bytes | None:
+        """Return the text of the link *name*, None for anything else."""
+        try:
+            return os.readlink(name, dir_fd=self._handles[-1])
+        except OSError as problem:
+            if problem.errno in (errno.EINVAL, errno.ENOENT):
+                return None
+            raise
+
+    def _resolved(self, link: bytes) -> list[bytes]:
+        """Return the components of a link, from the present directory; raises OSError."""
+        self._links -= 1
+        if not self._follow or self._links < 0:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if link.startswith(b"/"):
+            self._top, inside = self._tree.enter(os.path.normpath(link))
+            self._drop()
+            self._names.clear()
+            self._handles.append(os.open(self._top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+            return inside
+        return [part for part in link.split(b"/") if part not in (b"", b".")]
+
+    def _up(self) -> None:
+        if self._names:
+            self._names.pop()
+            os.close(self._handles.pop())
+        elif not self._tree.is_open:
+            raise OutsideOfTree(os.path.join(self._top, b".."), self._tree.top)
+
+    def _enter(self, name: bytes) -> None:
+        try:
+            handle = os.open(name, _DIRECTORY, dir_fd=self._handles[-1])
+        except FileNotFoundError:
+            if not self._create:
+                raise
+            with suppress(FileExistsError):
+                os.mkdir(name, self._tree.mode, dir_fd=self._handles[-1])
+            handle = os.open(name, _DIRECTORY, dir_fd=self._handles[-1])
+        self._handles.append(handle)
+        self._names.append(name)
+
+
+def make_directories(path: bytes, mode: int = 0o777) -> None:
+    """Make a directory that the user named, and those above it; raises OSError."""
+    with _naming(path):
+        os.makedirs(path, mode, exist_ok=True)
+
+
+def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
+    """Replace the content of a file that the user named on the command line; raises OSError.
+
+    Links are followed. The content is written in place if the directory is not writable or the target is not
+    a regular file, such as /dev/stdout.
+    """
+    tree = Tree(outside=True)
+    try:
+        with tree.place(path) as place:
+            status = place.status()
+            if status is None or stat.S_ISREG(status.st_mode):
+                place.replace(data, mode=mode)
+                return
+    except PermissionError:
+        pass
+    with _naming(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC, mode)
+        with open(handle, "wb") as file:
+            file.write(data)
+
+
+def write_over(path: bytes, data: bytes, mode: int = 0o666) -> None:
+    """Write a file in the place of whatever has the name *path*, a link too; raises OSError."""
+    with Tree(outside=True).place(path, replaces_link=True) as place:
+        place.replace(data, mode=mode)

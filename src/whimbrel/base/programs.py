@@ -1,0 +1,101 @@
+"""Permission to start programs: what a configuration names is started by a server, and by nothing else.
+
+A process starts with none. The serving commands call `permit_programs`; a tool that starts a program on
+behalf of its user, such as an editor, does so within `programs_permitted`. All other code that starts one
+calls `require_programs` first, or `permitted`, which replaces programs that work for one request by a
+stand-in with the output of a small CGI script, so that what the configuration makes of an output can be
+seen. Scripts of an interpreter within the process (mod_lua) and files that modules write count as programs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextvars import ContextVar, Token
+
+from whimbrel.base.static_typing import Final
+
+_STAND_IN: Final = [
+    b"/usr/bin/printf",
+    b"Content-Type: text/plain\\n\\n"
+    b"output of a program, longer than what compression leaves alone as too short for it\\n",
+]
+
+
+class _Process:
+    """The permission of this process and of the processes that it forks."""
+
+    __slots__ = ("may_start",)
+
+    def __init__(self) -> None:
+        self.may_start = False
+
+
+_PROCESS: Final = _Process()
+_CONTEXT: Final[ContextVar[bool | None]] = ContextVar("programs in this context", default=None)
+_REPORTED: Final[ContextVar[bool]] = ContextVar("programs are reported", default=False)
+
+
+class ProgramReported(Exception):
+    """A program for one request would be started; raised where programs are reported."""
+
+
+def permit_programs() -> None:
+    """Permit programs in this process, which serves a configuration of its user."""
+    _PROCESS.may_start = True
+
+
+def may_start_programs() -> bool:
+    """Return True if programs may be started here."""
+    here = _CONTEXT.get()
+    return _PROCESS.may_start if here is None else here
+
+
+def require_programs() -> None:
+    """Raise PermissionError where programs may not be started: the caller treats it as a failed exec."""
+    if not may_start_programs():
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def permitted(argv: list[bytes]) -> list[bytes] | None:
+    """Return the command to run, None for `stand_in`; raises ProgramReported where programs are reported."""
+    if _REPORTED.get():
+        raise ProgramReported
+    return argv if may_start_programs() else None
+
+
+def stand_in() -> list[bytes]:
+    """Return a harmless command with a fixed output; it runs with an empty environment, in /."""
+    return list(_STAND_IN)
+
+
+class _Switched:
+    """Context manager that gives a variable of the context a value."""
+
+    __slots__ = ("_token", "_value", "_variable")
+
+    _token: Token[bool] | Token[bool | None]
+
+    def __init__(self, variable: ContextVar[bool] | ContextVar[bool | None], value: bool) -> None:
+        self._variable, self._value = variable, value
+
+    def __enter__(self) -> None:
+        self._token = self._variable.set(self._value)
+
+    def __exit__(self, *_exception: object) -> None:
+        self._variable.reset(self._token)  # type: ignore[arg-type]  # it is of this variable
+
+
+def reported_programs() -> _Switched:
+    """Return a context in which ProgramReported is raised in the place of starting a program."""
+    return _Switched(_REPORTED, True)
+
+
+def without_programs() -> _Switched:
+    """Return a context in which programs are forbidden."""
+    return _Switched(_CONTEXT, False)
+
+
+def programs_permitted() -> _Switched:
+    """Return a context in which programs that the user of the command asked for are permitted."""
+    return _Switched(_CONTEXT, True)

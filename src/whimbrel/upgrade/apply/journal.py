@@ -1,0 +1,136 @@
+"""The journal of the upgrades of a tree, in the user's state directory.
+
+It names files that an undo replaces, so it is read only if the user alone can have written it, and if it is
+of this tree.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from typing import Any, Final
+
+from whimbrel.base.file_writing import Tree
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
+
+StepHook = Callable[[str], None]
+"""Called before each step that changes the disk, with its name."""
+_VERSION: Final = 2
+_STATES: Final = ("preparing", "renaming", "done", "undoing")
+
+
+class WriteError(Exception):
+    """The reason why nothing was written or undone; the text names the file."""
+
+
+@dataclass(slots=True)
+class JournalEntry:
+    """One file.
+
+    Attributes:
+        target: the path with all links resolved.
+        backup: the path of the backup.
+        before: the digest of the bytes of the backup.
+        digest: the digest of the bytes that the upgrade wrote.
+        new: the file of the state directory with the new contents, until they are in place.
+        temporary: the name that the new file has beside the target before it is renamed.
+        fresh: this run creates the backup.
+        present: the digest of the bytes that the run replaces.
+    """
+
+    target: str
+    backup: str
+    before: str
+    digest: str
+    new: str = ""
+    temporary: str = ""
+    fresh: bool = True
+    present: str = ""
+
+
+_FIELDS: Final = ("target", "backup", "before", "digest", "new", "temporary", "fresh", "present")
+
+
+@dataclass(slots=True)
+class Journal:
+    """The record of the upgrades of a tree.
+
+    Attributes:
+        state: that of the last run.
+        tops: the directories below which the user let files be written.
+        outside: the user let files be written everywhere.
+    """
+
+    directory: StateDirectory
+    state: str = "done"
+    entries: list[JournalEntry] = field(default_factory=list)
+    tops: list[str] = field(default_factory=list)
+    outside: bool = False
+
+    @classmethod
+    def load(cls, directory: StateDirectory) -> Journal:
+        """Read the journal, empty if there is none; raises WriteError if it is not the user's, of another
+        tree or malformed.
+        """
+        path = f"{directory.path}/{JOURNAL}"
+        try:
+            with directory.place(JOURNAL) as place:
+                status = place.status()
+                if status is None:
+                    return cls(directory)
+                if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                    raise WriteError(f"{path}: not obeyed: another user can have written it")
+                document: dict[str, Any] = json.loads(place.read()[0])
+        except FileNotFoundError:
+            return cls(directory)
+        except OSError as problem:
+            raise WriteError(f"{path}: {problem.strerror}") from None
+        except ValueError:
+            raise WriteError(f"{path} is no journal of an upgrade") from None
+        return cls._of(document, directory, path)
+
+    @classmethod
+    def _of(cls, document: dict[str, Any], directory: StateDirectory, path: str) -> Journal:
+        try:
+            if document["version"] != _VERSION or document["state"] not in _STATES:
+                raise WriteError(f"{path} is no journal of this version of whimbrel")
+            if document["tree"] != directory.tree:
+                raise WriteError(f"{path}: not obeyed: it is of {document['tree']}")
+            entries = [JournalEntry(**entry) for entry in document["entries"]]
+            return cls(directory, document["state"], entries, document["tops"], document["outside"])
+        except (KeyError, TypeError):
+            raise WriteError(f"{path} is no journal of an upgrade") from None
+
+    def tree(self) -> Tree:
+        """Return the tree in which the files of the journal may be."""
+        return Tree(*map(to_bytes, self.tops), outside=self.outside)
+
+    def save(self, state: str, hook: StepHook) -> None:
+        """Write the journal in one step; it is on disk on return."""
+        hook(f"journal {state}")
+        self.state = state
+        document = {
+            "version": _VERSION,
+            "tree": self.directory.tree,
+            "state": state,
+            "tops": self.tops,
+            "outside": self.outside,
+            "entries": [{name: getattr(entry, name) for name in _FIELDS} for entry in self.entries],
+        }
+        with self.directory.place(JOURNAL, create=True) as place:
+            place.replace(json.dumps(document, indent=1).encode("ascii"), mode=0o600)
+
+    def remove(self, hook: StepHook) -> None:
+        """Remove the journal: nothing remains to complete or to undo."""
+        hook("journal gone")
+        try:
+            with self.directory.place(JOURNAL) as place:
+                place.remove()
+                place.sync()
+        except FileNotFoundError:
+            return
+        self.directory.remove()

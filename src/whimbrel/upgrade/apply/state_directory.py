@@ -1,0 +1,113 @@
+"""The user's directory for the state of upgrades: journals, new contents, backups without another place.
+
+It is never in the tree: who may write the tree could put a journal there, and the next upgrade of root would
+do what it says. Each tree has a directory below it, named by a digest of the tree's real path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import stat
+from contextlib import suppress
+from typing import Final
+
+from whimbrel.base.file_writing import Place, Tree, make_directories
+from whimbrel.base.latin1 import to_bytes, to_text
+
+JOURNAL: Final = "journal.json"
+_SYSTEM: Final = b"/var/lib"
+
+
+class NoStateDirectory(Exception):
+    """Why the state of an upgrade cannot be kept; a sentence for the user."""
+
+
+def state_home() -> bytes:
+    """Return the directory that XDG_STATE_HOME names, else that of the user's home; raises NoStateDirectory.
+
+    Root may run with the HOME of another user, who could write there: /var/lib is used then.
+    """
+    named = os.environb.get(b"XDG_STATE_HOME", b"")
+    if named.startswith(b"/"):
+        return named
+    home = os.environb.get(b"HOME") or _home_of_user()
+    with suppress(OSError):
+        if home.startswith(b"/") and os.stat(home).st_uid == os.geteuid():
+            return os.path.join(home, b".local/state")
+    if os.geteuid() == 0:
+        return _SYSTEM
+    raise NoStateDirectory("no directory for the journal of the upgrade: set XDG_STATE_HOME")
+
+
+def _home_of_user() -> bytes:
+    try:
+        return os.fsencode(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        return b""
+
+
+class StateDirectory:
+    """The directory of one tree.
+
+    Attributes:
+        path: of this directory; it is made by the first `create`.
+        tree: the real path of the tree.
+    """
+
+    def __init__(self, directory: str) -> None:
+        real = os.path.realpath(to_bytes(directory))
+        self.tree = to_text(real)
+        home = state_home()
+        self._home = home
+        key = hashlib.sha256(real).hexdigest()[:32]
+        self._root = os.path.join(home, b"whimbrel")
+        self.path = to_text(os.path.join(self._root, b"upgrades", key.encode()))
+
+    def place(self, name: str, *, create: bool = False) -> Place:
+        """Return the place of a file of this directory; raises OSError and NoStateDirectory.
+
+        The directory and those above it up to ``whimbrel`` must be the user's alone.
+        """
+        try:
+            if create:
+                make_directories(self._home, 0o700)
+            place = Tree(self._home, mode=0o700).place(
+                os.path.join(to_bytes(self.path), to_bytes(name)), create=create, follow=False
+            )
+        except FileNotFoundError:
+            if create:
+                raise self._refused("No such file or directory") from None
+            raise
+        except OSError as problem:
+            raise self._refused(problem.strerror or "") from None
+        try:
+            self._check()
+        except BaseException:
+            place.close()
+            raise
+        return place
+
+    def _check(self) -> None:
+        """Raise NoStateDirectory if another user can write to a directory on the way."""
+        path = to_bytes(self.path)
+        while len(path) >= len(self._root):
+            status = os.lstat(path)
+            is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+            if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise NoStateDirectory(
+                    f"{to_text(path)}: not used for the journal of the upgrade: another user can write there"
+                )
+            path = os.path.dirname(path)
+
+    def _refused(self, reason: str) -> NoStateDirectory:
+        return NoStateDirectory(
+            f"{self.path}: {reason}: the journal of the upgrade cannot be kept there; "
+            "set XDG_STATE_HOME to a directory of yours"
+        )
+
+    def remove(self) -> None:
+        """Remove this directory if it is empty."""
+        with suppress(OSError), Tree(self._home).place(to_bytes(self.path), follow=False) as place:
+            place.remove_directory()

@@ -1,0 +1,190 @@
+"""Writing by directory descriptors: within the tree, through no link that leaves it, in one step."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from whimbrel.base.file_writing import OutsideOfTree, Place, Tree, write_named, write_over
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A tree, beside files of others."""
+    (tmp_path / "out/sub").mkdir(parents=True)
+    (tmp_path / "out/victim").write_bytes(b"victim")
+    (tmp_path / "tree/sub").mkdir(parents=True)
+    (tmp_path / "tree/a").write_bytes(b"old")
+    return tmp_path / "tree"
+
+
+def replace(root: Path, name: str, *, outside: bool = False) -> None:
+    """Write one file."""
+    with Tree(bytes(root), outside=outside).place(os.fsencode(root / name)) as place:
+        place.replace(b"new")
+
+
+def victim(root: Path) -> bytes:
+    """The file of others."""
+    return (root.parent / "out/victim").read_bytes()
+
+
+def test_mode_and_owner_stay(root: Path) -> None:
+    (root / "a").chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(root / "a", 12, 34)
+    before = (root / "a").stat()
+    replace(root, "a")
+    after = (root / "a").stat()
+    assert (root / "a").read_bytes() == b"new"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert os.listdir(root) == ["sub", "a"] or sorted(os.listdir(root)) == ["a", "sub"]
+
+
+def test_the_bits_of_a_program_do_not_stay(root: Path) -> None:
+    """A hard link to a program of root must not give the new content its rights."""
+    (root / "a").chmod(0o6755)
+    replace(root, "a")
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("link", ["a", "sub/../a", "./a", "sub/back"])
+def test_links_within_the_tree_are_followed(link: str, root: Path) -> None:
+    (root / "sub/back").symlink_to("../a")
+    (root / "sites-enabled").mkdir()
+    (root / "sites-enabled/x").symlink_to(f"../{link}")
+    (root / "absolute").symlink_to(root / "sites-enabled/x")
+    replace(root, "absolute")
+    assert (root / "a").read_bytes() == b"new"
+    assert (root / "absolute").is_symlink() and (root / "sites-enabled/x").is_symlink()
+
+
+def test_links_out_of_the_tree_are_refused(root: Path) -> None:
+    (root / "relative").symlink_to("../out/victim")
+    (root / "absolute").symlink_to(root.parent / "out/victim")
+    (root / "directory").symlink_to("../out")
+    (root / "sub/twice").symlink_to("../relative")
+    (root / "up").symlink_to("../../../../../../../../../../etc")
+    for name in (
+        "relative",
+        "absolute",
+        "directory/victim",
+        "directory/sub/new",
+        "sub/twice",
+        "up/new",
+        "../out/x",
+    ):
+        with pytest.raises(OutsideOfTree, match="outside of"):
+            replace(root, name)
+    assert victim(root) == b"victim"
+    assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]
+
+
+def test_outside_on_request(root: Path) -> None:
+    (root / "link").symlink_to("../out/victim")
+    replace(root, "link", outside=True)
+    assert victim(root) == b"new" and (root / "link").is_symlink()
+
+
+def test_loops_end(root: Path) -> None:
+    (root / "self").symlink_to("self")
+    (root / "x").symlink_to("y")
+    (root / "y").symlink_to("x/z")
+    for name in ("self", "x", "y/a"):
+        with pytest.raises(OSError) as caught:
+            replace(root, name)
+        assert caught.value.errno == errno.ELOOP
+
+
+def test_a_link_that_comes_late_is_replaced_not_followed(root: Path) -> None:
+    """The owner of the directory puts a link where the file was, between the look and the write."""
+    with Tree(bytes(root)).place(bytes(root / "a")) as place:
+        (root / "a").unlink()
+        (root / "a").symlink_to("../out/victim")
+        place.replace(b"new")
+    assert victim(root) == b"victim" and not (root / "a").is_symlink()
+
+
+def test_a_directory_that_becomes_a_link_is_not_entered(root: Path) -> None:
+    (root / "sub/f").write_bytes(b"old")
+    with Tree(bytes(root)).place(bytes(root / "sub/f")) as place:
+        (root / "sub").rename(root / "moved")
+        (root / "sub").symlink_to("../out")
+        place.replace(b"new")
+    assert (root / "moved/f").read_bytes() == b"new"
+    assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]
+
+
+def test_strict_places_have_no_links(root: Path) -> None:
+    (root / "link").symlink_to("sub")
+    with pytest.raises(OSError) as caught:
+        Tree(bytes(root)).place(bytes(root / "link/a"), follow=False)
+    assert caught.value.errno in (errno.ELOOP, errno.ENOTDIR)
+
+
+def test_a_planted_name_is_not_overwritten_by_create(root: Path) -> None:
+    (root / "planted").symlink_to("../out/victim")
+    with Tree(bytes(root)).place(bytes(root / "planted"), replaces_link=True) as place:
+        with pytest.raises(FileExistsError):
+            place.create(b"new", None)
+    assert victim(root) == b"victim"
+
+
+def test_directories_are_made_below_the_top_only(root: Path) -> None:
+    with Tree(bytes(root), mode=0o700).place(bytes(root / "x/y/z"), create=True) as place:
+        place.replace(b"new")
+    assert (root / "x/y/z").read_bytes() == b"new"
+    assert stat.S_IMODE((root / "x").stat().st_mode) == 0o700
+    (root / "link").symlink_to("../out")
+    with pytest.raises(OSError):
+        Tree(bytes(root)).place(bytes(root / "link/made/z"), create=True)
+    assert not (root.parent / "out/made").exists()
+
+
+def test_a_failed_write_leaves_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        replace(root, "a")
+    assert sorted(os.listdir(root)) == ["a", "sub"] and (root / "a").read_bytes() == b"old"
+
+
+def test_no_descriptor_is_left(root: Path) -> None:
+    (root / "out").symlink_to("../out/victim")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        replace(root, "a")
+        with pytest.raises(OutsideOfTree):
+            replace(root, "out")
+        with pytest.raises(FileNotFoundError):
+            replace(root, "none/x/y")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_named_files_follow_links_and_devices_are_written_in_place(root: Path) -> None:
+    (root / "link").symlink_to("a")
+    write_named(bytes(root / "link"), b"named")
+    assert (root / "a").read_bytes() == b"named" and (root / "link").is_symlink()
+    write_named(b"/dev/null", b"x")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_write_over_replaces_the_link(root: Path) -> None:
+    (root / "pid").symlink_to("../out/victim")
+    write_over(bytes(root / "pid"), b"1\n", 0o644)
+    assert victim(root) == b"victim" and (root / "pid").read_bytes() == b"1\n"
+
+
+def test_reading_of_a_place_follows_nothing(root: Path) -> None:
+    with Tree(bytes(root)).place(bytes(root / "a")) as place:
+        (root / "a").unlink()
+        (root / "a").symlink_to("../out/victim")
+        with pytest.raises(OSError):
+            place.read()
+        assert isinstance(place, Place)
