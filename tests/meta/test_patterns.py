@@ -1,7 +1,7 @@
 """Regular expressions mean the same under every Python that the program supports.
 
 `re` of Python 3.11.0 to 3.11.4 does not restore the position when the group of a possessive repeat, or an
-atomic group, fails after it has matched a part. A possessive repeat of one character class is exact in all versions.
+atomic group, fails after it has matched a part. A possessive repeat of one character is exact everywhere.
 """
 
 from __future__ import annotations
