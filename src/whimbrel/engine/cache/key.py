@@ -38,7 +38,7 @@ MAX_KNOWN: Final = 2048
 MAX_KNOWN_BYTES: Final = 128 * 1024  # lines whose predicates a KeySpec has evaluated
 LINE_COST: Final = 128  # bytes of a cached line beyond its own
 _WORD: Final = rb"[!-~\x80-\xff]++"
-_FIELD_LINES: Final = rb"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
+_FIELD_LINES: Final = rb"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*\r\n"
 _FORM: Final = re.compile(
     rb"(?:%b %b HTTP/1\.[01]|\0[01](?: %b){4} HTTP/2\.0)\r\n%b" % (_WORD, _WORD, _WORD, _FIELD_LINES)
 ).fullmatch

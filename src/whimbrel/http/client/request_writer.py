@@ -14,7 +14,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.http.semantics.headers import Pair
 
 _LINE: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]++ [^\x00-\x20\x7f]++ HTTP/1\.[01]\r\n").fullmatch
-_FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*+").fullmatch
+_FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*").fullmatch
 
 
 class UnsafeRequest(ValueError):

@@ -35,7 +35,7 @@ _SHOWN: Final = 128  # characters of a field that is too long in a message
 
 _HEAD: Final = re.compile(
     r"HTTP/1\.([01]) ([2-9][0-9][0-9])(?: ([\t -~\x80-\xff]*+))?\r\n"
-    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n"
+    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*)\r\n"
 ).fullmatch
 _FIELDS: Final = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall
 _STATUS_LINE: Final = re.compile(r"HTTP/([0-9])\.([0-9]) ([0-9]{3})").match

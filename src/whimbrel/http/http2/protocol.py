@@ -44,7 +44,7 @@ _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"tra
 _IN_LINE = frozenset((b":method", b":path"))  # checked against LimitRequestLine
 # fields that `read_request` decides about
 _READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))
-_WELL_FORMED = compile(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
+_WELL_FORMED = compile(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*" % _READ_ONLY)
 _WORDS = compile(
     rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"
 )

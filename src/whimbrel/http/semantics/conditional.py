@@ -16,9 +16,9 @@ from whimbrel.base.numbers import strip
 from whimbrel.http.semantics.dates import format_http, parse_http
 from whimbrel.http.semantics.headers import Headers
 
-_PIECE: Final = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[^",\s]'
+_PIECE: Final = r'"[^"\\]*+(?:\\.?[^"\\]*+)*(?:"|\Z)|[^",\s]'
 _MEMBER = re.compile(
-    rf"(?:{_PIECE})(?:{_PIECE}|\s++(?!,|\Z))*+", re.DOTALL | re.ASCII
+    rf"(?:{_PIECE})(?:{_PIECE}|\s++(?!,|\Z))*", re.DOTALL | re.ASCII
 )  # a quoted string without its end goes on to the end of the field: negotiated ETags of 2.4 are such
 CONDITIONS: Final = frozenset(
     ("if-match", "if-unmodified-since", "if-none-match", "if-modified-since", "if-range")

@@ -119,7 +119,7 @@ _PLAIN_LINE = re.compile(
     r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])"
 ).fullmatch
 _PLAIN_FIELDS = re.compile(
-    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n"
+    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*)\r\n"
 ).fullmatch
 _FIELDS = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall  # of the lines that _PLAIN_FIELDS let through
 # Names of fields as clients spell them; others take a call each.
@@ -157,7 +157,7 @@ _LOWER: Final = {
 }
 _COMPOSED = re.compile(r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/2\.0")
 _PLAIN_HOST = re.compile(
-    r"(?:(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+|(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2}))(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
+    r"(?:[a-z][a-z0-9\-]*+(?:\.[a-z][a-z0-9\-]*+)*|(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2}))(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
 )
 _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
 HTTP_1_1 = (1, 1)

@@ -26,15 +26,15 @@ _TOKEN: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
 _NAMES: Final = re.compile(rb"\r\n([^:\r\n]*)").findall
 # Request lines with a target in origin form, in three groups: up to the query, the query with its mark, the
 # rest. The line of HTTP/2 has more words (http/http2/protocol.py).
-_LINE: Final = rb"([A-Z]++ /[%b]*+)(\?[%b?]*+)?+( HTTP/1\.[01])"
-_LINE_2: Final = rb"(\0[01] [A-Z]++ https? /[%b]*+)(\?[%b?]*+)?+( [!-~]++ HTTP/2\.0)"
+_LINE: Final = rb"([A-Z]++ /[%b]*+)(\?[%b?]*+)?( HTTP/1\.[01])"
+_LINE_2: Final = rb"(\0[01] [A-Z]++ https? /[%b]*+)(\?[%b?]*+)?( [!-~]++ HTTP/2\.0)"
 # bytes of a path, and with the question mark those of a query: those that logs show unescaped, or all
 _PLAIN_PATH: Final = rb"!$->@-\[\]-~"
 _ANY_PATH: Final = rb"!\"$->@-~\x80-\xff"
 PLAIN_LINE: Final = _LINE % (_PLAIN_PATH, _PLAIN_PATH)  # pattern of a line that logs show unescaped
 _PLAIN_VALUE: Final = rb"[ \t]*+([ !#-\[\]-~]*+)(?<![ \t])"
 _ANY_VALUE: Final = rb"[ \t]*+([\t -~\x80-\xff]*+)(?<![ \t])"
-_PADDED_VALUE: Final = rb"[ \t]*+((?:[!-~\x80-\xff]++(?:[ \t]++(?=[!-~\x80-\xff]))?+)*+)[ \t]*+"
+_PADDED_VALUE: Final = rb"[ \t]*+([!-~\x80-\xff]*+(?:[ \t]++[!-~\x80-\xff]++)*)[ \t]*+"
 # fields that logs often show
 _SHOWN: Final = frozenset((b"referer", b"user-agent"))
 LINE_PIECES: Final = 3

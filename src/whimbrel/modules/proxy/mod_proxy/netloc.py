@@ -8,7 +8,7 @@ from typing import Final
 from whimbrel.base.numbers import lower
 from whimbrel.config.addresses import BadAddress, parse_host_port
 
-_ESCAPES: Final = re.compile(r"(?:[^%]|%[0-9A-Fa-f]{2})*+").fullmatch
+_ESCAPES: Final = re.compile(r"[^%]*+(?:%[0-9A-Fa-f]{2}[^%]*+)*").fullmatch
 UNSENDABLE: Final = re.compile(r"[\x00-\x20\x7f]").search  # characters that no URL sent to a back end has
 
 

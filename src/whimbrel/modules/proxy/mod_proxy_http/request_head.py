@@ -29,7 +29,7 @@ CHAIN_AUTH: Final = "Proxy-Chain-Auth"
 _FRAMING: Final = ("Transfer-Encoding", "Content-Length")
 _MODULE: Final = "proxy_http"
 _LINE: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]++ [^\x00-\x20\x7f]++").fullmatch
-_FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*+").fullmatch
+_FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*").fullmatch
 
 KnownFields = BoundedDict[tuple[object, ...], bytes | None]
 
