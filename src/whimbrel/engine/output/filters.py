@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
 from whimbrel.engine.coroutines import yield_to_loop
@@ -15,6 +16,7 @@ from whimbrel.registry.module import Reads
 if TYPE_CHECKING:
     from whimbrel.engine.output.filter import Begun
 
+Out = TypeVar("Out", bytes, bytes | None)
 # bytes of output that a filter gives before the head is sent, where the input is complete: responses of up to
 # this size can be cached
 MAX_GATHERED: Final = 256 * 1024
@@ -127,18 +129,19 @@ class GatheredSource(Source):
 
     @abstractmethod
     async def _next(self) -> bytes | None:
-        """Return the next bytes of the output; None at the end. Raise `_failure` if it is set."""
+        """Return the next bytes of the output, b"" for a flush, None at the end. Raise `_failure` if it is set.
+        """
 
     async def gather(self, count: int) -> list[Part]:
-        """Read until *count* bytes of output are there, or its end; return the body: bytes at the end, else
-        this source.
+        """Read until *count* bytes of output, its end, or a flush are there; return the body: bytes at the
+        end, else this source.
 
         Raises:
             Aborted: the filter failed before it had output.
         """
         size = 0
         try:
-            while size < count and (data := await self._next()) is not None:
+            while size < count and (data := await self._next()):
                 self._first.append(data)
                 size += len(data)
         except Aborted as failure:
@@ -157,6 +160,12 @@ class GatheredSource(Source):
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the output."""
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source."""
         if self._first:
             data = b"".join(self._first)
             self._first.clear()
@@ -173,10 +182,12 @@ class TransformedSource(GatheredSource):
     ended, as a compressor holds much memory.
     """
 
-    __slots__ = ("_source", "_transform")
+    __slots__ = ("_has_flush", "_since_flush", "_source", "_transform")
 
     def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
         super().__init__(r)
+        self._has_flush = False  # the output of a flush was returned, the flush itself is next
+        self._since_flush = 0  # bytes that were fed since the last flush
         self._transform = transform
         self._source: JoinedSource | None = JoinedSource(parts)
 
@@ -189,27 +200,39 @@ class TransformedSource(GatheredSource):
         while self._source is not None:
             if self._failure is not None:
                 raise self._failure
-            data = await self._source.read()
+            if self._has_flush:
+                self._has_flush = False
+                return b""
+            data = await self._source.read_or_flush()
             if data is None:
-                out = await self._call(self._transform.end, b"")
+                out = await self._call(lambda: self._transform.end(b""), 0)
                 if self._failure is not None:
                     return out
                 self.early = self.early or self._transform.early
                 self._release()
-            else:
-                out = await self._call(self._transform.feed, data)
+            elif data:
+                out = await self._call(partial(self._transform.feed, data), len(data))
+                self._since_flush += len(data)
                 self.early = self.early or bool(out)
                 await yield_to_loop()
+            else:
+                out = await self._call(self._transform.flush, self._since_flush)
+                self._since_flush = 0
+                if out is None:
+                    continue
+                self._has_flush = self.early = True
             if out:
                 return out
         return None
 
-    async def _call(self, work: Callable[[bytes], bytes], data: bytes) -> bytes:
-        """Return the output of *work*; that before a failure is returned, and the failure raised later."""
+    async def _call(self, work: Callable[[], Out], size: int) -> Out | bytes:
+        """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
+        raised later.
+        """
         try:
-            if self._transform.is_heavy and len(data) >= PIECE:
-                return await self._r.engine.runtime.compute(lambda: work(data))
-            return work(data)
+            if self._transform.is_heavy and size >= PIECE:
+                return await self._r.engine.runtime.compute(work)
+            return work()
         except FilterError as failure:
             if not failure.passed:
                 raise

@@ -34,7 +34,7 @@ METHOD: Final = 8  # deflate, the one that gzip has
 class InflatedSource(GatheredSource):
     """The inflated content of *parts*; a full buffer is passed on while input remains."""
 
-    __slots__ = ("_done", "_head", "_held", "_optional", "_plain", "_rest", "_source", "_stream")
+    __slots__ = ("_done", "_has_flush", "_head", "_held", "_optional", "_plain", "_rest", "_source", "_stream")
 
     def __init__(self, r: Request, parts: list[Part]) -> None:
         super().__init__(r)
@@ -43,7 +43,7 @@ class InflatedSource(GatheredSource):
         self._head, self._rest = b"", b""
         self._optional: OptionalFields | None = None
         self._held: list[bytes] = []
-        self._plain = self._done = False
+        self._plain = self._done = self._has_flush = False
 
     @property
     def has_ended(self) -> bool:
@@ -62,11 +62,17 @@ class InflatedSource(GatheredSource):
         while not self._done:
             if self._failure is not None:
                 raise self._failure
+            if self._has_flush:
+                self._has_flush = False
+                return b""
             if not self._rest:
-                data = await self._source.read()
+                data = await self._source.read_or_flush()
                 if data is None:
                     self._done = True
                     return self._finish()
+                if not data:
+                    self._has_flush = bool(self._held)
+                    return self._flushed()
                 self._rest = data
             out: list[bytes] = []
             try:
@@ -78,6 +84,14 @@ class InflatedSource(GatheredSource):
                 await yield_to_loop()
                 return b"".join(out)
         return None
+
+    def _flushed(self) -> bytes:
+        """Return what waits for a full buffer; the next one begins."""
+        out = b"".join(self._held)
+        self._held.clear()
+        self.early = True
+        self._stream.room = self._stream.buffer
+        return out
 
     def _failed(self, cause: str) -> Aborted:
         """Return the exception for a failure, which is logged in the name of 2.4's default handler."""
