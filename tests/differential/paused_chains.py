@@ -49,7 +49,6 @@ SetEnv rate-limit 400
 <Location "/">
 Substitute s/begun/started/
 OutputSed "s/begun/started/"
-ProxyHTMLEnable Off
 SetEnv rate-limit 400
 </Location>
 """
@@ -96,6 +95,7 @@ class PausedSite(ServerProcess):
     def __enter__(self) -> Self:
         self._backend.__enter__()
         super().__enter__()
+        self.receive_all([Job((), source, http2) for source in SOURCES for http2 in (False, True)])
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -111,7 +111,7 @@ class PausedSite(ServerProcess):
         with self._lock:
             key = f"n{next(self._number)}"
         origin = self._scripts if job.source in ("cgi", "ssi") else self._backend
-        path = f"/{job.source}/{'-'.join(job.chain)}/{job.source}?{key}"
+        path = f"/{job.source}/{'-'.join(job.chain) or 'NONE'}/{job.source}?{key}"
         return receive(self.port, path, origin.pause(key), http2=job.http2)
 
     def receive_all(self, jobs: Iterable[Job]) -> list[Received]:

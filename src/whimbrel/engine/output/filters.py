@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
 from whimbrel.engine.coroutines import yield_to_loop
@@ -16,7 +16,6 @@ from whimbrel.registry.module import Reads
 if TYPE_CHECKING:
     from whimbrel.engine.output.filter import Begun
 
-Out = TypeVar("Out", bytes, bytes | None)
 # bytes of output that a filter gives before the head is sent, where the input is complete: responses of up to
 # this size can be cached
 MAX_GATHERED: Final = 256 * 1024
@@ -114,12 +113,13 @@ class GatheredSource(Source):
         early: True if output went on before the end of the input was known.
     """
 
-    __slots__ = ("_failure", "_first", "_r", "early")
+    __slots__ = ("_failure", "_first", "_has_flush", "_r", "early")
 
     def __init__(self, r: Request) -> None:
         self._r = r
         self._first: list[bytes] = []
         self._failure: Aborted | None = None  # raised behind the output that there is
+        self._has_flush = False  # it follows the output that was returned, or gathered, last
         self.early = False
 
     @property
@@ -129,7 +129,8 @@ class GatheredSource(Source):
 
     @abstractmethod
     async def _next(self) -> bytes | None:
-        """Return the next bytes of the output, b"" for a flush, None at the end. Raise `_failure` if it is set.
+        """Return the next bytes of the output, b"" for a flush, None at the end; set `_has_flush` if a flush
+        follows the bytes. Raise `_failure` if it is set.
         """
 
     async def gather(self, count: int) -> list[Part]:
@@ -141,7 +142,8 @@ class GatheredSource(Source):
         """
         size = 0
         try:
-            while size < count and (data := await self._next()):
+            while size < count and not self._has_flush and (data := await self._next()) is not None:
+                self._has_flush = self._has_flush or not data
                 self._first.append(data)
                 size += len(data)
         except Aborted as failure:
@@ -166,12 +168,15 @@ class GatheredSource(Source):
 
     async def read_or_flush(self) -> bytes | None:
         """See Source."""
-        if self._first:
-            data = b"".join(self._first)
-            self._first.clear()
-            return data
+        first = b"".join(self._first)
+        self._first.clear()
+        if first:
+            return first
         if self._failure is not None:
             raise self._failure
+        if self._has_flush:
+            self._has_flush = False
+            return b""
         return await self._next()
 
 
@@ -182,11 +187,10 @@ class TransformedSource(GatheredSource):
     ended, as a compressor holds much memory.
     """
 
-    __slots__ = ("_has_flush", "_since_flush", "_source", "_transform")
+    __slots__ = ("_since_flush", "_source", "_transform")
 
     def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
         super().__init__(r)
-        self._has_flush = False  # the output of a flush was returned, the flush itself is next
         self._since_flush = 0  # bytes that were fed since the last flush
         self._transform = transform
         self._source: JoinedSource | None = JoinedSource(parts)
@@ -200,9 +204,6 @@ class TransformedSource(GatheredSource):
         while self._source is not None:
             if self._failure is not None:
                 raise self._failure
-            if self._has_flush:
-                self._has_flush = False
-                return b""
             data = await self._source.read_or_flush()
             if data is None:
                 out = await self._call(lambda: self._transform.end(b""), 0)
@@ -220,12 +221,14 @@ class TransformedSource(GatheredSource):
                 self._since_flush = 0
                 if out is None:
                     continue
-                self._has_flush = self.early = True
+                self.early = True
+                self._has_flush = bool(out)
+                return out
             if out:
                 return out
         return None
 
-    async def _call(self, work: Callable[[], Out], size: int) -> Out | bytes:
+    async def _call(self, work: Callable[[], bytes | None], size: int) -> bytes | None:
         """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
         raised later.
         """

@@ -34,7 +34,7 @@ METHOD: Final = 8  # deflate, the one that gzip has
 class InflatedSource(GatheredSource):
     """The inflated content of *parts*; a full buffer is passed on while input remains."""
 
-    __slots__ = ("_done", "_has_flush", "_head", "_held", "_optional", "_plain", "_rest", "_source", "_stream")
+    __slots__ = ("_done", "_head", "_held", "_optional", "_plain", "_rest", "_source", "_stream")
 
     def __init__(self, r: Request, parts: list[Part]) -> None:
         super().__init__(r)
@@ -43,7 +43,7 @@ class InflatedSource(GatheredSource):
         self._head, self._rest = b"", b""
         self._optional: OptionalFields | None = None
         self._held: list[bytes] = []
-        self._plain = self._done = self._has_flush = False
+        self._plain = self._done = False
 
     @property
     def has_ended(self) -> bool:
@@ -62,9 +62,6 @@ class InflatedSource(GatheredSource):
         while not self._done:
             if self._failure is not None:
                 raise self._failure
-            if self._has_flush:
-                self._has_flush = False
-                return b""
             if not self._rest:
                 data = await self._source.read_or_flush()
                 if data is None:
