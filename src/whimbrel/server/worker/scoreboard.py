@@ -235,7 +235,7 @@ class Scoreboard:
             mine = self._own()
         life, board = self._life, self._board
         board.publish(self._slot, mine)
-        running = [board.counts(slot, mine if slot == self._slot else value) for slot, value in self._all(mine)]
+        running = [board.counts(slot, value) for slot, value in self._all(mine)]
         accesses, size, duration, user, system = map(sum, zip(*running, strict=True))
         ended = self._ended
         return {
