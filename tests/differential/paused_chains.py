@@ -52,7 +52,9 @@ OutputSed "s/begun/started/"
 SetEnv rate-limit 400
 </Location>
 """
-LUA: Final = "function same(r)\ncoroutine.yield()\nwhile bucket ~= nil do\ncoroutine.yield(bucket)\nend\nend\n"
+LUA: Final = (
+    "function same(r)\ncoroutine.yield()\nwhile bucket ~= nil do\ncoroutine.yield(bucket)\nend\nend\n"
+)
 PAGE: Final = b'<p>page</p>\n<!--#include virtual="/inner/x?$QUERY_STRING" -->\n'
 Chain = tuple[str, ...]
 
@@ -71,9 +73,12 @@ def all_chains() -> list[Chain]:
 
 
 class PausedSite(ServerProcess):
-    """Process of *program* that serves the sources through each of *chains*; a context manager."""
+    """Process of *program* that serves the sources through each of *chains*; a context manager.
 
-    def __init__(self, program: Program, base: Path, chains: Iterable[Chain]) -> None:
+    *more*: directives behind the others.
+    """
+
+    def __init__(self, program: Program, base: Path, chains: Iterable[Chain], more: str = "") -> None:
         root = base / f"site-{program.name}"
         root.mkdir()
         base.chmod(0o755)
@@ -86,9 +91,10 @@ class PausedSite(ServerProcess):
         text = text.replace("%FCGI%", str(self._backend.fcgi_port))
         for chain in chains:
             place = "-".join(chain)
-            text += f'<LocationMatch "^/[a-z]+/{place}/">\nSetOutputFilter {";".join(chain)}\n</LocationMatch>\n'
-            text += f'<LocationMatch "^/ssi/{place}/">\nSetOutputFilter INCLUDES;{";".join(chain)}\n</LocationMatch>\n'
-        super().__init__(program, GeneratedSite(text), root)
+            for source, first in (("[a-z]+", ""), ("ssi", "INCLUDES;")):
+                text += f'<LocationMatch "^/{source}/{place}/">\nSetOutputFilter {first}{";".join(chain)}\n'
+                text += "</LocationMatch>\n"
+        super().__init__(program, GeneratedSite(text + more), root)
         self._number = itertools.count()
         self._lock = threading.Lock()
 

@@ -1,10 +1,9 @@
-"""Sources that pause between the parts of a response, and a client that reports what each pause lets through."""
+"""Sources that pause between the parts of a response, and a client that reports what came before each end."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 import os
 import socket
 import threading
@@ -93,7 +92,8 @@ class PausedBackend:
             first = packer.compress(FIRST) + packer.flush(zlib.Z_SYNC_FLUSH)
             rest = packer.compress(REST) + packer.flush()
             fields += b"Content-Encoding: gzip\r\n"
-        wire.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + fields + b"\r\n")
+        fields = b"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + fields
+        wire.sendall(fields + b"\r\n")
         for part in (first, rest):
             self._pauses[key].acquire(timeout=PATIENCE)
             wire.sendall(b"%x\r\n%b\r\n" % (len(part), part))
@@ -184,8 +184,8 @@ class _Http1:
         self.wire = socket.create_connection(("127.0.0.1", port))
         self.seen, self._data = _Arriving(), b""
         self._framed = b""
-        accepted = "Accept-Encoding: gzip, br"
-        self.wire.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{accepted}\r\n\r\n".encode())
+        fields = "Host: x\r\nConnection: close\r\nAccept-Encoding: gzip, br\r\n"
+        self.wire.sendall(f"GET {path} HTTP/1.1\r\n{fields}\r\n".encode())
 
     def receive(self) -> bool:
         """Read once; return False at the end of the connection."""
@@ -253,7 +253,7 @@ def receive(port: int, path: str, release: Callable[[], None], *, http2: bool) -
     def wait_for(condition: Callable[[], bool], seconds: float) -> None:
         client.wire.settimeout(seconds)
         with suppress(TimeoutError, ConnectionError):
-            while not condition() and client.receive():
+            while not seen.ended and not condition() and client.receive():
                 pass
 
     with client.wire:
@@ -266,8 +266,3 @@ def receive(port: int, path: str, release: Callable[[], None], *, http2: bool) -
         wait_for(lambda: False, PATIENCE)
     result.whole, result.ended = seen.decoded(), seen.ended
     return result
-
-
-def gzipped(data: bytes) -> bytes:
-    """Return *data* as one gzip member."""
-    return gzip.compress(data, mtime=1)

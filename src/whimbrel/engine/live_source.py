@@ -1,4 +1,4 @@
-"""Sources whose pauses are flushes: what a back end has sent so far reaches the client while it computes the rest."""
+"""Sources whose pauses are flushes: what has arrived reaches the client while the rest is computed."""
 
 from __future__ import annotations
 

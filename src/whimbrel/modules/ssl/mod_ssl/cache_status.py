@@ -19,11 +19,12 @@ _HEADER: Final = 88  # bytes of shmcb's header
 _SESSION: Final = 180  # bytes of one session and its index, as shmcb divides its memory
 _MAX_SUBCACHES: Final = 256
 _SHMCB: Final = (
-    "cache type: <b>SHMCB</b>, shared memory: <b>{}</b> bytes, current entries: <b>0</b><br>subcaches: <b>{}</b>, "
-    "indexes per subcache: <b>{}</b><br>index usage: <b>0%</b>, cache usage: <b>0%</b><br>total entries stored "
-    "since starting: <b>0</b><br>total entries replaced since starting: <b>0</b><br>total entries expired since "
-    "starting: <b>0</b><br>total (pre-expiry) entries scrolled out of the cache: <b>0</b><br>total retrieves "
-    "since starting: <b>0</b> hit, <b>0</b> miss<br>total removes since starting: <b>0</b> hit, <b>0</b> miss<br>"
+    "cache type: <b>SHMCB</b>, shared memory: <b>{}</b> bytes, current entries: <b>0</b><br>subcaches: "
+    "<b>{}</b>, indexes per subcache: <b>{}</b><br>index usage: <b>0%</b>, cache usage: <b>0%</b><br>total "
+    "entries stored since starting: <b>0</b><br>total entries replaced since starting: <b>0</b><br>total "
+    "entries expired since starting: <b>0</b><br>total (pre-expiry) entries scrolled out of the cache: "
+    "<b>0</b><br>total retrieves since starting: <b>0</b> hit, <b>0</b> miss<br>total removes since "
+    "starting: <b>0</b> hit, <b>0</b> miss<br>"
 )
 _SHMCB_AUTO: Final = """CacheType: SHMCB
 CacheSharedMemory: {}
@@ -42,8 +43,8 @@ CacheRemoveHitCount: 0
 CacheRemoveMissCount: 0
 """
 _DBM: Final = (
-    "cache type: <b>DBM</b>, maximum size: <b>unlimited</b><br>current entries: <b>0</b>, current size: <b>0</b> "
-    "bytes<br>average entry size: <b>0</b> bytes<br>"
+    "cache type: <b>DBM</b>, maximum size: <b>unlimited</b><br>current entries: <b>0</b>, current size: "
+    "<b>0</b> bytes<br>average entry size: <b>0</b> bytes<br>"
 )
 _DBM_AUTO: Final = """CacheType: DBM
 CacheMaximumSize: unlimited
