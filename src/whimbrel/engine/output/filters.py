@@ -206,18 +206,18 @@ class TransformedSource(GatheredSource):
                 raise self._failure
             data = await self._source.read_or_flush()
             if data is None:
-                out = await self._call(lambda: self._transform.end(b""), 0)
+                out = await self._call(0, self._transform.end, b"")
                 if self._failure is not None:
                     return out
                 self.early = self.early or self._transform.early
                 self._release()
             elif data:
-                out = await self._call(partial(self._transform.feed, data), len(data))
+                out = await self._call(len(data), self._transform.feed, data)
                 self._since_flush += len(data)
                 self.early = self.early or bool(out)
                 await yield_to_loop()
             else:
-                out = await self._call(self._transform.flush, self._since_flush)
+                out = await self._call(self._since_flush, self._transform.flush)
                 self._since_flush = 0
                 if out is None:
                     continue
@@ -228,14 +228,16 @@ class TransformedSource(GatheredSource):
                 return out
         return None
 
-    async def _call(self, work: Callable[[], bytes | None], size: int) -> bytes | None:
+    async def _call(
+        self, size: int, work: Callable[..., bytes | None], *arguments: bytes
+    ) -> bytes | None:
         """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
         raised later.
         """
         try:
             if self._transform.is_heavy and size >= PIECE:
-                return await self._r.engine.runtime.compute(work)
-            return work()
+                return await self._r.engine.runtime.compute(partial(work, *arguments))
+            return work(*arguments)
         except FilterError as failure:
             if not failure.passed:
                 raise
