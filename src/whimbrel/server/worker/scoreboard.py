@@ -11,7 +11,7 @@ import json
 import mmap
 import struct
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
@@ -29,6 +29,7 @@ MAX_PROTOCOL: Final = 15
 _HEAD: Final = struct.Struct("=QQ")  # serial number (odd during a write), length
 # counts of a worker: accesses, bytes, duration, processor times of user and system
 _COUNTS: Final = struct.Struct("=QQddd")
+Number = TypeVar("Number", int, float)
 _SERIALS: Final = (1 << 64) - 1
 
 
@@ -149,11 +150,15 @@ class SharedScoreboard:
 
     def counts(self, slot: int, value: dict[str, Any]) -> tuple[int, int, float, float, float]:
         """Return the counts of a worker: those of its text *value*, or those that it has published since."""
-        published = _COUNTS.unpack_from(self._memory, self._counts + slot * _COUNTS.size)
-        accesses, size, duration, user, system = map(
-            _later, (value["accesses"], value["bytes"], value["duration"], *value["cpu"]), published
+        at = self._counts + slot * _COUNTS.size
+        accesses, size, duration, user, system = _COUNTS.unpack_from(self._memory, at)
+        return (
+            _later(value["accesses"], accesses),
+            _later(value["bytes"], size),
+            _later(value["duration"], duration),
+            _later(value["cpu"][0], user),
+            _later(value["cpu"][1], system),
         )
-        return int(accesses), int(size), duration, user, system
 
     def retired_totals(self) -> dict[str, Any]:
         """Return the totals of ended workers: accesses, bytes, duration, cpu (user, system)."""
@@ -257,7 +262,7 @@ class Scoreboard:
         return [*(item for item in self._every or () if item[0] != self._slot), (self._slot, mine)]
 
 
-def _later(counted: float, published: float) -> float:
+def _later(counted: Number, published: Number) -> Number:
     """Return the greater one of two counts; a published one that cannot be a count is ignored."""
     return published if counted < published <= MAX_COUNT else counted
 

@@ -95,7 +95,7 @@ def auto_24(s: State) -> list[tuple[str, Any]]:
         ("GracefulWorkers", s.graceful),
         ("IdleWorkers", s.idle),
         ("Processes", len(s.processes) or 1),
-        ("Stopping", int(counts.stopping)),
+        ("Stopping", f"{counts.stopping:d}"),
         ("ConnsTotal", counts.connections),
         ("ConnsAsyncWaitIO", counts.wait_io),
         ("ConnsAsyncWriting", counts.writing),
