@@ -30,11 +30,6 @@ SEED: Final = int(os.environ.get("WHIMBREL_FLUSH_SEED", "1"))
 COUNT: Final = 60  # bytes of a source that flushes after each of them
 STEP: Final = 0.012  # seconds between two bytes
 SINGLE: Final[list[Chain]] = [(name,) for name in FILTERS]
-PLACES: Final = {
-    # the only filter of httpd that passes output on without a flush where its source waits
-    "INCLUDES": "a page in HTTP/2 whose source has no flush waits for its end",
-    "CAT": "the output of a program is gathered before the head is sent, as in HTTP/1",
-}
 
 
 def chains() -> list[Chain]:
@@ -44,7 +39,10 @@ def chains() -> list[Chain]:
 
 
 def is_excepted(job: Job, reference: Received) -> bool:
-    """Return True for what only HTTP/2 of httpd passes on."""
+    """Return True for what httpd passes on without a flush, and over HTTP/2 alone.
+
+    There the head goes before a program has output, and INCLUDES gives what it has where its source waits.
+    """
     if not job.http2:
         return False
     if "CAT" in job.chain:
