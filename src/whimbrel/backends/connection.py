@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from whimbrel.backends.reader import AnswerReader, BackendError
-from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.body import Aborted
 from whimbrel.engine.coroutines import Completion
+from whimbrel.engine.live_source import LiveSource
 from whimbrel.http.client.answer import TIMEOUT
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class BackendConnection(asyncio.Protocol):
         if reader.buffered > MAX_AHEAD and self._is_reading and not reader.done:
             self._is_reading = False
             self.transport.pause_reading()
-        self._wake()
+        self.wake()
 
     def eof_received(self) -> bool:
         self._end("")
@@ -322,7 +323,8 @@ class BackendConnection(asyncio.Protocol):
         self.transport.abort()
 
     # events ---------------------------------------------------------------------------------------
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """End the present wait of `changed`."""
         event, self._event = self._event, None
         if event is not None:
             event.set(None)
@@ -336,7 +338,7 @@ class BackendConnection(asyncio.Protocol):
         """Close the connection: the present request ends with *problem* behind what has arrived so far."""
         self.failure = problem
         self.close()
-        self._wake()
+        self.wake()
         self._wake_sender()
 
     def _end(self, cause: str) -> None:
@@ -349,7 +351,7 @@ class BackendConnection(asyncio.Protocol):
             except BackendError as problem:
                 self.fail(problem)
                 return
-        self._wake()
+        self.wake()
         self._wake_sender()
 
     def _expire(self) -> None:
@@ -363,26 +365,30 @@ class BackendConnection(asyncio.Protocol):
             self.close()
 
 
-class BackendBody(Source):
+class BackendBody(LiveSource):
     """The body of an answer; the connection goes back to its pool after the last byte."""
 
     __slots__ = ("_connection", "_finished")
 
-    def __init__(self, connection: BackendConnection) -> None:
+    def __init__(self, connection: BackendConnection, flush_wait: float | None = None) -> None:
+        super().__init__(flush_wait)
         self._connection = connection
         self._finished = False
 
-    async def read(self) -> bytes | None:
-        """Return the next bytes.
+    async def wait(self) -> None:
+        """Wait for bytes of the connection, or its end."""
+        await self._connection.changed()
+
+    def wake(self) -> None:
+        """See LiveSource."""
+        self._connection.wake()
+
+    def read_now(self) -> bytes | None:
+        """Return the bytes that have arrived.
 
         Raises:
             Aborted: the back end failed, after `failed` has logged it.
         """
-        while (data := self.read_now()) == b"":
-            await self._connection.changed()
-        return data
-
-    def read_now(self) -> bytes | None:
         connection = self._connection
         if self._finished:
             return None

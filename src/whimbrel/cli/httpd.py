@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli import version_text
 from whimbrel.cli.arguments import Arguments, parse
@@ -84,6 +85,6 @@ def _dialect(argv: list[str]) -> str:
     """Return the dialect of a command line that could not be parsed completely."""
     for at, word in enumerate(argv):
         value = word.partition("=")[2] or (argv[at + 1] if at + 1 < len(argv) else "")
-        if word.startswith("--dialect") and value in version_text.COMPATIBLE:
+        if word.startswith("--dialect") and value in COMPATIBLE:
             return value
     return "2.4"

@@ -13,6 +13,7 @@ from typing import Any
 
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.product import COMPATIBLE, VERSION
 from whimbrel.catalogue.listing import contexts
 from whimbrel.catalogue.load import WHERE, catalogue
 from whimbrel.cli import version_text
@@ -47,8 +48,8 @@ def show_document(arguments: Arguments, root: str, file: str) -> Json:
     if arguments.show == "L":
         return directives_document(version, version_text.sources(arguments.build))
     document: Json = {
-        "version": version_text.VERSION,
-        "compatible_with": version_text.COMPATIBLE[arguments.dialect],
+        "version": VERSION,
+        "compatible_with": COMPATIBLE[arguments.dialect],
         "built": version_text.built(),
     }
     if arguments.show == "V":

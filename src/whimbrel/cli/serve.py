@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
-from whimbrel.cli.version_text import COMPATIBLE
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

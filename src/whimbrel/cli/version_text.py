@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.base.builds import Build
-
-VERSION = "0.1"
-COMPATIBLE = {"2.2": "2.2.34", "2.4": "2.4.71", "guide": "2.4.71"}
+from whimbrel.base.product import server_description
 
 _OPTIONS_HEAD = """\
                          [-C "directive"] [-c "directive"]
@@ -59,8 +57,8 @@ def usage(program: str, dialect: str) -> str:
 
 
 def version(dialect: str) -> str:
-    """Return the text of -v; programs that run httpd search it for a word that begins with ``Apache/``."""
-    return f"Server version: Apache/{COMPATIBLE[dialect]} (Whimbrel/{VERSION})\nServer built:   {built()}\n"
+    """Return the text of -v."""
+    return f"Server version: {server_description(dialect)}\nServer built:   {built()}\n"
 
 
 def built() -> str:

@@ -72,6 +72,14 @@ class Source:
         """Return the bytes that are available without waiting, b"" if there are none; None at the end."""
         return b""
 
+    async def read_or_flush(self) -> bytes | None:
+        """Return the next bytes, b"" for a flush, None at the end.
+
+        A flush is httpd's FLUSH bucket: the client is to get all that precedes it now, so that each filter
+        passes on what it holds. Sources without flushes only `read`.
+        """
+        return await self.read()
+
     def drop(self) -> None:
         """Let the source finish its work without its bytes, as for HEAD, and release itself."""
 
@@ -159,6 +167,16 @@ class JoinedSource(Source):
             if data:
                 return data
         return None
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source: the flushes are those of the sources among the parts."""
+        parts = self._parts
+        while parts and isinstance(part := parts[0], Source):
+            data = await part.read_or_flush()
+            if data is not None:
+                return data
+            parts.popleft()
+        return await self.read()
 
     def read_now(self) -> bytes | None:
         """Return the next bytes if they are available."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.product import SOFTWARE
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, TypeVar
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
@@ -83,7 +84,7 @@ class RequestView:
         return identity.server_port(self.request)
 
     def software(self) -> str:
-        return identity.server_tokens(self.request)
+        return SOFTWARE
 
     def document_root(self) -> str:
         """Return DocumentRoot, as a module may have replaced it for this request."""

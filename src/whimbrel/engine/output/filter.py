@@ -64,7 +64,7 @@ class Transform:
     """State of a filter that computes its output from its input without waiting.
 
     A whole small body is one call of `end`. A longer body, or one with a source, is `feed` for each piece,
-    then `end` with b"".
+    then `end` with b""; `flush` is called between them where the source pauses.
 
     Attributes:
         early: True if output went on before the end of the input was known, so that httpd sends the response
@@ -83,6 +83,13 @@ class Transform:
 
         Raises:
             FilterError: the output ends here; `end` may raise it too.
+        """
+
+    @abstractmethod
+    def flush(self) -> bytes | None:
+        """Return the output that goes on where a flush has come (httpd's FLUSH bucket), b"" if there is none.
+
+        The flush follows the output to the next filter. None: this filter keeps the flush, as httpd's does.
         """
 
     @abstractmethod

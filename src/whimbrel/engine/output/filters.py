@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
@@ -112,12 +113,13 @@ class GatheredSource(Source):
         early: True if output went on before the end of the input was known.
     """
 
-    __slots__ = ("_failure", "_first", "_r", "early")
+    __slots__ = ("_failure", "_first", "_has_flush", "_r", "early")
 
     def __init__(self, r: Request) -> None:
         self._r = r
         self._first: list[bytes] = []
         self._failure: Aborted | None = None  # raised behind the output that there is
+        self._has_flush = False  # it follows the output that was returned, or gathered, last
         self.early = False
 
     @property
@@ -127,18 +129,21 @@ class GatheredSource(Source):
 
     @abstractmethod
     async def _next(self) -> bytes | None:
-        """Return the next bytes of the output; None at the end. Raise `_failure` if it is set."""
+        """Return the next bytes of the output, b"" for a flush, None at the end; set `_has_flush` if a flush
+        follows the bytes. Raise `_failure` if it is set.
+        """
 
     async def gather(self, count: int) -> list[Part]:
-        """Read until *count* bytes of output are there, or its end; return the body: bytes at the end, else
-        this source.
+        """Read until *count* bytes of output, its end, or a flush are there; return the body: bytes at the
+        end, else this source.
 
         Raises:
             Aborted: the filter failed before it had output.
         """
         size = 0
         try:
-            while size < count and (data := await self._next()) is not None:
+            while size < count and not self._has_flush and (data := await self._next()) is not None:
+                self._has_flush = self._has_flush or not data
                 self._first.append(data)
                 size += len(data)
         except Aborted as failure:
@@ -157,12 +162,21 @@ class GatheredSource(Source):
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the output."""
-        if self._first:
-            data = b"".join(self._first)
-            self._first.clear()
-            return data
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source."""
+        first = b"".join(self._first)
+        self._first.clear()
+        if first:
+            return first
         if self._failure is not None:
             raise self._failure
+        if self._has_flush:
+            self._has_flush = False
+            return b""
         return await self._next()
 
 
@@ -173,10 +187,11 @@ class TransformedSource(GatheredSource):
     ended, as a compressor holds much memory.
     """
 
-    __slots__ = ("_source", "_transform")
+    __slots__ = ("_since_flush", "_source", "_transform")
 
     def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
         super().__init__(r)
+        self._since_flush = 0  # bytes that were fed since the last flush
         self._transform = transform
         self._source: JoinedSource | None = JoinedSource(parts)
 
@@ -189,27 +204,40 @@ class TransformedSource(GatheredSource):
         while self._source is not None:
             if self._failure is not None:
                 raise self._failure
-            data = await self._source.read()
+            data = await self._source.read_or_flush()
             if data is None:
-                out = await self._call(self._transform.end, b"")
+                out = await self._call(0, self._transform.end, b"")
                 if self._failure is not None:
                     return out
                 self.early = self.early or self._transform.early
                 self._release()
-            else:
-                out = await self._call(self._transform.feed, data)
+            elif data:
+                out = await self._call(len(data), self._transform.feed, data)
+                self._since_flush += len(data)
                 self.early = self.early or bool(out)
                 await yield_to_loop()
+            else:
+                out = await self._call(self._since_flush, self._transform.flush)
+                self._since_flush = 0
+                if out is None:
+                    continue
+                self.early = True
+                self._has_flush = bool(out)
+                return out
             if out:
                 return out
         return None
 
-    async def _call(self, work: Callable[[bytes], bytes], data: bytes) -> bytes:
-        """Return the output of *work*; that before a failure is returned, and the failure raised later."""
+    async def _call(
+        self, size: int, work: Callable[..., bytes | None], *arguments: bytes
+    ) -> bytes | None:
+        """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
+        raised later.
+        """
         try:
-            if self._transform.is_heavy and len(data) >= PIECE:
-                return await self._r.engine.runtime.compute(lambda: work(data))
-            return work(data)
+            if self._transform.is_heavy and size >= PIECE:
+                return await self._r.engine.runtime.compute(partial(work, *arguments))
+            return work(*arguments)
         except FilterError as failure:
             if not failure.passed:
                 raise

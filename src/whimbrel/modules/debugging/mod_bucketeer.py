@@ -38,6 +38,9 @@ class Bucketeer(Transform):
         del self._held[:end]
         return out.translate(None, _CONTROLS)
 
+    def flush(self) -> None:
+        """Keep the flush: only control characters of the input decide."""
+
     def end(self, data: bytes) -> bytes:
         """Return the rest."""
         rest = bytes(self._held) + data

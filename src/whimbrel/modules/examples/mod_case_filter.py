@@ -35,6 +35,10 @@ class UpperCase(Transform):
         """Return *data* in upper case."""
         return data.upper()
 
+    def flush(self) -> bytes:
+        """Hold nothing."""
+        return b""
+
     def end(self, data: bytes) -> bytes:
         """Return *data* in upper case."""
         return data.upper()

@@ -117,6 +117,9 @@ class Utf8Conversion(Transform):
         """Return the next bytes in UTF-8."""
         return self._converted(data, is_last=False)
 
+    def flush(self) -> None:
+        """Keep the flush: httpd passes on what it has converted, and no FLUSH bucket."""
+
     def end(self, data: bytes) -> bytes:
         """Return the last bytes in UTF-8."""
         return self._converted(data, is_last=True)

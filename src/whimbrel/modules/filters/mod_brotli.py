@@ -86,6 +86,13 @@ class Brotli(Transform):
         self.early = self.early or bool(out)
         return out
 
+    def flush(self) -> bytes:
+        """Return the output of all input so far."""
+        if self.early and self._request.header_only:
+            return b""
+        self.early = True
+        return self._add(self._compressor.flush())
+
     def _add(self, out: bytes) -> bytes:
         self._produced += len(out)
         self._output.add(out)

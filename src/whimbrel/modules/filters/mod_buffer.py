@@ -55,6 +55,10 @@ class BufferedOutput(Transform):
         self._length += len(data)
         return self._taken() if self._length > self._size else b""
 
+    def flush(self) -> bytes:
+        """Return the buffer: a flush takes precedence over buffering."""
+        return self._taken()
+
     def end(self, data: bytes) -> bytes:
         """Return the buffer and *data*."""
         self._held.append(data)

@@ -134,6 +134,10 @@ class ConvertedOutput(Transform):
             problem.log(self._r)
             raise FilterError(500) from None
 
+    def flush(self) -> bytes:
+        """Hold only an incomplete character."""
+        return b""
+
     def end(self, data: bytes) -> bytes:
         """Return *data* converted; it must end with a complete character."""
         out = self.feed(data) if data else b""
@@ -157,6 +161,10 @@ class ReplacedBytes(Transform):
     def feed(self, data: bytes) -> bytes:
         """Return *data* converted."""
         return data.translate(self._table)
+
+    def flush(self) -> bytes:
+        """Hold nothing."""
+        return b""
 
     def end(self, data: bytes) -> bytes:
         """Return *data* converted."""

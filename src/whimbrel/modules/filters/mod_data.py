@@ -37,6 +37,10 @@ class DataUrl(Transform):
         out, self._prefix = self._prefix + b2a_base64(data[:end], newline=False), b""
         return out
 
+    def flush(self) -> bytes:
+        """Hold the bytes of an incomplete group, as httpd does."""
+        return b""
+
     def end(self, data: bytes) -> bytes:
         """Return the rest."""
         self.early = bool(data)

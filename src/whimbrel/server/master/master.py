@@ -107,9 +107,7 @@ class Master:
         self.life.mpm = next(
             (n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event"
         )
-        self.life.slots = (
-            configuration.main.config(MpmConfig).server_limit or (256 if spec.threads == 1 else 16)
-        ) * spec.threads
+        self.life.slots = max(1, spec.max_workers // spec.threads) * spec.threads
         generation = Generation(
             configuration, Engine(configuration, runtime), runtime, logs, bound, self.board, self.life
         )

@@ -11,7 +11,7 @@ import json
 import mmap
 import struct
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
@@ -27,6 +27,9 @@ MAX_CLIENT: Final = 63
 MAX_VHOST: Final = 31
 MAX_PROTOCOL: Final = 15
 _HEAD: Final = struct.Struct("=QQ")  # serial number (odd during a write), length
+# counts of a worker: accesses, bytes, duration, processor times of user and system
+_COUNTS: Final = struct.Struct("=QQddd")
+Number = TypeVar("Number", int, float)
 _SERIALS: Final = (1 << 64) - 1
 
 
@@ -61,18 +64,20 @@ class ServerInfo:
     generation: int = 0
     built: str = ""
     mpm: str = "event"
-    slots: int = 0  # length of the scoreboard's line, from ServerLimit and ThreadsPerChild
+    slots: int = 0  # length of the scoreboard's line, from MaxRequestWorkers and ThreadsPerChild
 
 
 class SharedScoreboard:
     """The shared memory, created by the master before it forks.
 
-    The serial numbers and lengths of all slots stand together at its start.
+    The serial numbers and lengths of all slots stand together at its start, then the counts that workers
+    have reported to clients. Those may be newer than the texts, so that no later report has lower ones.
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
         self.slots = slots
-        self._texts = (slots + 1) * _HEAD.size  # one more for the counts of ended workers
+        self._counts = (slots + 1) * _HEAD.size  # one more for the counts of ended workers
+        self._texts = self._counts + slots * _COUNTS.size
         self._memory = mmap.mmap(-1, self._texts + (slots + 1) * SLOT)
         self._good: dict[int, dict[str, Any]] = {}
         self._heads = b""
@@ -116,14 +121,44 @@ class SharedScoreboard:
             return None
 
     def slots_in_use(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return the texts of all slots in use, read again after a change. Callers must not change them."""
-        heads = self._memory[: self._texts]
-        if heads != self._heads:
+        """Return the texts of all slots in use, read again after a change. Callers must not change them.
+
+        While the master moves the counts of an ended worker, the texts are those before it.
+        """
+        for _ in range(3):
+            heads = self._memory[: self._counts]
+            if heads == self._heads:
+                break
+            moved = self._moves()
             texts = ((slot, self._readable(slot)) for slot in range(self.slots))
-            self._every = [(slot, value) for slot, value in texts if value is not None]
-            self._past = self._readable(self.slots)
-            self._heads = heads
+            every = [(slot, value) for slot, value in texts if value is not None]
+            past = self._readable(self.slots)
+            if moved % 2 == 0 and self._moves() == moved:
+                self._every, self._past, self._heads = every, past, heads
+                break
         return self._every
+
+    def _moves(self) -> int:
+        """Return the serial number of the totals, which is odd while counts are moved to them."""
+        serial: int = _HEAD.unpack_from(self._memory, self.slots * _HEAD.size)[0]
+        return serial
+
+    def publish(self, slot: int, value: dict[str, Any]) -> None:
+        """Set the counts of *slot* to those of its worker's present text, which the worker reports."""
+        counts = (value["accesses"], value["bytes"], value["duration"], *value["cpu"])
+        _COUNTS.pack_into(self._memory, self._counts + slot * _COUNTS.size, *counts)
+
+    def counts(self, slot: int, value: dict[str, Any]) -> tuple[int, int, float, float, float]:
+        """Return the counts of a worker: those of its text *value*, or those that it has published since."""
+        at = self._counts + slot * _COUNTS.size
+        accesses, size, duration, user, system = _COUNTS.unpack_from(self._memory, at)
+        return (
+            _later(value["accesses"], accesses),
+            _later(value["bytes"], size),
+            _later(value["duration"], duration),
+            _later(value["cpu"][0], user),
+            _later(value["cpu"][1], system),
+        )
 
     def retired_totals(self) -> dict[str, Any]:
         """Return the totals of ended workers: accesses, bytes, duration, cpu (user, system)."""
@@ -137,21 +172,15 @@ class SharedScoreboard:
         """
         try:
             last, past = self.read(slot), self.retired_totals()
-            if last is not None:
-                sums: dict[str, Any] = {
-                    key: min(past[key] + last[key], MAX_COUNT) for key in ("accesses", "bytes", "duration")
-                }
-                self.write(
-                    self.slots,
-                    {
-                        **sums,
-                        "cpu": [
-                            min(sum(pair), MAX_COUNT) for pair in zip(past["cpu"], last["cpu"], strict=True)
-                        ],
-                    },
-                )
-        finally:
+        except ScoreboardError:
             self.clear(slot)
+            raise
+        counts = (0, 0, 0.0, 0.0, 0.0) if last is None else self.counts(slot, last)
+        before = (past["accesses"], past["bytes"], past["duration"], *past["cpu"])
+        accesses, size, duration, *cpu = [min(a + b, MAX_COUNT) for a, b in zip(before, counts, strict=True)]
+        _HEAD.pack_into(self._memory, self.slots * _HEAD.size, self._moves() | 1, 0)
+        self.clear(slot)
+        self.write(self.slots, {"accesses": accesses, "bytes": size, "duration": duration, "cpu": cpu})
 
     def forget(self) -> None:
         """Reset the counts, as a non-graceful restart does."""
@@ -159,6 +188,9 @@ class SharedScoreboard:
 
     def clear(self, slot: int) -> None:
         """Clear a slot."""
+        if slot < self.slots:
+            counts = self._counts + slot * _COUNTS.size
+            self._memory[counts : counts + _COUNTS.size] = bytes(_COUNTS.size)
         head = slot * _HEAD.size
         serial, _ = _HEAD.unpack_from(self._memory, head)
         _HEAD.pack_into(self._memory, head, (serial & ~1) + 2 & _SERIALS, 0)
@@ -177,7 +209,8 @@ class Scoreboard:
         self._mine: dict[str, Any] | None = None
         self._every: list[tuple[int, dict[str, Any]]] | None = None
         self._others: tuple[list[ScoreboardWorker], list[ScoreboardWorker]] = ([], [])
-        self._past: dict[str, Any] = {}
+        self._ended: tuple[Any, ...] = (0, 0, 0.0, 0.0, 0.0)  # counts of ended workers
+        self._used = 0  # slots that the other workers use
 
     def _refresh(self) -> None:
         """Read what other workers have written, if it has changed."""
@@ -190,12 +223,8 @@ class Scoreboard:
                 [_rows_of(value) for slot, value in others if slot > self._slot],
             )
             values = [value for _slot, value in others]
-            self._past = {
-                **{key: past[key] + _sum(values, key) for key in ("accesses", "bytes", "duration")},
-                "cpu": tuple([sum([value["cpu"][i] for value in values]) for i in (0, 1)]),
-                "ended": tuple(past["cpu"]),
-                "slots": sum([len(value["rows"]) + value["idle"] for value in values]),
-            }
+            self._ended = (past["accesses"], past["bytes"], past["duration"], *past["cpu"])
+            self._used = sum([len(value["rows"]) + value["idle"] for value in values])
 
     def workers(self) -> list[ScoreboardWorker]:
         """Return the rows of all workers: one for each open connection, and one for each idle thread."""
@@ -209,7 +238,11 @@ class Scoreboard:
         if mine is None:
             self._refresh()
             mine = self._own()
-        past, life, cpu = self._past, self._life, mine["cpu"]
+        life, board = self._life, self._board
+        board.publish(self._slot, mine)
+        running = [board.counts(slot, value) for slot, value in self._all(mine)]
+        accesses, size, duration, user, system = map(sum, zip(*running, strict=True))
+        ended = self._ended
         return {
             "started": life.started,
             "restarted": life.restarted,
@@ -217,16 +250,21 @@ class Scoreboard:
             "config_generation": life.generation + 1,
             "built": life.built,
             "mpm": life.mpm,
-            "slots": max(life.slots, past["slots"] + len(mine["rows"]) + mine["idle"]),
-            "accesses": past["accesses"] + mine["accesses"],
-            "bytes": past["bytes"] + mine["bytes"],
-            "duration": past["duration"] + mine["duration"],
-            "cpu": (past["cpu"][0] + cpu[0], past["cpu"][1] + cpu[1], *past["ended"]),
+            "slots": max(life.slots, self._used + len(mine["rows"]) + mine["idle"]),
+            "accesses": ended[0] + accesses,
+            "bytes": ended[1] + size,
+            "duration": ended[2] + duration,
+            "cpu": (user, system, *ended[3:]),
         }
 
+    def _all(self, mine: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the texts of the other workers, and *mine*."""
+        return [*(item for item in self._every or () if item[0] != self._slot), (self._slot, mine)]
 
-def _sum(values: list[dict[str, Any]], key: str) -> Any:
-    return sum([value[key] for value in values])
+
+def _later(counted: Number, published: Number) -> Number:
+    """Return the greater one of two counts; a published one that cannot be a count is ignored."""
+    return published if counted < published <= MAX_COUNT else counted
 
 
 def _rows_of(value: dict[str, Any]) -> ScoreboardWorker:

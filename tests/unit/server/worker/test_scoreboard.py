@@ -256,3 +256,45 @@ def test_no_bytes_stop_a_reader(noise: bytes, at: int) -> None:
         except ScoreboardError:
             pass
         assert board.read(slot) is None
+
+
+def totals_of(board: SharedScoreboard, slot: int, **changes: Any) -> dict[str, Any]:
+    """Return the totals that the worker of *slot* reports when its own text has *changes*."""
+    return Scoreboard(board, slot, ServerInfo(0.0, 0.0), lambda: a_text(**changes)).totals()
+
+
+def test_a_reported_count_is_in_the_reports_of_other_workers() -> None:
+    board = SharedScoreboard(4)
+    for slot in (0, 1):
+        board.write(slot, a_text(accesses=1))  # a text that is up to a second old
+    assert totals_of(board, 0, accesses=50, bytes=500, duration=9.0)["accesses"] == 51
+    later = totals_of(board, 1, accesses=1)
+    assert (later["accesses"], later["bytes"], later["duration"]) == (51, 510, 11.0)
+
+
+def test_a_reported_count_outlives_its_worker() -> None:
+    board = SharedScoreboard(4)
+    board.write(0, a_text(accesses=1))
+    board.write(1, a_text(accesses=1))
+    before = totals_of(board, 0, accesses=50)["accesses"]
+    board.retire(0)
+    assert totals_of(board, 1, accesses=1)["accesses"] == before
+    board.write(0, a_text(accesses=0))  # the worker after it
+    assert totals_of(board, 1, accesses=1)["accesses"] == before
+
+
+def test_counts_that_are_being_moved_are_read_as_they_were() -> None:
+    board = SharedScoreboard(4)
+    board.write(0, a_text(accesses=7))
+    before = board.slots_in_use()
+    struct.pack_into("=QQ", board._memory, board.slots * 16, 1, 0)  # the master has begun to move them
+    board.clear(0)
+    assert board.slots_in_use() == before
+
+
+@pytest.mark.parametrize("published", [(1 << 64) - 1, 1 << 63])
+def test_published_count_that_is_none_is_ignored(published: int) -> None:
+    board = SharedScoreboard(4)
+    board.write(0, a_text(accesses=7))
+    struct.pack_into("=QQddd", board._memory, board._counts, published, 0, float("nan"), float("inf"), -1.0)
+    assert board.counts(0, a_text(accesses=7)) == (7, 10, 2.0, 0.5, 0.25)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import PIECE, FileSegment, JoinedSource, Source, sized
@@ -73,8 +74,15 @@ class SavingSource(Source):
 
     async def read(self) -> bytes | None:
         """Return the next bytes, which are stored; store the response at the end."""
+        return await self._saved(self._source.read())
+
+    async def read_or_flush(self) -> bytes | None:
+        """See `read`; pass flushes on."""
+        return await self._saved(self._source.read_or_flush())
+
+    async def _saved(self, reading: Awaitable[bytes | None]) -> bytes | None:
         try:
-            data = await self._source.read()
+            data = await reading
         except BaseException:
             self._abort()
             raise

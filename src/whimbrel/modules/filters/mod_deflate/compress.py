@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GZIP_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
 VALIDATION: Final = 8  # bytes behind the compressed data: CRC and length
+SYNC_FLUSH: Final = 2  # Z_SYNC_FLUSH
+EMPTY_BLOCK: Final = b"\0\0\0\xff\xff"  # what a flush without input adds (RFC 1951, 3.2.4)
 MIN_SIZE: Final = len(GZIP_HEAD) + VALIDATION + 50 + 1  # the fields of a compressed response have 50 bytes
 MIN_WINDOW: Final = 9  # a smaller window is refused by zlib's deflateInit2
 # Where zlib reads more of an input that is in memory as a whole: its window is filled, then moved.
@@ -143,6 +145,19 @@ class Gzip(Transform):
             rest = data[at:] if at else data
             self._read += len(rest)
             self._hold(compress(rest))
+        return self._pass()
+
+    def flush(self) -> bytes:
+        """Return the output of all input so far: a block that ends on a byte.
+
+        zlib itself compresses what begins with a flush before it is long, so its size is that of httpd's.
+        """
+        if self.early and self._request.header_only:
+            return b""
+        if self._waiting:
+            self._compress(self._start(is_short=True))
+        self.early = True
+        self._hold(EMPTY_BLOCK if self._compressor is None else self._compressor.flush(SYNC_FLUSH))
         return self._pass()
 
     def _hold(self, out: bytes) -> None:

@@ -63,10 +63,13 @@ class InflatedSource(GatheredSource):
             if self._failure is not None:
                 raise self._failure
             if not self._rest:
-                data = await self._source.read()
+                data = await self._source.read_or_flush()
                 if data is None:
                     self._done = True
                     return self._finish()
+                if not data:
+                    self._has_flush = bool(self._held)
+                    return self._flushed()
                 self._rest = data
             out: list[bytes] = []
             try:
@@ -78,6 +81,14 @@ class InflatedSource(GatheredSource):
                 await yield_to_loop()
                 return b"".join(out)
         return None
+
+    def _flushed(self) -> bytes:
+        """Return what waits for a full buffer; the next one begins."""
+        out = b"".join(self._held)
+        self._held.clear()
+        self.early = True
+        self._stream.room = self._stream.buffer
+        return out
 
     def _failed(self, cause: str) -> Aborted:
         """Return the exception for a failure, which is logged in the name of 2.4's default handler."""

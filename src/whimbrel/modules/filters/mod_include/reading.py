@@ -16,18 +16,27 @@ MAX_ELEMENT: Final = 256 * 1024
 
 
 class Document:
-    """A document read from *source* and parsed incrementally."""
+    """A document read from *source* and parsed incrementally.
+
+    Attributes:
+        has_flush: the pieces returned last precede a flush.
+    """
 
     def __init__(self, source: JoinedSource, conf: IncludeServerConfig) -> None:
         self._source, self._start, self._end = source, conf.start, conf.end
         self._rest = b""
+        self._waiting = bytearray()  # bytes behind `_rest`, in which an element is not complete
+        self.has_flush = False
 
     async def beginning(self, count: int) -> tuple[bytes, bool]:
-        """Return at least *count* bytes of the document unless it ends before; True if they are all of it."""
+        """Return at least *count* bytes of the document unless a flush or its end comes before; True if they
+        are all of it.
+        """
         data = bytearray()
-        while (piece := await self._source.read()) is not None:
+        while (piece := await self._source.read_or_flush()) is not None:
             data += piece
-            if len(data) > count:
+            self.has_flush = not piece
+            if len(data) > count or self.has_flush:
                 return bytes(data), False
         return bytes(data), True
 
@@ -41,15 +50,21 @@ class Document:
 
     async def more(self) -> tuple[Piece, ...] | None:
         """Return the next pieces; None at the end."""
-        end = self._end.encode("latin-1")
-        waiting = bytearray()
-        while (data := await self._source.read()) is not None:
+        end, waiting = self._end.encode("latin-1"), self._waiting
+        while (data := await self._source.read_or_flush()) is not None:
+            searched = max(0, len(waiting) - len(end))
             waiting += data
-            if not self._rest or end in waiting or len(waiting) > MAX_ELEMENT:
-                return self.pieces_of(bytes(waiting))
+            self.has_flush = not data
+            if self.has_flush:
+                return ()
+            if not self._rest or waiting.find(end, searched) >= 0 or len(waiting) > MAX_ELEMENT:
+                pieces = self.pieces_of(bytes(waiting))
+                waiting.clear()
+                return pieces
         if not self._rest and not waiting:
             return None
         pieces, self._rest = beginning(self._rest + waiting, self._start, self._end, last=True)
+        waiting.clear()
         return pieces
 
 
@@ -64,9 +79,19 @@ class PageSource(Source):
 
     async def read(self) -> bytes | None:
         """Return the next bytes; execute further elements for them."""
-        while (data := await self._ready.read()) is None:
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source: flushes are those of the document and of what it includes."""
+        document = self._page.document
+        while (data := await self._ready.read_or_flush()) is None:
             if self._ended:
                 return None
+            if document is not None and document.has_flush:
+                document.has_flush = False
+                return b""
             self._ended = await render(self._page)
             self._ready = JoinedSource(self._page.ready())
         return data

@@ -167,6 +167,15 @@ class HtmlSource(Source):
             await self._step(await self._source.read())
         return self._take()
 
+    async def read_or_flush(self) -> bytes | None:
+        """See Source; text within an unfinished tag waits in the parser."""
+        while self._source is not None and not self._held:
+            data = await self._source.read_or_flush()
+            if data == b"":
+                return data
+            await self._step(data)
+        return self._take()
+
     def read_now(self) -> bytes | None:
         """Return the bytes that are there."""
         data = self._take()

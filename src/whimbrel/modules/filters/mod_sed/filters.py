@@ -95,6 +95,10 @@ class SedTransform(Transform):
             return b""
         return self._buckets.take()
 
+    def flush(self) -> bytes:
+        """Return the output so far; the script waits for the rest of its line."""
+        return self._buckets.take()
+
     def end(self, data: bytes) -> bytes:
         """Return the rest of the output."""
         self._work(data, is_end=True)

@@ -82,6 +82,10 @@ class Substituted(Transform):
         self._hold(data[cut:])
         return self._run(block)
 
+    def flush(self) -> bytes:
+        """Hold the line that is not complete, as httpd does: complete ones have gone on."""
+        return b""
+
     def end(self, data: bytes) -> bytes:
         """Return the rest."""
         if not self._held and 0 < len(data) < self._rules.limit:

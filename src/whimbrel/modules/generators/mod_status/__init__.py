@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whimbrel.modules.generators.mod_status.state import State as StateNow
 
 HANDLER_NAME = "server-status"
-SECTIONS = ("proxy", "md")
+SECTIONS = ("proxy", "ssl", "md")
 BUFFER = 8192  # a longer page is sent before its length is known
 TYPE = "application/x-httpd-status"
 TEXT = {"": "text/html; charset=ISO-8859-1", "auto": "text/plain; charset=ISO-8859-1"}

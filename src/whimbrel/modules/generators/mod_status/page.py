@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from whimbrel.base.numbers import strip
+from whimbrel.base.product import server_description
 from whimbrel.engine.identity import server_name
 from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
 from whimbrel.http.syntax.url import escape_html
@@ -36,7 +37,8 @@ class Names:
 
     def __init__(self, r: Any) -> None:
         self.server, self.address = server_name(r), r.connection.local_ip
-        self.product, self.signature = r.engine.server_field(r), r.engine.signature(r)
+        self.product = server_description("2.2" if r.plan.dialect.pages_22 else "2.4")
+        self.signature = r.engine.signature(r)
         self._facts: tuple[Any, ...] = ()
         self._text = ""
 
@@ -93,7 +95,7 @@ def auto_24(s: State) -> list[tuple[str, Any]]:
         ("GracefulWorkers", s.graceful),
         ("IdleWorkers", s.idle),
         ("Processes", len(s.processes) or 1),
-        ("Stopping", counts.stopping),
+        ("Stopping", f"{counts.stopping:d}"),
         ("ConnsTotal", counts.connections),
         ("ConnsAsyncWaitIO", counts.wait_io),
         ("ConnsAsyncWriting", counts.writing),

@@ -16,6 +16,7 @@ from typing import Any, Final
 from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import upper
+from whimbrel.base.product import SOFTWARE
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
@@ -255,7 +256,7 @@ _PLAIN: Final[dict[str, Variable]] = {
     "SERVER_NAME": _of(_server_name),
     "SERVER_PORT": _of(lambda r: str(identity.server_port(r))),
     "SERVER_PROTOCOL": _of(lambda r: r.protocol),
-    "SERVER_SOFTWARE": _of(lambda r: r.engine.server_field(r)),
+    "SERVER_SOFTWARE": _of(lambda _r: SOFTWARE),
     "THE_REQUEST": _of(lambda r: r.the_request),
     "TIME": _clock("%Y%m%d%H%M%S", logged=True),
     "TIME_DAY": _clock("%d"),

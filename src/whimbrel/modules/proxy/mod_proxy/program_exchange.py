@@ -16,6 +16,7 @@ from whimbrel.backends.reader import AnswerReader, BackendError, ResponseHead
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import Aborted
+from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.http.client.answer import TIMEOUT, BackendMessage
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import (
@@ -51,6 +52,7 @@ class ProgramScheme:
         function: the name in mod_proxy's messages (``FCGI``).
         unconnected: the code of the line about a connection that could not be made.
         has_port: that line names the port.
+        flushes: if a pause of the answer is a flush: always, never, or as the parameter flushpackets has it.
         ends_apart: a record of its own ends the answer, so httpd does not know the length of a short body.
     """
 
@@ -58,6 +60,7 @@ class ProgramScheme:
     function: str
     unconnected: str
     has_port: bool = True
+    flushes: bool | None = None
     ends_apart: bool = False
 
 
@@ -70,7 +73,7 @@ class ExchangeBody(BackendBody):
     __slots__ = ("_draining", "_exchange", "_left")
 
     def __init__(self, connection: BackendConnection, exchange: ProgramExchange, length: int | None) -> None:
-        super().__init__(connection)
+        super().__init__(connection, exchange.flush_wait)
         self._exchange, self._left = exchange, length
         self._draining: asyncio.Task[None] | None = None
         exchange.r.connection.open_sources.add(self)
@@ -95,12 +98,10 @@ class ExchangeBody(BackendBody):
         self._left = left - len(data)
         return data
 
-    async def read(self) -> bytes | None:
-        """See BackendBody.read."""
-        while (data := self.read_now()) == b"":
-            if not await self._exchange.attend():
-                await self._connection.changed()
-        return data
+    async def wait(self) -> None:
+        """See LiveSource; do what the back end requests meanwhile."""
+        if not await self._exchange.attend():
+            await self._connection.changed()
 
     def failed(self, problem: BackendError) -> None:
         """Log why the answer ends early."""
@@ -227,6 +228,14 @@ class ProgramExchange:
                 await connection.changed()
         self.log_pending()
         return reader.head
+
+    @property
+    def flush_wait(self) -> float | None:
+        """Return the seconds without bytes that are a flush; None if no pause is."""
+        given = self.backend.worker.parameters
+        if self.scheme.flushes is None:
+            return {"on": FLUSH_WAIT, "auto": given.flushwait}.get(given.flushpackets)
+        return FLUSH_WAIT if self.scheme.flushes else None
 
     async def attend(self) -> bool:
         """Do what the back end has requested of the caller (AJP); return False if that is nothing."""

@@ -232,6 +232,12 @@ class _Counted(Source):
             self._end()
         return data
 
+    async def read_or_flush(self) -> bytes | None:
+        data = await self._source.read_or_flush()
+        if data is None:
+            self._end()
+        return data
+
     def drop(self) -> None:
         self._end()
         self._source.drop()

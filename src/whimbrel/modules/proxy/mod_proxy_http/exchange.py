@@ -9,6 +9,7 @@ from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
 from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, add_output_filter
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.http.client.answer import TIMEOUT, BackendError, ResponseHead
@@ -62,7 +63,7 @@ class ProxiedBody(BackendBody):
     __slots__ = ("_exchange",)
 
     def __init__(self, connection: BackendConnection, exchange: Exchange) -> None:
-        super().__init__(connection)
+        super().__init__(connection, FLUSH_WAIT)
         self._exchange = exchange
         exchange.call.r.connection.open_sources.add(self)
 

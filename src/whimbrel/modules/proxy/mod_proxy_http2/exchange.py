@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import lower
-from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.body import Aborted
 from whimbrel.engine.coroutines import Driver, Suspended, drive, run_until_suspended
+from whimbrel.engine.live_source import FLUSH_WAIT, LiveSource
 from whimbrel.http.client.response_reader import MAX_INTERIM
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.http2.protocol import ONE_HOP
@@ -187,22 +188,26 @@ def _override(r: Request, status: int) -> HookStatus:
     return status
 
 
-class Http2Body(Source):
+class Http2Body(LiveSource):
     """The body of an answer that is not complete with its head."""
 
     __slots__ = ("_exchange", "_finished")
 
     def __init__(self, exchange: Http2Exchange) -> None:
+        super().__init__(FLUSH_WAIT)
         self._exchange, self._finished = exchange, False
         exchange.call.r.connection.open_sources.add(self)
 
-    async def read(self) -> bytes | None:
-        """Return the next bytes; raises Aborted if the back end ends the stream early."""
-        while (data := self.read_now()) == b"":
-            await self._exchange.stream.changed()
-        return data
+    async def wait(self) -> None:
+        """Wait for bytes of the stream, or its end."""
+        await self._exchange.stream.changed()
+
+    def wake(self) -> None:
+        """See LiveSource."""
+        self._exchange.stream.wake()
 
     def read_now(self) -> bytes | None:
+        """Return the bytes that have arrived; raises Aborted if the back end ends the stream early."""
         if self._finished:
             return None
         exchange, stream = self._exchange, self._exchange.stream

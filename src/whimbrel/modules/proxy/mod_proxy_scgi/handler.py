@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MODULE: Final = "proxy_scgi"
 _PREFIX: Final = "scgi://"
-_SCHEME: Final = ProgramScheme(_MODULE, "SCGI", "AH00866")
+_SCHEME: Final = ProgramScheme(_MODULE, "SCGI", "AH00866", flushes=False)
 _GET: Final = 0
 
 

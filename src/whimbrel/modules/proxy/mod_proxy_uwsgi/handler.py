@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_uwsgi"
-_SCHEME: Final = ProgramScheme(_MODULE, "uwsgi", "AH10101")
+_SCHEME: Final = ProgramScheme(_MODULE, "uwsgi", "AH10101", flushes=True)
 HOP_BY_HOP: Final = (
     "Connection",
     "Keep-Alive",

@@ -24,7 +24,7 @@ from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID
 _PACKAGE: Final = "whimbrel.modules.ssl.mod_ssl"
 _VERIFY: Final = "ssl-verify-client"
 _HOOKS: Final = f"{_PACKAGE}.hooks"
-_OF_WORKERS: Final = ("backends", "hooks", "names", "renegotiation", "sessions", "variables")
+_OF_WORKERS: Final = ("backends", "cache_status", "hooks", "names", "renegotiation", "sessions", "variables")
 # Directives that nothing implements: tickets by a key of a file, passwords (SRP).
 UNIMPLEMENTED: Final = frozenset({"SSLSessionTicketKeyFile", "SSLSRPVerifierFile", "SSLSRPUnknownUserSeed"})
 
@@ -66,6 +66,11 @@ def _variable(r: Any, name: str) -> str:
     return found
 
 
+def _status_section(r: Any, is_plain: bool) -> Any:
+    """Return the part of server-status (cache_status.section)."""
+    return _imported("cache_status", "section")(r, is_plain)
+
+
 def libraries(_configuration: Any) -> list[str]:
     """Return the files that workers need."""
     return [f"{_PACKAGE}.{name}" for name in _OF_WORKERS]
@@ -100,6 +105,7 @@ MODULE = Module(
         Provider("ssl", "proxy", backend_tls),
         Provider("ssl", "variable", _variable),
         Provider("libraries", "ssl", libraries),
+        Provider("status", "ssl", _status_section, Versions.V24),
         *PROVIDERS,
     ),
     post_config=(start,),

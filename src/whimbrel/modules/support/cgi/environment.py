@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.numbers import is_alphanumeric, is_digits, upper
+from whimbrel.base.product import SOFTWARE
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
@@ -20,7 +21,6 @@ from whimbrel.engine.env import uncover
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
-SOFTWARE: Final = f"{identity.FULL.partition(' ')[0]} (Apache/2.4 compatible)"
 _FIT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match  # names that a shell knows
 DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 

@@ -1,0 +1,202 @@
+"""Flushes: each content filter, and pairs of filters, behind sources that pause, beside apache2.
+
+What apache2 passes on while a source pauses, Whimbrel does too. WHIMBREL_FLUSH_PAIRS: the number of pairs
+(`all`: every pair); WHIMBREL_FLUSH_SEED: the seed of their choice.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.differential.paused_chains import FILTERS, SOURCES, Chain, Job, PausedSite, all_chains
+from tests.differential.paused_sources import FIRST, HEAD, Received
+from tests.differential.servers import APACHE, WHIMBREL
+from tests.support.faulty_backend import reset
+
+PAIRS: Final = os.environ.get("WHIMBREL_FLUSH_PAIRS", "16")
+SEED: Final = int(os.environ.get("WHIMBREL_FLUSH_SEED", "1"))
+COUNT: Final = 60  # bytes of a source that flushes after each of them
+STEP: Final = 0.012  # seconds between two bytes
+SINGLE: Final[list[Chain]] = [(name,) for name in FILTERS]
+
+
+def chains() -> list[Chain]:
+    """Return the chains of this run."""
+    pairs = [chain for chain in all_chains() if len(chain) == 2]
+    return SINGLE + (pairs if PAIRS == "all" else random.Random(SEED).sample(pairs, int(PAIRS)))
+
+
+def is_excepted(job: Job, reference: Received) -> bool:
+    """Return True for what httpd passes on without a flush, and over HTTP/2 alone.
+
+    There the head goes before a program has output, and INCLUDES gives what it has where its source waits.
+    """
+    if not job.http2:
+        return False
+    if "CAT" in job.chain:
+        return not reference.early
+    return "INCLUDES" in job.chain and (job.source in ("cgi", "ssi") or "LUA" in job.chain)
+
+
+@pytest.fixture(scope="module")
+def sites() -> Iterator[tuple[PausedSite, PausedSite]]:
+    """Return apache2 and Whimbrel with the same chains."""
+    if not APACHE.present:
+        pytest.skip("apache2 is not installed")
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base)
+        with PausedSite(APACHE, folder, chains()) as apache, PausedSite(WHIMBREL, folder, chains()) as own:
+            assert apache.started and own.started, apache.output + own.output
+            yield apache, own
+
+
+def test_what_apache2_passes_on_at_a_pause_is_passed_on(sites: tuple[PausedSite, PausedSite]) -> None:
+    jobs = [
+        Job(chain, source, http2)
+        for chain in chains()
+        for source in (SOURCES if len(chain) == 1 else ("http", "cgi"))
+        for http2 in (False, True)
+    ]
+    apache, own = (site.receive_all(jobs) for site in sites)
+    late = [
+        (job, theirs)
+        for job, theirs, ours in zip(jobs, apache, own, strict=True)
+        if not is_excepted(job, theirs) and missing(theirs, ours)
+    ]
+    # what a busy machine had delayed comes in time where nothing runs beside it
+    held = {job: what for job, theirs in late if (what := missing(theirs, sites[1].receive(job)))}
+    assert not held
+    # the sources do pause, and both servers do pass on: else nothing was compared
+    assert sum(bool(each.early) for each in apache) > len(jobs) / 3
+
+
+def missing(theirs: Received, ours: Received) -> str:
+    """Return what of *theirs* is missing in *ours*, "" for nothing."""
+    if theirs.had_head and not ours.had_head:
+        return "head"
+    # a filter behind a compressor may change its bytes, which then depend on the library
+    is_same = ours.early.startswith(theirs.early) if ours.whole == theirs.whole else len(ours.early) > 0
+    if theirs.early and not is_same:
+        return f"{len(theirs.early)} bytes, here {len(ours.early)}"
+    return "end" if theirs.ended and not ours.ended else ""
+
+
+class Drip:
+    """A back end whose answers *play* writes; a context manager."""
+
+    def __init__(self, play: Callable[[socket.socket], None]) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._play = play
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                wire, _ = self._listener.accept()
+                wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with wire, suppress(OSError):
+                    while b"\r\n\r\n" not in wire.recv(65536):
+                        pass
+                    self._play(wire)
+
+    def __enter__(self) -> Drip:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+def body_of(site: PausedSite, path: str, *, seconds: float = 10.0, until: bytes = b"") -> bytes:
+    """Return the bytes of a response of HTTP/1.0 behind its head; *until*: reset the connection after it."""
+    out = b""
+    with socket.create_connection(("127.0.0.1", site.port)) as wire:
+        wire.settimeout(seconds)
+        wire.sendall(f"GET {path} HTTP/1.0\r\nAccept-Encoding: gzip, br\r\n\r\n".encode())
+        while not (until and until in out) and (piece := wire.recv(65536)):
+            out += piece
+        if until:
+            reset(wire)
+    return out.partition(b"\r\n\r\n")[2]
+
+
+def drip(wire: socket.socket) -> None:
+    """Write a body of single bytes."""
+    wire.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + HEAD + b"\r\n")
+    for number in range(COUNT):
+        wire.sendall(b"%c" % (97 + number % 26))
+        time.sleep(STEP)
+
+
+def cut(wire: socket.socket) -> None:
+    """Write a compressed body that ends within a block."""
+    packer = zlib.compressobj(wbits=31)
+    begun = packer.compress(FIRST) + packer.flush(zlib.Z_SYNC_FLUSH)
+    rest = packer.compress(os.urandom(20000)) + packer.flush()
+    fields = HEAD + b"Content-Encoding: gzip\r\n"
+    wire.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + fields + b"\r\n" + begun)
+    time.sleep(10 * STEP)
+    wire.sendall(rest[:500])
+
+
+@pytest.fixture(scope="module")
+def dripping() -> Iterator[dict[str, PausedSite]]:
+    """Return both servers in front of back ends with bad bodies, by program."""
+    if not APACHE.present:
+        pytest.skip("apache2 is not installed")
+    with tempfile.TemporaryDirectory() as base, Drip(drip) as dripping, Drip(cut) as cutting:
+        more = f"ProxyPass /drip/ http://127.0.0.1:{dripping.port}/\nProxyPass /cut/ http://127.0.0.1:{cutting.port}/\n"
+        more += "<Location /drip/deflate>\nSetOutputFilter DEFLATE\n</Location>\n"
+        more += "<Location /drip/brotli>\nSetOutputFilter BROTLI_COMPRESS\n</Location>\n"
+        more += "<Location /cut/>\nSetOutputFilter INFLATE\n</Location>\n"
+        with (
+            PausedSite(APACHE, Path(base), [], more) as apache,
+            PausedSite(WHIMBREL, Path(base), [], more) as own,
+        ):
+            yield {"apache2": apache, "whimbrel": own}
+
+
+@pytest.mark.parametrize("coding", ["deflate", "brotli"])
+def test_flushes_after_each_byte_cost_no_more_than_in_apache2(
+    dripping: dict[str, PausedSite], coding: str
+) -> None:
+    bodies = {name: body_of(site, f"/drip/{coding}") for name, site in dripping.items()}
+    assert COUNT < len(bodies["whimbrel"]) <= len(bodies["apache2"])
+
+
+def test_body_that_ends_within_a_block_ends_the_response_alike(dripping: dict[str, PausedSite]) -> None:
+    bodies = {name: body_of(site, "/cut/") for name, site in dripping.items()}
+    assert bodies["whimbrel"].startswith(FIRST)
+    assert bodies["apache2"].startswith(FIRST)
+
+
+def test_source_that_pauses_for_ever_is_released_with_its_client() -> None:
+    ended = threading.Event()
+
+    def stall(wire: socket.socket) -> None:
+        wire.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + HEAD + b"\r\n" + FIRST)
+        wire.settimeout(10)
+        if wire.recv(1) == b"":
+            ended.set()
+
+    with tempfile.TemporaryDirectory() as base, Drip(stall) as backend:
+        more = f"ProxyPass /stall/ http://127.0.0.1:{backend.port}/\n"
+        more += "<Location /stall/>\nSetOutputFilter DEFLATE\n</Location>\n"
+        with PausedSite(WHIMBREL, Path(base), [], more) as own:
+            assert own.started, own.output
+            data = body_of(own, "/stall/x", until=b"\0\0\xff\xff")
+            assert zlib.decompressobj(31).decompress(data) == FIRST
+            assert ended.wait(10)
