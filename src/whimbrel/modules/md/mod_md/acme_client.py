@@ -35,6 +35,7 @@ from whimbrel.modules.md.mod_md.authority import (
     RenewalInfo,
 )
 from whimbrel.modules.md.mod_md.keys import base64url
+from whimbrel.modules.md.mod_md.result import BAD_ARGUMENT, GENERAL
 
 TIMEOUT: Final = 30  # seconds without a byte
 MAX_RESPONSE: Final = 1024 * 1024  # bytes
@@ -57,6 +58,21 @@ _UNUSUAL: Final = (
     "curl/wget."
 )
 _NOT_ACME: Final = "Unable to understand ACME server response from <{}>. Wrong ACME protocol version or link?"
+# statuses of problems (RFC 8555, 6.7), as httpd has them
+_STATUSES: Final = {
+    "accountDoesNotExist": errno.ENOENT,
+    "badCSR": errno.EINVAL,
+    "badNonce": errno.EAGAIN,
+    "badRevocationReason": errno.EINVAL,
+    "badSignatureAlgorithm": errno.EINVAL,
+    "invalidContact": BAD_ARGUMENT,
+    "malformed": errno.EINVAL,
+    "rateLimited": BAD_ARGUMENT,
+    "rejectedIdentifier": BAD_ARGUMENT,
+    "unauthorized": errno.EACCES,
+    "unsupportedIdentifier": BAD_ARGUMENT,
+    "userActionRequired": errno.EAGAIN,
+}
 _ENDPOINTS: Final = ("newNonce", "newAccount", "newOrder")
 
 
@@ -229,8 +245,6 @@ class AcmeAuthority:
             for each in (listed if isinstance(listed, list) else ())[:MAX_LISTED]
             if isinstance(each, dict)
         )
-        if record.get("wildcard") is True:
-            name = f"*.{name}"
         text = json.dumps(record, separators=(",", ":"))
         return Authorization(url, name, _text(record, "status"), challenges, text)
 
@@ -323,8 +337,7 @@ def _order(url: str, record: dict[str, Any]) -> CertificateOrder:
 def _refused(problem: messages.Error) -> AuthorityError:
     kind = str(problem.typ or "")
     name = kind.rpartition(":")[2]
-    status = {"badNonce": errno.EAGAIN, "accountDoesNotExist": errno.ENOENT, "unauthorized": errno.EACCES}
-    return AuthorityError(status.get(name, errno.EINVAL), str(problem.detail or kind), kind)
+    return AuthorityError(_STATUSES.get(name, GENERAL), str(problem.detail or kind), kind)
 
 
 def _number(problem: BaseException) -> int:

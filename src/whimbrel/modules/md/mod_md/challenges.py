@@ -65,38 +65,40 @@ def possible(domain: ManagedDomain, reach: Reach) -> list[str]:
     """Return the kinds that are possible in the order of preference; raises NoChallenge."""
     wanted = list(domain.settings.challenges) or [TLS_ALPN_01, HTTP_01, DNS_01]
     command = domain.settings.dns01 or reach.dns01
-    if not reach.http and not reach.https and not command:
+    if not reach.http and not reach.https and DNS_01 not in wanted:
         raise NoChallenge(_NOTHING)
-    reasons = []
-    if not command:
-        wanted = [kind for kind in wanted if kind != DNS_01]
-        reasons.append(_NO_DNS)
-    if not domain.acme_tls_names:
-        wanted = [kind for kind in wanted if kind != TLS_ALPN_01]
-        reasons.append(_NO_PROTOCOL)
+    disabled = {}
     if not reach.http:
-        wanted = [kind for kind in wanted if kind != HTTP_01]
-    if not reach.https and not domain.settings.challenges:
-        wanted = [kind for kind in wanted if kind != TLS_ALPN_01]
-    if not wanted:
-        reasons += [_NO_443] * (not reach.https) + [_NO_80] * (not reach.http)
+        disabled[HTTP_01] = _NO_80
+    if not reach.https:
+        disabled[TLS_ALPN_01] = _NO_443
+    elif not domain.acme_tls_names:
+        disabled[TLS_ALPN_01] = _NO_PROTOCOL
+    if not command:
+        disabled[DNS_01] = _NO_DNS
+    present = [kind for kind in wanted if kind not in disabled]
+    if not present:
+        reasons = [text for kind, text in disabled.items() if kind in wanted]
         raise NoChallenge(_UNSUITABLE + "".join(reasons))
-    return wanted
+    return present
 
 
 class ChallengeStore:
     """Answers to challenges of one domain.
 
     Attributes:
-        setups: ``kind:name`` of each answer that stands, as order.json has them.
+        setups: kind, name and digest of each answer that stands.
     """
 
     def __init__(
         self, store: FileStore, domain: ManagedDomain, reach: Reach, clock: Callable[[], float]
     ) -> None:
         self._store, self._domain, self._reach, self._clock = store, domain, reach, clock
-        self.setups: list[str] = []
-        self._answers: dict[str, str] = {}
+        self.setups: list[tuple[str, str, str]] = []
+
+    def names(self) -> list[str]:
+        """Return ``kind:name`` of the answers, as order.json has them."""
+        return list(dict.fromkeys(f"{kind}:{name}" for kind, name, _digest in self.setups))
 
     def set_up(self, kind: str, name: str, authorization: str) -> None:
         """Write the answer to a challenge; raises SetupFailed, OSError, ValueError or MdStoreError."""
@@ -105,12 +107,10 @@ class ChallengeStore:
         elif kind == TLS_ALPN_01:
             self._set_up_tls(name, authorization)
         elif kind == DNS_01:
-            self._run_dns("setup", name.removeprefix("*."), _digest(authorization))
+            self._run_dns("setup", name, _digest(authorization))
         else:
             raise SetupFailed
-        self._answers[f"{kind}:{name}"] = _digest(authorization)
-        if f"{kind}:{name}" not in self.setups:
-            self.setups.append(f"{kind}:{name}")
+        self.setups.append((kind, name, _digest(authorization)))
 
     def _set_up_tls(self, name: str, authorization: str) -> None:
         if not self._domain.acme_tls_names:
@@ -130,12 +130,11 @@ class ChallengeStore:
 
     def tear_down(self) -> None:
         """Remove all answers."""
-        for setup in self.setups:
-            kind, _, name = setup.partition(":")
+        for kind, name, digest in self.setups:
             if kind == DNS_01:
-                answer = [self._answers.get(setup, "")] if self._reach.dns01_version == "2" else []
+                answer = [digest] if self._reach.dns01_version == "2" else []
                 try:
-                    self._run_dns("teardown", name.removeprefix("*."), *answer)
+                    self._run_dns("teardown", name, *answer)
                 except SetupFailed:
                     continue
             else:

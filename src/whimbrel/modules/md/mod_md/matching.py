@@ -31,11 +31,21 @@ def has_name(server: Server, name: str, *, aliases: bool = True) -> bool:
     )
 
 
-def check_overlaps(domains: list[ManagedDomain], places: list[Any], log: Log) -> None:
-    """Check what only all lines together show; raises Conflict."""
+def check_overlaps(
+    domains: list[ManagedDomain], places: list[Any], log: Log, *, has_wildcards: bool
+) -> None:
+    """Check what only all lines together show; raises Conflict.
+
+    With *has_wildcards* those of earlier domains cover names of later ones.
+    """
     for index, domain in enumerate(domains):
         for earlier in range(index):
-            common = [name for name in domain.names if name in domains[earlier].names]
+            known = domains[earlier]
+            common = [
+                name
+                for name in domain.names
+                if name in known.names or (has_wildcards and known.matches(name))
+            ]
             if common:
                 first, second = places[earlier], places[index]
                 text = f"two Managed Domains have an overlap in domain '{common[0]}'"
@@ -75,18 +85,21 @@ def link(manager: Manager, configuration: Any) -> None:
 
 
 def _matches(server: Server, name: str, conf: Any) -> bool:
-    return has_name(server, name, aliases=not conf.match_servernames) or is_below(lower(server.name), name)
+    if conf.match_servernames:
+        return has_name(server, name, aliases=False)
+    return has_name(server, name) or is_below(lower(server.name), name)
 
 
 def _add_contact(domain: ManagedDomain, server: Server) -> None:
-    own = server.config(MdServerConfig).contact
-    contact = own or ("" if server.admin == NO_ADMIN else server.admin)
-    if contact and uri(contact) not in domain.contacts and not (domain.contacts and not own):
+    if domain.contacts:
+        return
+    contact = server.config(MdServerConfig).contact or ("" if server.admin == NO_ADMIN else server.admin)
+    if contact:
         domain.contacts.append(uri(contact))
 
 
 def add_names(domain: ManagedDomain, manager: Manager) -> None:
-    """Add the names of virtual hosts with TLS to their domain; raises Conflict."""
+    """Add the names of virtual hosts with TLS to their domain, or warn of those that it leaves out."""
     for server in domain.tls_servers:
         if len(manager.of_server(server)) != 1:
             continue
@@ -97,8 +110,8 @@ def add_names(domain: ManagedDomain, manager: Manager) -> None:
             if not domain.settings.members_auto:
                 text = f"Virtual Host {server.name}:{server.port} matches Managed Domain '{domain.name}', but"
                 more = f"the name/alias {name} itself is not managed. A requested MD certificate will not"
-                manager.log("error", "AH10040", f"{text} {more} match ServerName.")
-                raise Conflict
+                manager.log("warn", "AH10040", f"{text} {more} match ServerName.")
+                continue
             domain.names.append(low)
 
 
@@ -123,7 +136,7 @@ def find_acme_tls(domain: ManagedDomain, manager: Manager, configuration: Any) -
             if (
                 not checks_port or (manager.reach.https and _uses_port(server, configuration, conf.local_443))
             )
-            and (has_name(server, name) or is_below(lower(server.name), name))
+            and has_name(server, name)
         ]
         if not found and conf.manages_main:
             found = [configuration.main]
