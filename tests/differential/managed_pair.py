@@ -1,4 +1,4 @@
-"""mod_md of one program with its own pebble: the store, the status, the log and the requests to the authority."""
+"""mod_md of one program with its own pebble: store, status, log and the requests to the authority."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from typing import Any
 
 from tests.differential.servers import Program, ProgramProcess
 from tests.support.pebble import Pebble, pebble
-
 from whimbrel.testing.ports import free_port
 
 MODULES = "mpm_event authz_core dir alias ssl socache_shmcb md"
@@ -147,9 +146,12 @@ class ManagedProcess:
 
 
 def normal(value: Any, process: ManagedProcess) -> Any:
-    """Return JSON without dates, serial numbers and ports."""
+    """Return JSON without dates, names and numbers of certificates, and ports."""
     if isinstance(value, dict):
-        return {key: normal(each, process) for key, each in value.items()}
+        return {
+            key: key.upper() if key in ("issuer-name", "ari-cert-id") else normal(each, process)
+            for key, each in value.items()
+        }
     if isinstance(value, list):
         return [normal(each, process) for each in value]
     if not isinstance(value, str):

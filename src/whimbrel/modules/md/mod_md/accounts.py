@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,12 +16,17 @@ from whimbrel.modules.md.mod_md.store import ACCOUNTS, STAGING, FileStore, MdSto
 
 ACCOUNT_FILE, ACCOUNT_KEY = "account.json", "account.pem"
 MAX_ACCOUNTS: Final = 10_000
-# errors of authorities that do not know an account
-_UNKNOWN: Final = (errno.ENOENT, errno.EACCES)
+_UNKNOWN: Final = ":accountDoesNotExist"
 _SPEC: Final = KeyKind("RSA", bits=keys.ACCOUNT_BITS)
 
 
-def select(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, url: str) -> bool:
+def select(
+    store: FileStore,
+    ca: CertificateAuthority,
+    domain: ManagedDomain,
+    url: str,
+    log: Callable[[AuthorityError], None],
+) -> bool:
     """Let *ca* use an account that exists: the staged one, the domain's, or any of this authority.
 
     Accounts that other domains have staged come last: one account serves all domains of an authority.
@@ -42,8 +48,9 @@ def select(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, ur
         except (OSError, MdStoreError):
             continue
         except AuthorityError as problem:
-            if problem.status not in _UNKNOWN:
+            if problem.status != errno.EACCES and not problem.problem.endswith(_UNKNOWN):
                 raise  # the network or a limit, not the account
+            log(problem)
             if (group, name) == (STAGING, domain.name):
                 store.purge_file(STAGING, name, ACCOUNT_FILE)
             continue

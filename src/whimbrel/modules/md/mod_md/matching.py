@@ -31,9 +31,7 @@ def has_name(server: Server, name: str, *, aliases: bool = True) -> bool:
     )
 
 
-def check_overlaps(
-    domains: list[ManagedDomain], places: list[Any], log: Log, *, has_wildcards: bool
-) -> None:
+def check_overlaps(domains: list[ManagedDomain], log: Log, *, has_wildcards: bool) -> None:
     """Check what only all lines together show; raises Conflict.
 
     With *has_wildcards* those of earlier domains cover names of later ones.
@@ -47,13 +45,8 @@ def check_overlaps(
                 if name in known.names or (has_wildcards and known.matches(name))
             ]
             if common:
-                first, second = places[earlier], places[index]
-                text = f"two Managed Domains have an overlap in domain '{common[0]}'"
-                where = ", ".join(
-                    f"{word} in {place.path if place else '(null)'}(line {place.line if place else 0})"
-                    for word, place in (("first definition", first), ("second", second))
-                )
-                log("error", "AH10038", f"{text}, {where}")
+                text = f"two Managed Domains have an overlap in domain '{common[0]}', first definition in"
+                log("error", "AH10038", f"{text} unknown(line 0), second in unknown(line 0)")
                 raise Conflict
         if len(domain.certificate_files) > 0 and len(domain.certificate_files) != len(domain.key_files):
             text = f"The Managed Domain '{domain.name}' needs one MDCertificateKeyFile for each"
@@ -68,26 +61,30 @@ def check_overlaps(
 def link(manager: Manager, configuration: Any) -> None:
     """Assign domains to the servers that they match."""
     conf = manager.conf
+    # httpd puts each virtual host before the earlier ones: the last one gives the contact
+    hosts = [server for server in configuration.servers() if server is not configuration.main][::-1]
     for domain in manager.domains:
-        for server in configuration.servers():
+        for server in (configuration.main, *hosts):
             if server is configuration.main and not conf.manages_main:
                 continue
             matched = next((name for name in domain.names if _matches(server, name, conf)), None)
             if matched is None:
                 continue
-            domain.servers.append(server)
             assigned = manager.by_server.setdefault(id(server), [])
+            if assigned and conf.match_servernames:
+                if is_below(lower(server.name), matched):
+                    continue
+                assigned.pop().servers.remove(server)  # a name is closer than a wildcard
+            domain.servers.append(server)
             assigned.append(domain)
-            text = f"Server {server.name}:{server.port} matches md {domain.name} (config {domain.name}, "
+            text = f"Server {server.name}:{server.port} matches md {domain.name} (config {server.name}"
             mode = f"match-mode={int(conf.match_servernames)}) for domain {matched}, has now"
-            manager.log("debug", "AH10041", f"{text}{mode} {len(assigned)} MDs")
+            manager.log("debug", "AH10041", f"{text}[default, default], {mode} {len(assigned)} MDs")
             _add_contact(domain, server)
 
 
 def _matches(server: Server, name: str, conf: Any) -> bool:
-    if conf.match_servernames:
-        return has_name(server, name, aliases=False)
-    return has_name(server, name) or is_below(lower(server.name), name)
+    return has_name(server, name, aliases=not conf.match_servernames) or is_below(lower(server.name), name)
 
 
 def _add_contact(domain: ManagedDomain, server: Server) -> None:

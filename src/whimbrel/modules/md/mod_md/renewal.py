@@ -26,6 +26,7 @@ from whimbrel.modules.md.mod_md.authority import (
     Authorization,
     CertificateAuthority,
     CertificateOrder,
+    Challenge,
 )
 from whimbrel.modules.md.mod_md.challenges import (
     ChallengeStore,
@@ -36,7 +37,7 @@ from whimbrel.modules.md.mod_md.challenges import (
 )
 from whimbrel.modules.md.mod_md.domains import COMPLETE, MD_FILE, ManagedDomain, text_in, to_json
 from whimbrel.modules.md.mod_md.job import JOB_FILE
-from whimbrel.modules.md.mod_md.result import GENERAL, JobResult, cause_of
+from whimbrel.modules.md.mod_md.result import GENERAL, NOT_IMPLEMENTED, JobResult, cause_of
 from whimbrel.modules.md.mod_md.settings import KeyKind
 from whimbrel.modules.md.mod_md.store import STAGING, FileStore, MdStoreError
 from whimbrel.modules.md.mod_md.timing import date_text
@@ -44,6 +45,7 @@ from whimbrel.modules.md.mod_md.timing import date_text
 T = TypeVar("T")
 ORDER_FILE: Final = "order.json"
 POLL_TIME: Final = 30.0  # seconds for authorizations, and for each step of an order
+_NOT_VALIDATED: Final = "Error waiting on domain names to be validated"
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
@@ -105,11 +107,10 @@ class Renewal:
 
     def _log_refusal(self, problem: AuthorityError) -> None:
         """Log what an authority has refused, or that it cannot be reached."""
-        if problem.problem:
-            text = f"acme problem {problem.problem}: {problem.detail}"
-        else:
-            text = self._result.line(self._domain.name)
-        self._world.log("warn", text, cause_of(problem.status))
+        text = problem.line or self._result.line(self._domain.name)
+        cause = cause_of(problem.status) if problem.problem or not problem.line else ""
+        for level in problem.levels:
+            self._world.log(level, text, cause)
 
     def _failure(self, status: int, detail: str, problem: str = "", *, keeps: bool = False) -> RenewalFailed:
         """Record a failure; with *keeps* the log of the job shows the problem of the step before."""
@@ -189,7 +190,9 @@ class Renewal:
     def _use_account(self) -> None:
         name, before = self._domain.name, self._domain.account
         self._begin(f"Selecting account to use for {name}")
-        has_account = accounts.select(self._world.store, self._ca, self._domain, self._url)
+        has_account = accounts.select(
+            self._world.store, self._ca, self._domain, self._url, self._log_refusal
+        )
         if self._domain.account != before:
             self._save_domain()
         if has_account:
@@ -207,7 +210,12 @@ class Renewal:
                 "activate."
             )
             raise self._failure(errno.EINVAL, text)
-        url = accounts.create(self._world.store, self._ca, self._domain, self._url)
+        try:
+            url = accounts.create(self._world.store, self._ca, self._domain, self._url)
+        except AuthorityError as problem:
+            self._log_refusal(problem)
+            self._result.activity = ""
+            raise self._failure(problem.status, problem.detail, problem.problem) from None
         self._world.log("info", f"registered new account {url}", "")
 
     # orders ------------------------------------------------------------------------------------------
@@ -237,7 +245,7 @@ class Renewal:
             f"Creating new order, key-spec={spec.description}, profile={wanted or 'none'}, "
             f"replacing-cert={replaced or 'none'}"
         )
-        order = self._ca.new_order(self._domain.names, self._profile(), replaced)
+        order = self._left_order() or self._ca.new_order(self._domain.names, self._profile(), replaced)
         self._save_order(order)
         self._authorize(order)
         self._begin("Waiting for order to become ready")
@@ -257,8 +265,41 @@ class Renewal:
         if not order.certificate:
             raise self._failure(errno.EINVAL, "CertificateOrder valid, but certificate url is missing.")
         self._begin(f"Retrieving {spec.name} certificate chain for {name}")
-        self._stage(spec, key, self._ca.certificate(order.certificate))
+        data = self._retrieve(order.certificate)
         store.purge_file(STAGING, name, ORDER_FILE)
+        self._stage(spec, key, data)
+
+    def _left_order(self) -> CertificateOrder | None:
+        """Return the order of an attempt that failed, if it is alive: it goes on where it was left."""
+        store, name = self._world.store, self._domain.name
+        try:
+            url = text_in(store.load_json(STAGING, name, ORDER_FILE), "url")
+        except (OSError, MdStoreError):
+            return None
+        try:
+            order = self._ca.order(url)
+        except AuthorityError as problem:
+            if not problem.problem:
+                raise
+            self._log_refusal(problem)
+        else:
+            if order.status in (PENDING, READY, PROCESSING, VALID):
+                return order
+        store.purge_file(STAGING, name, ORDER_FILE)
+        return None
+
+    def _retrieve(self, url: str) -> bytes:
+        """Return a certificate; what goes wrong is tried again for some time."""
+        end, pause = self._world.clock() + POLL_TIME, FIRST_PAUSE
+        while True:
+            try:
+                return self._ca.certificate(url)
+            except AuthorityError as problem:
+                if self._world.clock() + pause > end:
+                    raise
+                self._log_refusal(problem)
+            self._world.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
 
     def _private_key(self, spec: KeyKind) -> Any:
         """Return the key of an attempt that was not finished, or a new one."""
@@ -330,7 +371,7 @@ class Renewal:
         for authorization in started:
             self._try(
                 lambda one=authorization: self._is_valid(one),  # type: ignore[misc]
-                "Error waiting on domain names to be validated",
+                _NOT_VALIDATED,
             )
 
     def _start(self, authorization: Authorization) -> Authorization:
@@ -349,35 +390,43 @@ class Renewal:
             0,
             f"{domain}: selecting suitable authorization challenge type, this domain supports {available}",
         )
-        if not kinds:
+        for kind in kinds:
+            if self._set_up(kind, domain, offered[kind]):
+                return authorization
+        if not kinds or self._result.status == NOT_IMPLEMENTED:
             raise self._failure(
                 errno.EINVAL,
                 f"None of offered challenge types for domain {domain} are supported. The server offered "
                 f"'{' '.join(offered)}' and available are: '{available}'.",
                 "challenge-mismatch",
             )
-        for kind in kinds:
-            if self._set_up(kind, domain, self._ca.key_authorization(offered[kind].token)):
-                self._ca.start_challenge(offered[kind].url)
-                return authorization
         raise self._failure(
             self._result.status or errno.EINVAL,
             # in the order that httpd has them
-            f"None of the offered challenge types {domain} offered for domain {available} "
-            f"could be setup successfully. Please check the log for errors.",
+            f"None of the offered challenge types {domain} offered for domain {' '.join(offered)} "
+            "could be setup successfully. Please check the log for errors.",
             "challenge-setup-failure",
             keeps=True,
         )
 
-    def _set_up(self, kind: str, domain: str, authorization: str) -> bool:
+    def _set_up(self, kind: str, domain: str, challenge: Challenge) -> bool:
+        """Set up and start a challenge; return False if another kind may do."""
         self._begin(f"Setting up challenge '{kind}' for domain {domain}")
         try:
-            self._answers.set_up(kind, domain, authorization)
-        except SetupFailed:
-            self._result.set(errno.EINVAL)
-        else:
+            self._answers.set_up(kind, domain, self._ca.key_authorization(challenge.token))
             if self._world.raise_event(f"challenge-setup:{kind}:{domain}"):
+                self._ca.start_challenge(challenge.url)
                 return True
+        except SetupFailed as failure:
+            self._result.status = failure.status
+            if failure.text:
+                has_command = failure.status != NOT_IMPLEMENTED
+                self._world.log("info", failure.text, cause_of(failure.status) if has_command else "")
+        except AuthorityError as problem:
+            if not problem.problem:
+                raise
+            self._log_refusal(problem)
+            self._result.status = problem.status
         text = f"error setting up challenge '{kind}' for {domain}, for domain {self._domain.name}, looking"
         self._result.describe(self._result.status, f"{text} for other option")
         self._world.log("info", self._result.line(self._domain.name), cause_of(self._result.status))
@@ -398,7 +447,9 @@ class Renewal:
             "",
         )
         text = f"domain authorization for {domain} failed, CA considers answer to challenge invalid."
-        raise self._failure(errno.EINVAL, text)
+        failure = self._failure(errno.EINVAL, text)
+        self._result.describe(errno.EINVAL, _NOT_VALIDATED)
+        raise failure
 
     # the end -----------------------------------------------------------------------------------------
     def _ready_at(self) -> float:

@@ -14,10 +14,11 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.modules.md.mod_md.timing import date_text
 
 # statuses of APR beside those of errno
-GENERAL, INCOMPLETE_PATH, BAD_ARGUMENT = 20014, 20022, 70013
+GENERAL, INCOMPLETE_PATH, BAD_ARGUMENT, NOT_IMPLEMENTED = 20014, 20022, 70013, 70023
 _TEXTS: Final = {
     GENERAL: "Internal error (specific information not available)",
     INCOMPLETE_PATH: "The given path is incomplete",
+    NOT_IMPLEMENTED: "This function has not been implemented on this platform",
     BAD_ARGUMENT: "Missing parameter for the specified command line option",
 }
 AH10108, AH10109 = "urn:org:apache:httpd:log:AH10108:", "urn:org:apache:httpd:log:AH10109:"

@@ -86,12 +86,7 @@ def begin(configuration: Any) -> Manager | None:
         _log_completed(domain, lines.log)
     try:
         store.open()
-        matching.check_overlaps(
-            domains,
-            [each.place for each in conf.definitions],
-            lines.log,
-            has_wildcards=not conf.match_servernames,
-        )
+        matching.check_overlaps(domains, lines.log, has_wildcards=not conf.match_servernames)
         matching.link(manager, configuration)
         _load(manager)
     except MdStoreError as problem:
