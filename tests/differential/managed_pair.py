@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ class ManagedProcess:
     def configure(self, text: str, *hosts: tuple[str, ...]) -> None:
         """Write a configuration: *text*, and a virtual host for http and for https of each of *hosts*."""
         values = {"http": self.http, "https": self.https, "run": self.run, "ca": self.ca.directory}
-        values["ca_file"] = self.ca.ca_file
+        values["ca_file"] = self.ca.ca_file if self.ca.management else "none"
         loads = "".join(
             f"LoadModule {name}_module {self.program.module_dir}/mod_{name}.so\n" for name in MODULES.split()
         )
@@ -100,7 +100,7 @@ class ManagedProcess:
         pid = self.process.process.pid
         return set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         """Wait for *condition*."""
         end = time.monotonic() + seconds
         while not condition():
@@ -161,7 +161,9 @@ def normal(value: Any, process: ManagedProcess) -> Any:
 
 
 @contextmanager
-def managed(program: Program, rejected: int = 0, **settings: Any) -> Iterator[ManagedProcess]:
+def managed(
+    program: Program, rejected: int = 0, *, has_authority: bool = True, **settings: Any
+) -> Iterator[ManagedProcess]:
     """Run an authority for *program*, which the caller configures and starts."""
     base = Path(tempfile.mkdtemp(prefix="managed-"))
     base.chmod(0o755)
@@ -169,7 +171,9 @@ def managed(program: Program, rejected: int = 0, **settings: Any) -> Iterator[Ma
     try:
         (base / "ca").mkdir()
         (base / "run/htdocs").mkdir(parents=True)
-        with pebble(base / "ca", http_port, https, rejected, **settings) as ca:
+        none = nullcontext(Pebble("https://127.0.0.1:1/dir", 0, base / "ca/none.pem"))
+        authority = pebble(base / "ca", http_port, https, rejected, **settings) if has_authority else none
+        with authority as ca:
             process = ManagedProcess(program, base / "run", ca, http_port, https)
             try:
                 yield process
