@@ -63,7 +63,7 @@ def test_date_is_the_time_of_the_request() -> None:
 def test_pages_of_mod_dav() -> None:
     conf = (
         "LoadModule dav_module %MODULES%/mod_dav.so\nLoadModule dav_fs_module %MODULES%/mod_dav_fs.so\n"
-        "DavLockDB %BASE%/locks/db\nServerSignature On\n"
+        "DavLockDB %BASE%/locks/%PORT%\nServerSignature On\n"
         "<Directory %BASE%/htdocs>\nDav On\nRequire all granted\n</Directory>\n"
     )
     steps = [("PUT", "/new.txt", "Content-Length: 0\r\n"), ("MKCOL", "/c/", ""), ("MKCOL", "/c/", "")]
