@@ -218,6 +218,18 @@ def test_a_nonce_that_is_refused(server: Server, account_key: bytes) -> None:
     assert [path for path, _ in server.received].count("/newOrder") == 10  # httpd 2.4.71
 
 
+@pytest.mark.parametrize(("status", "number"), [(500, 20014), (403, errno.EACCES), (404, errno.ENOENT)])
+def test_a_refusal_without_a_problem_document(
+    server: Server, account_key: bytes, status: int, number: int
+) -> None:
+    server.answers["/newOrder"] = (status, {"Content-Type": "text/html"}, b"<h1>no</h1>")
+    with pytest.raises(AuthorityError) as caught:
+        connected(server, account_key).new_order(["a.test"], "", "")
+    problem = caught.value
+    assert (problem.status, problem.detail) == (number, f"unexpected http status: {status}")
+    assert (problem.levels, problem.line) == (("warn",), f"acme problem unknown: http status {status}")
+
+
 def test_an_authorization(server: Server, account_key: bytes) -> None:
     challenge = {"type": "http-01", "url": "c", "token": "t", "status": "pending"}
     record = {"identifier": {"type": "dns", "value": "a.test"}, "status": "pending", "wildcard": True}

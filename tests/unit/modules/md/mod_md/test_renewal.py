@@ -357,3 +357,58 @@ def test_bindings_to_external_accounts(tmp_path: Path) -> None:
     assert bench.ca.binding == ("kid-1", "zWND")
     path = Path(bench.store.path(STAGING, "a.test", "md.json"))
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_an_account_that_another_domain_has_staged(tmp_path: Path) -> None:
+    """httpd 2.4.71 registers one account for all domains, whatever their contacts are."""
+    bench = Bench(tmp_path, FakeAuthority())
+    bench.run()
+    other = Bench(tmp_path, FakeAuthority(), domain("c.test"))
+    other.domain.contacts = ["mailto:other@c.test"]
+    other.run()
+    assert "register" not in other.ca.calls and "check_account" in other.ca.calls
+
+
+def test_a_limit_does_not_make_another_account(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeAuthority())
+    bench.run()
+    bench.store.purge_file(STAGING, "a.test", "pubcert.secp256r1.pem")
+    limit = AuthorityError(70013, "slowly", "urn:ietf:params:acme:error:rateLimited")
+    bench.ca.fails["check_account"] = limit
+    bench.ca.calls.clear()
+    assert bench.failure().problem == limit.problem
+    assert "register" not in bench.ca.calls
+
+
+def test_an_order_that_a_failed_attempt_has_left_goes_on(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeAuthority())
+    bench.ca.fails["finalize"] = AuthorityError(20014, "x", "urn:ietf:params:acme:error:serverInternal")
+    bench.failure()
+    bench.ca.fails.clear()
+    bench.run()
+    assert bench.ca.calls.count("new_order") == 1
+
+
+def test_a_challenge_that_the_authority_refuses_to_check(tmp_path: Path) -> None:
+    class Refusing(FakeAuthority):
+        def start_challenge(self, url: str) -> None:
+            if url.startswith("tls"):
+                raise AuthorityError(70013, "x", "urn:ietf:params:acme:error:rateLimited")
+            super().start_challenge(url)
+
+    bench = Bench(tmp_path, Refusing(), domain())
+    bench.run()
+    assert bench.events == ["challenge-setup:tls-alpn-01:a.test", "challenge-setup:http-01:a.test"]
+
+
+def test_a_certificate_is_asked_for_again(tmp_path: Path) -> None:
+    class Late(FakeAuthority):
+        def certificate(self, url: str) -> bytes:
+            if self.calls.count("certificate") < 2:
+                self.calls.append("certificate")
+                raise AuthorityError(20014, "unexpected http status: 500")
+            return super().certificate(url)
+
+    bench = Bench(tmp_path, Late())
+    bench.run()
+    assert bench.ca.calls.count("new_order") == 1
