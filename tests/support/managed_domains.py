@@ -180,7 +180,7 @@ class FakeAuthority:
         kind = next((each.partition(" ")[0] for each in self.answered if each.endswith(f" {name}")), "")
         status = self.check(kind, name) if kind else "pending"
         challenges = tuple(Challenge(each, f"{each} {name}", f"token-{name}") for each in self.kinds)
-        return Authorization(url, name, status, challenges, "{}")
+        return Authorization(url, name.removeprefix("*."), status, challenges, "{}")
 
     def key_authorization(self, token: str) -> str:
         """The token with a thumbprint."""

@@ -29,11 +29,16 @@ MISSING = "" if shutil.which("pebble") and shutil.which("pebble-challtestsrv") e
 
 @dataclass
 class Pebble:
-    """A running authority: *ca_file* has the certificate of its own server."""
+    """A running authority.
+
+    Attributes:
+        ca_file: the certificate of its own server. `answers`: port of the DNS server's management.
+    """
 
     directory: str
     management: int
     ca_file: Path
+    answers: int = 0
 
     def root(self) -> str:
         """Return the root of the certificates that it issues, in PEM."""
@@ -66,8 +71,10 @@ def _certificate(folder: Path) -> None:
 
 
 @contextmanager
-def pebble(folder: Path, http_port: int, tls_port: int, **settings: object) -> Iterator[Pebble]:
-    """Run an authority that validates on these ports."""
+def pebble(
+    folder: Path, http_port: int, tls_port: int, rejected: int = 5, **settings: object
+) -> Iterator[Pebble]:
+    """Run an authority that validates on these ports; it rejects *rejected* percent of the valid nonces."""
     _certificate(folder)
     acme, management, dns, answers = (free_port() for _ in range(4))
     conf = {
@@ -91,10 +98,11 @@ def pebble(folder: Path, http_port: int, tls_port: int, **settings: object) -> I
         *none,
     ]
     ca = ["pebble", "-config", str(folder / "pebble.json"), "-dnsserver", f"127.0.0.1:{dns}"]
-    environment = dict(os.environ, PEBBLE_VA_NOSLEEP="1", PEBBLE_AUTHZREUSE="0")
+    fixed = {"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_AUTHZREUSE": "0", "PEBBLE_WFE_NONCEREJECT": str(rejected)}
+    environment = os.environ | fixed
     log = (folder / "pebble.log").open("wb")
     running = [subprocess.Popen(command, env=environment, stdout=log, stderr=log) for command in (names, ca)]
-    made = Pebble(f"https://127.0.0.1:{acme}/dir", management, folder / "ca.pem")
+    made = Pebble(f"https://127.0.0.1:{acme}/dir", management, folder / "ca.pem", answers)
     try:
         _wait(made)
         yield made

@@ -358,9 +358,9 @@ class Engine:
         """Return the absolute URL of *uri* on this server."""
         return identity.construct_url(r, uri)
 
-    def signature(self, r: Request) -> str:
-        """Return the last lines of a generated page."""
-        return identity.signature(r)
+    def signature(self, r: Request, prefix: str = "<hr>\n") -> str:
+        """Return the last lines of a generated page, after *prefix*."""
+        return identity.signature(r, prefix)
 
     def server_field(self, r: Request) -> str:
         """Return the value of the Server field."""

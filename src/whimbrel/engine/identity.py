@@ -91,8 +91,11 @@ def construct_url(r: Request, uri: str) -> str:
     return origin + uri
 
 
-def signature(r: Request) -> str:
-    """Return the last lines of a generated page (ap_psignature); "" under ServerSignature Off."""
+def signature(r: Request, prefix: str = "<hr>\n") -> str:
+    """Return the last lines of a generated page, after *prefix*; "" under ServerSignature Off.
+
+    httpd: ap_psignature.
+    """
     mode = r.dir_config(CoreDirConfig).server_signature
     if not mode:
         return ""
@@ -100,6 +103,5 @@ def signature(r: Request) -> str:
         signature as signature_html,
     )  # a check of a configuration needs no pages
 
-    return signature_html(
-        "EMail" if mode == 2 else "On", server_tokens(r), server_name(r), server_port(r), r.server.admin
-    )
+    shown = "EMail" if mode == 2 else "On"
+    return signature_html(shown, server_tokens(r), server_name(r), server_port(r), r.server.admin, prefix)

@@ -102,8 +102,8 @@ class RequestEngine(Protocol):
     def construct_url(self, r: Request, uri: str) -> str:
         """Return the absolute URL of *uri* on this server."""
 
-    def signature(self, r: Request) -> str:
-        """Return the last lines of a generated page."""
+    def signature(self, r: Request, prefix: str = "<hr>\n") -> str:
+        """Return the last lines of a generated page, after *prefix*."""
 
     def server_field(self, r: Request) -> str:
         """Return the value of the Server field."""

@@ -29,8 +29,8 @@ class Response:
     The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  `slots`
     are the pieces of `head_suffix` if values in it change with each use (see output/field_slots.py).  The
     body is `parts`; the sender closes files and sources in it.  `received_at` is the time of the request in
-    seconds since the epoch.  `date` is the Date field that an origin server has set, b"" for the current
-    time.  `is_malformed`: a field must not be sent, which resets a stream of HTTP/2.  After sending, call
+    seconds since the epoch, which Date shows.  `date` is the Date field that an origin server has set, or
+    b"".  `is_malformed`: a field must not be sent, which resets a stream of HTTP/2.  After sending, call
     `on_sent` with the size of the body, which writes the access log.
     """
 
@@ -65,7 +65,7 @@ class Response:
         self.is_malformed = False
 
     def head(self, date: bytes) -> bytes:
-        """Return the head with *date*, the current value of the Date field."""
+        """Return the head with *date*, the value of Date for `received_at`."""
         return self.head_prefix + (self.date or date) + self.head_suffix if self.head_prefix else b""
 
     def on_sent(self, count: int, more: int = 0) -> None:

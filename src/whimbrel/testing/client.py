@@ -115,7 +115,7 @@ class TestClient:
             payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + (
                 b"" if response.request.connection.aborted else b"0\r\n\r\n"
             )
-        out = response.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
+        out = response.head(self.engine.http_date(response.received_at).encode()) + payload
         response.on_sent(sent, len(payload) - sent)
         self.connection.served += 1
         self.closed = response.close or self.connection.aborted

@@ -78,9 +78,11 @@ def is_request_independent(status: int, *, version22: bool) -> bool:
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
 
-def signature(mode: str, product: str, host: str, port: int, admin: str = "") -> str:
+def signature(
+    mode: str, product: str, host: str, port: int, admin: str = "", prefix: str = "<hr>\n"
+) -> str:
     """Return the last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``);
-    *product* is what ServerTokens leaves.
+    *product* is what ServerTokens leaves, *prefix* stands before the signature.
     """
     low = mode.lower()
     if low == "off":
@@ -88,7 +90,7 @@ def signature(mode: str, product: str, host: str, port: int, admin: str = "") ->
     name = escape_html(host)
     if low == "email":
         name = f'<a href="mailto:{escape_html(admin)}">{name}</a>'
-    return f"<hr>\n<address>{product} Server at {name} Port {port}</address>\n"
+    return f"{prefix}<address>{product} Server at {name} Port {port}</address>\n"
 
 
 def _canned(page: ErrorPage, version22: bool) -> str:

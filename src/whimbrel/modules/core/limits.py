@@ -11,10 +11,11 @@ from whimbrel.base.numbers import atoi, strtol, strtol_exact
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.support.setters import Setter, not_in_limit22, own
-from whimbrel.registry.settings import UNSET
+from whimbrel.registry.settings import UNSET, with_defaults
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
 LONG_MAX = (1 << 63) - 1
@@ -30,6 +31,29 @@ def natural(name: str, tail: str = "") -> Setter:
         setattr(record, name, value)
 
     return apply
+
+
+def head_limit(name: str, tail: str = "") -> Setter:
+    """Return a setter of a limit of request heads.
+
+    A virtual host has the main server's value at the place of its section: later lines of the main server
+    leave earlier hosts as they are (ap_init_virtual_host).
+    """
+    apply = natural(name, tail)
+
+    def apply_to_server(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+        before = getattr(conf, name)
+        apply(cmd, conf, words)
+        state = state_of(cmd)
+        if state.current_server.is_virtual:
+            return
+        earlier = getattr(with_defaults(CoreServerConfig()), name) if before is UNSET else before
+        for host in state.configuration.virtual_hosts:
+            own_record = host.record(CoreServerConfig)
+            if getattr(own_record, name) is UNSET:
+                setattr(own_record, name, earlier)
+
+    return apply_to_server
 
 
 def set_body(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
@@ -138,7 +162,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         name="LimitRequestLine",
         args=Args.TAKE1,
         where=Context.RSRC_CONF,
-        apply=not_in_limit22(natural("limit_line")),
+        apply=not_in_limit22(head_limit("limit_line")),
         record=ConfigScope.SERVER,
         help="Limit on maximum size of an HTTP request line",
     ),
@@ -147,7 +171,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         args=Args.TAKE1,
         where=Context.RSRC_CONF,
         record=ConfigScope.SERVER,
-        apply=not_in_limit22(natural("limit_field_size")),
+        apply=not_in_limit22(head_limit("limit_field_size")),
         help="Limit on maximum size of an HTTP request header field",
     ),
     Directive(
@@ -155,7 +179,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         args=Args.TAKE1,
         where=Context.RSRC_CONF,
         record=ConfigScope.SERVER,
-        apply=not_in_limit22(natural("limit_fields", " (0 = no limit)")),
+        apply=not_in_limit22(head_limit("limit_fields", " (0 = no limit)")),
         help="Limit (0 = unlimited) on max number of header fields in a request message",
     ),
     Directive(

@@ -78,7 +78,7 @@ class RelayPath(ResponseWriter):
         if reply.chunked:
             reply.set_size(len(body))
             body = chunk(body) + LAST_CHUNK
-        date = exchange.date or self.service.date_field()
+        date = exchange.date or self.service.date_of(exchange.time)
         head = reply.serialize_head(self.connection, date, exchange.time)
         if not transport.is_closing():
             if len(body) < LARGE_THRESHOLD:

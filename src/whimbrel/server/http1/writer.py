@@ -183,7 +183,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             return
         self.deadline = FOREVER
         service = self.service
-        head, parts = response.head(service.date if service.in_tick else service.date_field()), response.parts
+        head, parts = response.head(service.date_of(response.received_at)), response.parts
         body = _joined(parts)
         if body is None:
             if is_complete(parts):
@@ -214,7 +214,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         if self.transport.is_closing():
             takeover(self.transport, ended).connection_lost(None)
             return
-        self.transport.write(response.head(self.service.date_field()))
+        self.transport.write(response.head(self.service.date_of(response.received_at)))
         protocol = takeover(self.transport, ended)
         self.transport.set_protocol(protocol)
         data = self._take_input()

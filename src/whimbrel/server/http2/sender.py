@@ -132,7 +132,7 @@ class Sender:
     def _head(self, stream: Stream, response: Response, chosen: str) -> bytes:
         """Return the field block of *response*, with the push policy *chosen*; raise HeadTooLong."""
         if not chosen and stream.head.error is None:
-            date = self.session.service.date_field()
+            date = self.session.service.date_of(response.received_at)
             return self.wire.encoder.head(response.head_prefix, response.date or date, response.head_suffix)
         more = [(b"push-policy", chosen.encode("latin-1"))] if chosen else []
         return self.wire.encoder.encode([*self._fields(stream, response), *more])
@@ -141,7 +141,7 @@ class Sender:
         """Return the fields of *response*; Date and Server are first where the request's head was refused, as
         in httpd.
         """
-        date = self.session.service.date_field()
+        date = self.session.service.date_of(response.received_at)
         fields = [*answer_fields(response.head_prefix, response.date or date, response.head_suffix)]
         if stream.head.error is not None:
             fields.sort(key=lambda pair: _REFUSED_ORDER.get(pair[0], len(_REFUSED_ORDER)))

@@ -36,11 +36,16 @@ _DATED: Final = compile(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\
 
 
 class LogFile:
-    """An open log; *hold* collects lines until they fill a block (BufferedLogs)."""
+    """An open log; *hold* collects lines until they fill a block (BufferedLogs).
+
+    Attributes:
+        is_immediate: its lines do not wait for the end of the tick: those of an error log are in the file
+            before the client has the response that they explain.
+    """
 
     def __init__(self, handle: int, *, pipe: bool = False, hold: bool = False) -> None:
         self.handle, self.pipe, self.hold = handle, pipe, hold
-        self.blocked = False
+        self.blocked = self.is_immediate = False
         self._lines: list[bytes] = []
         self.add: Callable[[bytes], None] = self._lines.append  # collects complete lines for the next `flush`
 
@@ -149,6 +154,7 @@ class Logs:
             self._open_syslog(sink)
             return
         output = self._open_program(sink, error_log=True) if sink.piped else self._open_file(sink)
+        output.is_immediate = True
         os.dup2(output.handle, 2)
 
     def open(self, sinks: Iterable[LogSink], *, hold: bool = False, error_log: bool = False) -> None:
@@ -159,9 +165,9 @@ class Logs:
             if sink.syslog:
                 self._open_syslog(sink)
             elif sink.piped:
-                self._open_program(sink, error_log=error_log)
+                self._open_program(sink, error_log=error_log).is_immediate = error_log
             elif error_log:
-                self._open_file(sink)
+                self._open_file(sink).is_immediate = True
             else:
                 self._open_transfer_log(sink).hold = hold
 
@@ -261,6 +267,9 @@ class Logs:
         if self._soon is None:
             output.flush()
             return
+        if output.is_immediate:
+            output.flush(everything=False)
+        # an access log may be the same file: its lines follow through `appender`
         if not self._due:
             self._soon(self.flush_tick)
         self._due.append(output)

@@ -178,6 +178,14 @@ class WorkerState:
         now = time()
         return self.date if self.second - 1.0 <= now < self.second else self.renew_date(now)
 
+    def date_of(self, moment: float) -> bytes:
+        """Return the value of Date in the response to a request of that time, however late its head is."""
+        if self.second - 1.0 <= moment < self.second:
+            return self.date
+        if moment >= self.second:
+            return self.renew_date(moment)
+        return format_http(int(moment)).encode()
+
     def begin_tick(self) -> None:
         """Begin a tick, one iteration of the event loop: `tick` is its number, `now` its time.
 

@@ -152,6 +152,21 @@ def test_what_waits_is_written_when_the_program_reads_again() -> None:
     assert got == wanted
 
 
+def test_lines_of_an_error_log_do_not_wait_for_the_end_of_the_tick(tmp_path: Path) -> None:
+    logs = Logs(V24, "program", str(tmp_path))
+    errors, accesses = LogSink(str(tmp_path / "errors")), LogSink(str(tmp_path / "accesses"))
+    logs.open([errors], error_log=True)
+    logs.open([accesses])
+    due: list[Callable[[], None]] = []
+    logs.attach(due.append)
+    logs.write(accesses, b"access\n")
+    logs.write(errors, b"error\n")
+    assert (tmp_path / "errors").read_bytes() == b"error\n"
+    assert (tmp_path / "accesses").read_bytes() == b""
+    due.pop()()
+    assert (tmp_path / "accesses").read_bytes() == b"access\n" and due == []
+
+
 def test_the_end_waits_for_a_slow_program_only_so_long() -> None:
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)

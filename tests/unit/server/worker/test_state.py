@@ -36,6 +36,22 @@ def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPat
     ]
 
 
+def test_the_date_of_a_response_is_that_of_its_request() -> None:
+    class Engine:
+        def log_time(self, now: float) -> bytes:
+            return b"%d" % now
+
+    one = WorkerState.__new__(WorkerState)
+    one.second, one.date, one.engine = 0.0, b"", Engine()  # type: ignore[assignment]
+    dates = [one.date_of(moment) for moment in (1_600_000_003.5, 1_600_000_000.5, 1_600_000_003.9)]
+    assert dates == [
+        b"Sun, 13 Sep 2020 12:26:43 GMT",
+        b"Sun, 13 Sep 2020 12:26:40 GMT",
+        b"Sun, 13 Sep 2020 12:26:43 GMT",
+    ]
+    assert one.second == 1_600_000_004.0  # a late response does not turn the clock back
+
+
 def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
     class Connection:
         expired = 0

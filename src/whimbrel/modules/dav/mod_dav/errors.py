@@ -110,7 +110,7 @@ def page(r: Request, status: int, text: str) -> HookStatus:
     """Respond with *status* and a page with *text*, which is HTML."""
     dialect = r.plan.dialect
     line, phrase = status_line(status, version22=dialect.wire_22), reason(status, version22=dialect.wire_22)
-    tail = r.engine.signature(r)
+    tail = r.engine.signature(r, "<hr />\n")
     between = "" if dialect.wire_22 else "\n"
     r.status, r.content_type = status, _PAGE_TYPE
     r.write(

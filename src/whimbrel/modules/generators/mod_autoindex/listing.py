@@ -138,7 +138,7 @@ async def write_tail(r: Any, style: ListingStyle) -> None:
         r.write(f"<pre>\n{escape_html(content)}</pre>\n</body></html>\n")
     else:
         # the table ends with this rule
-        r.write(r.engine.signature(r).removeprefix("<hr>\n") + "</body></html>\n")
+        r.write(r.engine.signature(r, "") + "</body></html>\n")
 
 
 # The handler ------------------------------------------------------------------------------------

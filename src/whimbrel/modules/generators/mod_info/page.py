@@ -50,7 +50,7 @@ class InfoPage:
 
     def text(self) -> str:
         """Return the page for the query: config, server, list, hooks, providers, a source file, or all."""
-        signature = identity.signature(self.r).removeprefix("<hr>\n")
+        signature = identity.signature(self.r, "")
         return f"{_HEAD}{''.join(self._content())}{signature}</body></html>\n"
 
     def _content(self) -> Iterator[str]:

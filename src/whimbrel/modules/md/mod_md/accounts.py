@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,18 +16,27 @@ from whimbrel.modules.md.mod_md.store import ACCOUNTS, STAGING, FileStore, MdSto
 
 ACCOUNT_FILE, ACCOUNT_KEY = "account.json", "account.pem"
 MAX_ACCOUNTS: Final = 10_000
+_UNKNOWN: Final = ":accountDoesNotExist"
 _SPEC: Final = KeyKind("RSA", bits=keys.ACCOUNT_BITS)
 
 
-def select(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, url: str) -> bool:
+def select(
+    store: FileStore,
+    ca: CertificateAuthority,
+    domain: ManagedDomain,
+    url: str,
+    log: Callable[[AuthorityError], None],
+) -> bool:
     """Let *ca* use an account that exists: the staged one, the domain's, or any of this authority.
 
-    Returns False without one.  Raises AuthorityError unless the authority has refused the account.
+    Accounts that other domains have staged come last: one account serves all domains of an authority.
+    Returns False without one.  Raises AuthorityError unless the authority does not know the account.
     """
     candidates = [(STAGING, domain.name)]
     if domain.account:
         candidates.append((ACCOUNTS, domain.account))
     candidates += [(ACCOUNTS, name) for name in store.names(ACCOUNTS) if name != domain.account]
+    candidates += [(STAGING, name) for name in store.names(STAGING) if name != domain.name]
     for group, name in candidates:
         record = _load(store, group, name)
         if record is None or not _fits(record, domain, url):
@@ -37,15 +48,25 @@ def select(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, ur
         except (OSError, MdStoreError):
             continue
         except AuthorityError as problem:
-            if not problem.problem:
-                raise  # the network, not the account
-            if group == STAGING:
+            if problem.status != errno.EACCES and not problem.problem.endswith(_UNKNOWN):
+                raise  # the network or a limit, not the account
+            log(problem)
+            if (group, name) == (STAGING, domain.name):
                 store.purge_file(STAGING, name, ACCOUNT_FILE)
             continue
         domain.account = "" if group == STAGING else name
         return True
     domain.account = ""
     return False
+
+
+def find(store: FileStore, domain: ManagedDomain, url: str) -> str:
+    """Return the id of the installed account that *domain* shares with others, "" without one."""
+    for name in store.names(ACCOUNTS):
+        record = _load(store, ACCOUNTS, name)
+        if record is not None and _fits(record, domain, url):
+            return name
+    return ""
 
 
 def _load(store: FileStore, group: str, name: str) -> dict[str, Any] | None:
@@ -55,7 +76,10 @@ def _load(store: FileStore, group: str, name: str) -> dict[str, Any] | None:
 
 
 def _fits(record: dict[str, Any], domain: ManagedDomain, url: str) -> bool:
-    """Return True if an account is valid, of this authority, and bound as the domain wants it."""
+    """Return True if an account is valid, of this authority, and bound as the domain wants it.
+
+    Contacts do not matter: a domain with another contact uses the account that is there.
+    """
     binding, eab = domain.settings.binding, record.get("eab")
     bound = text_in(record, "eab", "kid") if isinstance(eab, dict) else ""
     return (
@@ -64,7 +88,6 @@ def _fits(record: dict[str, Any], domain: ManagedDomain, url: str) -> bool:
         and bool(text_in(record, "url"))
         and record.get("disabled") is not True
         and bound == (binding[0] if binding else "")
-        and record.get("contact", domain.contacts) == domain.contacts
     )
 
 
@@ -86,7 +109,7 @@ def create(store: FileStore, ca: CertificateAuthority, domain: ManagedDomain, ur
     if settings.binding:
         record["eab"] = dict(zip(("kid", "hmac"), settings.binding, strict=True))
     keys.save_key(store, STAGING, domain.name, ACCOUNT_KEY, key)
-    store.save_json(STAGING, domain.name, ACCOUNT_FILE, record, secret=True)
+    store.save_json(STAGING, domain.name, ACCOUNT_FILE, record, secret="eab" in record)
     return account.url
 
 
@@ -105,9 +128,10 @@ def install(store: FileStore, name: str) -> str:
         account = _new_id(store, text_in(record, "ca-url"))
     keys.save_key(store, ACCOUNTS, account, ACCOUNT_KEY, key)
     record.pop("registration", None)
-    store.save_json(ACCOUNTS, account, ACCOUNT_FILE, record, secret=True)
-    for file in (ACCOUNT_KEY, ACCOUNT_FILE):
-        store.publish_to_workers(ACCOUNTS, account, file)
+    is_secret = "eab" in record  # the MAC key of the external account
+    store.save_json(ACCOUNTS, account, ACCOUNT_FILE, record, secret=is_secret)
+    if is_secret:
+        store.publish_to_workers(ACCOUNTS, account, ACCOUNT_FILE)
     return account
 
 

@@ -35,9 +35,11 @@ from whimbrel.modules.md.mod_md.authority import (
     RenewalInfo,
 )
 from whimbrel.modules.md.mod_md.keys import base64url
+from whimbrel.modules.md.mod_md.result import BAD_ARGUMENT, GENERAL
 
 TIMEOUT: Final = 30  # seconds without a byte
 MAX_RESPONSE: Final = 1024 * 1024  # bytes
+NONCE_ATTEMPTS: Final = 10  # requests while an authority rejects their nonces
 MAX_LISTED: Final = 256  # authorizations of an order, challenges of an authorization
 _UNREACHABLE: Final = (
     "Unsuccessful in contacting ACME server at <{}>. If this problem persists, please check your network "
@@ -57,6 +59,19 @@ _UNUSUAL: Final = (
     "curl/wget."
 )
 _NOT_ACME: Final = "Unable to understand ACME server response from <{}>. Wrong ACME protocol version or link?"
+# statuses of problems (RFC 8555, 6.7), as httpd has them
+_STATUSES: Final = {
+    "badCSR": errno.EINVAL,
+    "badNonce": errno.EAGAIN,
+    "badRevocationReason": errno.EINVAL,
+    "badSignatureAlgorithm": errno.EINVAL,
+    "invalidContact": BAD_ARGUMENT,
+    "malformed": errno.EINVAL,
+    "rateLimited": BAD_ARGUMENT,
+    "rejectedIdentifier": BAD_ARGUMENT,
+    "unauthorized": errno.EACCES,
+    "unsupportedIdentifier": BAD_ARGUMENT,
+}
 _ENDPOINTS: Final = ("newNonce", "newAccount", "newOrder")
 
 
@@ -112,15 +127,16 @@ class AcmeAuthority:
         try:
             response = self._net._send_request("GET", self._url)
         except (requests.RequestException, errors.Error, ValueError, OSError) as problem:
-            raise AuthorityError(_number(problem), _UNREACHABLE.format(self._url)) from None
+            text = _UNREACHABLE.format(self._url)
+            raise AuthorityError(_number(problem), text, levels=("warn", "error")) from None
         if response.status_code == 503:
-            raise AuthorityError(errno.EAGAIN, _UNAVAILABLE.format(self._url))
+            raise AuthorityError(errno.EAGAIN, _UNAVAILABLE.format(self._url), levels=("info", "error"))
         if response.status_code != 200:
-            raise AuthorityError(errno.EINVAL, _UNUSUAL.format(self._url, response.status_code))
+            raise AuthorityError(errno.EAGAIN, _UNUSUAL.format(self._url, response.status_code))
         record = _object(response)
         self._endpoints = {key: value for key, value in record.items() if isinstance(value, str)}
         if not all(name in self._endpoints for name in _ENDPOINTS):
-            raise AuthorityError(errno.EINVAL, _NOT_ACME.format(self._url))
+            raise AuthorityError(errno.EINVAL, _NOT_ACME.format(self._url), levels=("warn", "error"))
         found = record.get("meta")
         meta: dict[str, Any] = found if isinstance(found, dict) else {}
         profiles = meta.get("profiles")
@@ -145,15 +161,18 @@ class AcmeAuthority:
         payload: Any = None if body is None else _Body(body)
         nonces = self._endpoints["newNonce"]
         try:
-            try:
-                return self._net.post(url, payload, new_nonce_url=nonces)
-            except messages.Error as problem:
-                if problem.code != "badNonce":
-                    raise
-                return self._net.post(url, payload, new_nonce_url=nonces)  # the package has tried twice
+            for _ in range(NONCE_ATTEMPTS // 2):  # the package tries twice
+                try:
+                    return self._net.post(url, payload, new_nonce_url=nonces)
+                except messages.Error as problem:
+                    if problem.code != "badNonce":
+                        raise
+            raise AuthorityError(errno.EAGAIN, "", levels=())
         except messages.Error as problem:
             raise _refused(problem) from None
         except (errors.ClientError, AttributeError, TypeError) as problem:  # the package reads any JSON
+            if problem.args and isinstance(problem.args[0], requests.Response):
+                raise _unexpected(problem.args[0].status_code) from None
             raise AuthorityError(errno.EINVAL, f"unable to process the response: {_brief(problem)}") from None
         except (requests.RequestException, errors.Error, ValueError, OSError) as problem:
             text = f"Unsuccessful in contacting ACME server at <{url}>: {_brief(problem)}"
@@ -229,8 +248,6 @@ class AcmeAuthority:
             for each in (listed if isinstance(listed, list) else ())[:MAX_LISTED]
             if isinstance(each, dict)
         )
-        if record.get("wildcard") is True:
-            name = f"*.{name}"
         text = json.dumps(record, separators=(",", ":"))
         return Authorization(url, name, _text(record, "status"), challenges, text)
 
@@ -320,11 +337,20 @@ def _order(url: str, record: dict[str, Any]) -> CertificateOrder:
     )
 
 
+def _unexpected(status: int) -> AuthorityError:
+    """Return the error of a response without a problem document."""
+    return AuthorityError(
+        {400: errno.EINVAL, 403: errno.EACCES, 404: errno.ENOENT}.get(status, GENERAL),
+        f"unexpected http status: {status}",
+        levels=("warn",),
+        line=f"acme problem unknown: http status {status}",
+    )
+
+
 def _refused(problem: messages.Error) -> AuthorityError:
     kind = str(problem.typ or "")
     name = kind.rpartition(":")[2]
-    status = {"badNonce": errno.EAGAIN, "accountDoesNotExist": errno.ENOENT, "unauthorized": errno.EACCES}
-    return AuthorityError(status.get(name, errno.EINVAL), str(problem.detail or kind), kind)
+    return AuthorityError(_STATUSES.get(name, GENERAL), str(problem.detail or kind), kind)
 
 
 def _number(problem: BaseException) -> int:

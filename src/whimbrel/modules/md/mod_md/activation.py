@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from contextlib import suppress
 from typing import Any
 
@@ -18,9 +17,10 @@ from whimbrel.modules.md.mod_md.domains import (
     text_in,
     to_json,
 )
-from whimbrel.modules.md.mod_md.job import JOB_FILE, Job, JobResult
+from whimbrel.modules.md.mod_md.job import JOB_FILE, Job
 from whimbrel.modules.md.mod_md.manager import Manager
-from whimbrel.modules.md.mod_md.renewal import cause_of, staged_pair
+from whimbrel.modules.md.mod_md.renewal import staged_pair
+from whimbrel.modules.md.mod_md.result import AH10109, JobResult, cause_of, cause_of_error
 from whimbrel.modules.md.mod_md.store import (
     ACCOUNTS,
     CHALLENGES,
@@ -66,8 +66,7 @@ def activate_all(manager: Manager, now: float) -> None:
                 manager.log("info", "AH10068", f"{domain.name}: staged set activated")
         except (OSError, ValueError, MdStoreError) as problem:
             text = f"{domain.name}: error loading staged set, purging it"
-            number = problem.errno if isinstance(problem, OSError) else errno.EINVAL
-            manager.log("error", "AH10069", text, cause_of(number or errno.EIO))
+            manager.log("error", "AH10069", text, cause_of_error(problem))
             with suppress(OSError):
                 manager.store.purge(STAGING, domain.name)
 
@@ -75,18 +74,19 @@ def activate_all(manager: Manager, now: float) -> None:
 def activate(manager: Manager, domain: ManagedDomain, now: float) -> bool:
     """Move the staged certificates of a domain to `domains`; return False if there are none to be used yet.
 
-    Raises OSError or MdStoreError if they are incomplete.
+    Raises OSError or MdStoreError if they are incomplete or malformed.
     """
     store, name = manager.store, domain.name
-    record = load_record(store, STAGING, name)
     work = job.load(store, name)
-    if record is None or not work.is_finished or work.valid_from > now:
+    if not work.is_finished or work.valid_from > now or not store.exists(STAGING, name, MD_FILE):
         return False
-    account = accounts.install(store, name)
-    ca = record.get("ca")
-    old = load_record(store, DOMAINS, name) or {}
-    domain.account = account or text_in(record, "ca", "account") or text_in(old, "ca", "account")
-    domain.authority = text_in(record, "ca", "url") if isinstance(ca, dict) else ""
+    record = store.load_json(STAGING, name, MD_FILE)
+    domain.authority = text_in(record, "ca", "url")
+    domain.account = (
+        accounts.install(store, name)
+        or text_in(record, "ca", "account")
+        or accounts.find(store, domain, domain.authority)
+    )
     store.purge(TMP, name)
     for spec in domain.keys:
         pair = staged_pair(store, name, spec)
@@ -114,7 +114,8 @@ def notify_installed(manager: Manager, work: Job, now: float) -> None:
         work.log(now, "message-installed")
         return
     text = f"MDMessageCmd {manager.conf.message_command} failed with exit code {code}."
-    manager.log("error", "", f"md[{work.name}] problem[urn:org:apache:httpd:log:AH10109: ] detail[{text}]")
+    result = JobResult(commands.status_of(code), AH10109, text)
+    manager.log("error", "", result.line(work.name), cause_of(result.status))
     work.log(now, "message-error", "installed", text)
 
 

@@ -19,11 +19,21 @@ class AuthorityError(Exception):
         status: an errno, as job.json has it.
         problem: the type of the problem document, "" without one.
         detail: for the log and for job.json.
+        levels: those of its lines in the error log. `line`: their text, "" for that of the job's result.
     """
 
-    def __init__(self, status: int, detail: str, problem: str = "") -> None:
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        problem: str = "",
+        levels: tuple[str, ...] = ("error",),
+        line: str = "",
+    ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.problem = status, detail, problem
+        self.levels = ("warn",) if problem else levels
+        self.line = f"acme problem {problem}: {detail}" if problem else line
 
 
 @dataclass(frozen=True, slots=True)

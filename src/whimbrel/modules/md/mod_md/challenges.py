@@ -9,6 +9,7 @@ from typing import Any, Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.md.mod_md import commands, keys
 from whimbrel.modules.md.mod_md.domains import ManagedDomain
+from whimbrel.modules.md.mod_md.result import NOT_IMPLEMENTED
 from whimbrel.modules.md.mod_md.store import CHALLENGES, FileStore
 
 HTTP_01, TLS_ALPN_01, DNS_01 = "http-01", "tls-alpn-01", "dns-01"
@@ -28,13 +29,6 @@ _NO_443: Final = (
 )
 _NO_80: Final = (
     " The http: challenge 'http-01' is disabled because the server seems not reachable on public port 80."
-)
-_NOTHING: Final = (
-    "the server seems neither reachable via http (port 80) nor https (port 443). Please look at the "
-    "MDPortMap configuration "
-    "directive on how to correct this. The ACME protocol needs at least one of those so the CA "
-    "can talk to the server and verify a domain ownership. Alternatively, you may configure support for the "
-    "dns-01 challenge directive."
 )
 _UNSUITABLE: Final = "None of the ACME challenge methods configured for this domain are suitable."
 
@@ -58,45 +52,53 @@ class NoChallenge(Exception):
 
 
 class SetupFailed(Exception):
-    """A challenge cannot be set up; another kind may be."""
+    """A challenge cannot be set up; another kind may be.
+
+    Attributes:
+        status: of APR; NOT_IMPLEMENTED if this kind is not configured. `text`: for the log, or "".
+    """
+
+    def __init__(self, status: int, text: str = "") -> None:
+        super().__init__(text)
+        self.status, self.text = status, text
 
 
 def possible(domain: ManagedDomain, reach: Reach) -> list[str]:
     """Return the kinds that are possible in the order of preference; raises NoChallenge."""
-    wanted = list(domain.settings.challenges) or [TLS_ALPN_01, HTTP_01, DNS_01]
-    command = domain.settings.dns01 or reach.dns01
-    if not reach.http and not reach.https and not command:
-        raise NoChallenge(_NOTHING)
-    reasons = []
-    if not command:
-        wanted = [kind for kind in wanted if kind != DNS_01]
-        reasons.append(_NO_DNS)
-    if not domain.acme_tls_names:
-        wanted = [kind for kind in wanted if kind != TLS_ALPN_01]
-        reasons.append(_NO_PROTOCOL)
+    if domain.settings.challenges:
+        return list(domain.settings.challenges)  # the administrator knows how the server is reached
+    wanted = (TLS_ALPN_01, HTTP_01, DNS_01)
+    disabled = {}
     if not reach.http:
-        wanted = [kind for kind in wanted if kind != HTTP_01]
-    if not reach.https and not domain.settings.challenges:
-        wanted = [kind for kind in wanted if kind != TLS_ALPN_01]
-    if not wanted:
-        reasons += [_NO_443] * (not reach.https) + [_NO_80] * (not reach.http)
-        raise NoChallenge(_UNSUITABLE + "".join(reasons))
-    return wanted
+        disabled[HTTP_01] = _NO_80
+    if not reach.https:
+        disabled[TLS_ALPN_01] = _NO_443
+    elif not domain.acme_tls_names:
+        disabled[TLS_ALPN_01] = _NO_PROTOCOL
+    if not (domain.settings.dns01 or reach.dns01):
+        disabled[DNS_01] = _NO_DNS
+    present = [kind for kind in wanted if kind not in disabled]
+    if not present:
+        raise NoChallenge(_UNSUITABLE + "".join(disabled.values()))
+    return present
 
 
 class ChallengeStore:
     """Answers to challenges of one domain.
 
     Attributes:
-        setups: ``kind:name`` of each answer that stands, as order.json has them.
+        setups: kind, name and digest of each answer that stands.
     """
 
     def __init__(
         self, store: FileStore, domain: ManagedDomain, reach: Reach, clock: Callable[[], float]
     ) -> None:
         self._store, self._domain, self._reach, self._clock = store, domain, reach, clock
-        self.setups: list[str] = []
-        self._answers: dict[str, str] = {}
+        self.setups: list[tuple[str, str, str]] = []
+
+    def names(self) -> list[str]:
+        """Return ``kind:name`` of the answers, as order.json has them."""
+        return list(dict.fromkeys(f"{kind}:{name}" for kind, name, _digest in self.setups))
 
     def set_up(self, kind: str, name: str, authorization: str) -> None:
         """Write the answer to a challenge; raises SetupFailed, OSError, ValueError or MdStoreError."""
@@ -105,16 +107,15 @@ class ChallengeStore:
         elif kind == TLS_ALPN_01:
             self._set_up_tls(name, authorization)
         elif kind == DNS_01:
-            self._run_dns("setup", name.removeprefix("*."), _digest(authorization))
+            self._run_dns("setup", name, _digest(authorization))
         else:
-            raise SetupFailed
-        self._answers[f"{kind}:{name}"] = _digest(authorization)
-        if f"{kind}:{name}" not in self.setups:
-            self.setups.append(f"{kind}:{name}")
+            raise SetupFailed(NOT_IMPLEMENTED)
+        self.setups.append((kind, name, _digest(authorization)))
 
     def _set_up_tls(self, name: str, authorization: str) -> None:
         if not self._domain.acme_tls_names:
-            raise SetupFailed
+            text = f"{name}: protocol 'acme-tls/1' seems not enabled for this or any other associated domain."
+            raise SetupFailed(NOT_IMPLEMENTED, f"{text} Not attempting challenge type tls-alpn-01.")
         for spec in self._domain.keys:
             key: Any = keys.generate(spec)
             certificate = keys.challenge_certificate(key, name, authorization, self._clock())
@@ -125,17 +126,20 @@ class ChallengeStore:
 
     def _run_dns(self, action: str, *arguments: str) -> None:
         command = self._domain.settings.dns01 or self._reach.dns01
-        if not command or commands.run(command, action, *arguments) != 0:
-            raise SetupFailed
+        if not command:
+            raise SetupFailed(NOT_IMPLEMENTED)
+        code = commands.run(command, action, *arguments)
+        if code != 0:
+            text = f"{self._domain.name}: dns-01 {action} command returns {code} for {arguments[0]}"
+            raise SetupFailed(commands.status_of(code), text)
 
     def tear_down(self) -> None:
         """Remove all answers."""
-        for setup in self.setups:
-            kind, _, name = setup.partition(":")
+        for kind, name, digest in self.setups:
             if kind == DNS_01:
-                answer = [self._answers.get(setup, "")] if self._reach.dns01_version == "2" else []
+                answer = [digest] if self._reach.dns01_version == "2" else []
                 try:
-                    self._run_dns("teardown", name.removeprefix("*."), *answer)
+                    self._run_dns("teardown", name, *answer)
                 except SetupFailed:
                     continue
             else:

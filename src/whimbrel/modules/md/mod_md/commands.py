@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import BLANKS
 from whimbrel.base.programs import require_programs
+from whimbrel.modules.md.mod_md.result import GENERAL, INCOMPLETE_PATH
 
 LONGEST: Final = 300.0  # seconds that a program may take
 FAILED: Final = 255
@@ -33,6 +34,13 @@ def words(line: str) -> list[str]:
             at += 1
         found.append(word)
         at += len(quote)
+
+
+def status_of(code: int) -> int:
+    """Return the status of an exit code (md_util_exec): programs that cannot run have one of their own."""
+    if code == 0:
+        return 0
+    return GENERAL if 0 < code < 128 else INCOMPLETE_PATH
 
 
 def run(line: str, *arguments: str) -> int:

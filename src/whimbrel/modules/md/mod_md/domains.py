@@ -12,6 +12,7 @@ from whimbrel.modules.md.mod_md.settings import (
     LETSENCRYPT,
     RENEW_AUTO,
     RENEW_MANUAL,
+    REQUIRE_OFF,
     Definition,
     KeyKind,
     MdServerConfig,
@@ -156,9 +157,12 @@ def to_json(domain: ManagedDomain, *, with_authority: bool = True) -> dict[str, 
         "renew-mode": settings.renew_mode,
         "renew-window": slice_text(settings.renew_window),
         "warn-window": slice_text(settings.warn_window),
-        "require-https": settings.require_https,
+    }
+    if settings.require_https != REQUIRE_OFF:
+        record["require-https"] = settings.require_https
+    record |= {
         "must-staple": settings.must_staple,
-        "proto": {"acme-tls/1": list(domain.acme_tls_names)} if domain.acme_tls_names else {},
+        "proto": {"acme-tls/1": list(domain.acme_tls_names)},
         "stapling": settings.stapling,
     }
     if settings.profile:
@@ -166,8 +170,6 @@ def to_json(domain: ManagedDomain, *, with_authority: bool = True) -> dict[str, 
     record |= {"profile-mandatory": settings.profile_mandatory, "ari-renewals": settings.ari}
     if domain.certificate_files:
         record |= {"cert-files": list(domain.certificate_files), "pkey-files": list(domain.key_files)}
-    if not record["proto"]:
-        del record["proto"]
     return record
 
 

@@ -5,7 +5,6 @@ It knows no thread and no network: see `renewal.World`.  httpd: mod_md_drive.c.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -14,9 +13,10 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.md.mod_md import commands, job, keys, timing
 from whimbrel.modules.md.mod_md.authority import AuthorityError, CertificateAuthority
 from whimbrel.modules.md.mod_md.domains import INCOMPLETE, MISSING_INFORMATION, ManagedDomain
-from whimbrel.modules.md.mod_md.job import Job, JobResult
+from whimbrel.modules.md.mod_md.job import Job
 from whimbrel.modules.md.mod_md.manager import Manager
-from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, World, cause_of
+from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, World
+from whimbrel.modules.md.mod_md.result import AH10108, AH10109, JobResult, cause_of
 from whimbrel.modules.md.mod_md.timing import date_text
 from whimbrel.modules.md.mod_md.values import duration_words
 
@@ -75,7 +75,7 @@ class JobDriver:
 
     # one job -----------------------------------------------------------------------------------------
     def _process(self, domain: ManagedDomain) -> Job:
-        work, before = job.load(self._manager.store, domain.name), ""
+        work = job.load(self._manager.store, domain.name)
         if work.next_run > self._runtime.clock():
             return work
         before = repr(work)
@@ -98,9 +98,9 @@ class JobDriver:
         if domain.renews:
             log("debug", "AH10052", f"md({domain.name}): state={domain.state}, driving", "")
             if self._should_renew(domain):
-                if not self._notify(work, "renewing"):
-                    text = f"{domain.name}: event-handler for 'renewing' returned 1, preventing renewal to"
-                    log("info", "AH10060", f"{text} proceed.", "")
+                if not self._raise_event(work, "renewing"):
+                    text = f"{domain.name}: event-handler for 'renewing' returned {work.result().status},"
+                    log("info", "AH10060", f"{text} preventing renewal to proceed.", "")
                     return
                 self._renew(domain, work)
         now = self._runtime.clock()
@@ -175,11 +175,15 @@ class JobDriver:
             domain.authorities[choice],
             conf.activation_delay,
         )
+        result = work.result()
+        result.observe(lambda: self._progress(work))
         try:
             ready = renewal.run()
-        except RenewalFailed as problem:
-            self._failed(domain, work, problem)
+        except RenewalFailed:
+            self._failed(work)
             return
+        finally:
+            result.observe(None)
         now = runtime.clock()
         work.is_finished, work.errors, work.valid_from = True, 0, ready
         work.last = JobResult(valid_from=ready)
@@ -188,80 +192,82 @@ class JobDriver:
             work.next_run = ready
             return
         self._save(work)
-        self._notify(work, "renewed")
+        if not work.is_announced:
+            self._notify(work, "renewed")
+
+    def _progress(self, work: Job) -> None:
+        if text := work.result().progress():
+            work.log(self._runtime.clock(), "progress", "", text)
+            self._save(work)
 
     def _world(self, domain: ManagedDomain, work: Job) -> World:
         runtime = self._runtime
-
-        def progress(activity: str, detail: str) -> None:
-            text = f"{activity}: {detail}" if detail else activity
-            work.log(runtime.clock(), "progress", "", text)
-            self._save(work)
-
         return World(
             self._manager.store,
             lambda url: runtime.connect(domain, url),
             runtime.clock,
             runtime.sleep,
             lambda event: self._notify(work, event),
-            progress,
             lambda level, text, cause: runtime.log(level, "", text, cause),
+            work.result(),
         )
 
-    def _failed(self, domain: ManagedDomain, work: Job, problem: RenewalFailed) -> None:
-        runtime, now = self._runtime, self._runtime.clock()
-        work.errors += 1
-        work.last = JobResult(
-            problem.status, problem.problem, problem.detail, problem.activity, os.strerror(problem.status)
-        )
-        first = self._manager.conf.retry_delay
-        delay = timing.retry_delay(work.errors, first, problem.problem, runtime.chance())
-        work.next_run = now + delay
-        text = f"processing {domain.name}: {problem.detail}"
-        runtime.log("error", "AH10056", text, cause_of(problem.status))
-        work.log(now, "renewal-error", problem.problem, problem.detail)
-        self._notify(work, "errored")
-        text = f"{domain.name}: encountered error for the {work.errors}. time, next run in"
+    def _failed(self, work: Job) -> None:
+        runtime, now, result = self._runtime, self._runtime.clock(), work.result()
+        delay = self._count_error(work)
+        text = f"processing {work.name}: {result.detail or '(null)'}"
+        runtime.log("error", "AH10056", text, cause_of(result.status))
+        work.log(now, "renewal-error", result.problem, result.detail)
+        self._raise_event(work, "errored")
+        text = f"{work.name}: encountered error for the {work.errors}. time, next run in"
         runtime.log("info", "AH10057", f"{text} {duration_words(delay)}", "")
+
+    def _count_error(self, work: Job) -> float:
+        """Count a failure; return the seconds until the next attempt."""
+        work.errors += 1
+        first = self._manager.conf.retry_delay
+        delay = timing.retry_delay(work.errors, first, work.result().problem, self._runtime.chance())
+        work.next_run = self._runtime.clock() + delay
+        return delay
 
     # notifications -----------------------------------------------------------------------------------
     def _notify(self, work: Job, reason: str) -> bool:
-        """Call the commands of the administrator; return False if one fails."""
+        """Raise an event whose failure is an error of the job: it is tried again (md_job_notify)."""
+        work.result().set(0)
+        if not self._raise_event(work, reason):
+            self._count_error(work)
+            return False
+        work.is_notified = True
+        work.is_announced = work.is_announced or reason == "renewed"
+        return True
+
+    def _raise_event(self, work: Job, reason: str) -> bool:
+        """Call the commands of the administrator; return False if one fails, which the result has then."""
         runtime, conf, now = self._runtime, self._manager.conf, self._runtime.clock()
         if not work.may_notify(reason, now):
             text = f"{work.name}: rate limiting notification about '{reason}'"
             runtime.log("debug", "AH10267", text, "")
             return True
-        is_done = True
         if reason == "renewed":
-            is_done = not conf.notify_command or self._run(
-                work, ("MDNotifyCmd", "AH10108", conf.notify_command), "notify-error", ""
-            )
-            if is_done:
-                text = f"The Managed Domain {work.name} has been setup and changes will be activated on next"
-                runtime.log("notice", "AH10059", f"{text} (graceful) server restart.", "")
-        if is_done and conf.message_command:
-            command = ("MDMessageCmd", "AH10109", conf.message_command)
-            is_done = self._run(work, command, "message-error", reason)
-        work.is_notified = is_done
-        if is_done:
-            work.log(now, f"message-{reason}")
-        if reason == "renewed":
-            work.is_announced = is_done
-            if not is_done:
-                work.next_run = now + conf.retry_delay
-        return is_done
+            if conf.notify_command and not self._run(work, "MDNotifyCmd", conf.notify_command):
+                work.log(now, "notify-error", AH10108, work.result().detail)
+                return False
+            text = f"The Managed Domain {work.name} has been setup and changes will be activated on next"
+            runtime.log("notice", "AH10059", f"{text} (graceful) server restart.", "")
+        if conf.message_command and not self._run(work, "MDMessageCmd", conf.message_command, reason):
+            work.log(now, "message-error", reason, work.result().detail)
+            return False
+        work.log(now, f"message-{reason}")
+        return True
 
-    def _run(self, work: Job, command: tuple[str, str, str], entry: str, reason: str) -> bool:
-        name, code, line = command
-        status = self._runtime.run(line, *([reason] if reason else []), work.name)
+    def _run(self, work: Job, name: str, command: str, *reason: str) -> bool:
+        code = self._runtime.run(command, *reason, work.name)
+        status = commands.status_of(code)
         if status == 0:
             return True
-        text = f"{name} {line} failed with exit code {status}."
-        problem = f"urn:org:apache:httpd:log:{code}: "
-        full = f"md[{work.name}] problem[{problem}] detail[{text}]"
-        self._runtime.log("error", "", full, cause_of(1) if status else "")
-        work.log(self._runtime.clock(), entry, reason or problem, text)
+        result = work.result()
+        result.set(status, f"{name} {command} failed with exit code {code}.", AH10109 if reason else AH10108)
+        self._runtime.log("error", "", result.line(work.name), cause_of(status))
         return False
 
 

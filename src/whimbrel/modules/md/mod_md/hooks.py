@@ -9,7 +9,7 @@ from whimbrel.modules.md.mod_md import status
 from whimbrel.modules.md.mod_md.challenges import HTTP_FILE
 from whimbrel.modules.md.mod_md.domains import by_host, by_name
 from whimbrel.modules.md.mod_md.manager import Manager, manager_of
-from whimbrel.modules.md.mod_md.renewal import cause_of
+from whimbrel.modules.md.mod_md.result import cause_of
 from whimbrel.modules.md.mod_md.settings import REQUIRE_OFF, REQUIRE_PERMANENT
 from whimbrel.modules.md.mod_md.store import CHALLENGES, is_safe, json_bytes
 from whimbrel.registry.module import CompiledHook, PathRules, Reads, Scope
@@ -110,7 +110,9 @@ def make_unavailable(scope: Scope) -> CompiledHook | None:
         tls = r.connection.tls
         if tls is None:
             return DECLINED
-        if r.connection.notes.get(CHALLENGE_NOTE) or id(tls.server) in manager.unavailable:
+        has_name = bool(tls.server_name)  # without SNI the first host answers with its fallback certificate
+        is_unavailable = has_name and id(tls.server) in manager.unavailable
+        if r.connection.notes.get(CHALLENGE_NOTE) or is_unavailable:
             r.set_uncacheable()
             return 503
         return DECLINED

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.modules.md.mod_md.result import JobResult
 from whimbrel.modules.md.mod_md.store import STAGING, FileStore, MdStoreError
 from whimbrel.modules.md.mod_md.timing import date_from, date_text
 
@@ -25,37 +26,13 @@ INTERVALS: Final = {
 
 
 @dataclass(slots=True)
-class JobResult:
-    """The last result of a job: *status* is an errno, 0 for success; texts are httpd's."""
-
-    status: int = 0
-    problem: str = ""
-    detail: str = ""
-    activity: str = ""
-    description: str = ""
-    valid_from: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the object ``last`` of job.json."""
-        record: dict[str, Any] = {"status": self.status}
-        if self.status:
-            record["status-description"] = self.description
-        for key, value in (("problem", self.problem), ("detail", self.detail), ("activity", self.activity)):
-            if value:
-                record[key] = value
-        if self.valid_from:
-            record["valid-from"] = date_text(self.valid_from)
-        return record
-
-
-@dataclass(slots=True)
 class Job:
     """One job; times are seconds since the epoch, 0 for none.
 
     Attributes:
         is_finished: new certificates are staged; `valid_from`: when they may be used.
-        is_notified: the last notification succeeded; `is_announced`: that of ``renewed`` did.
-        errors: failures in a row.
+        is_notified: a notification of a step has succeeded; `is_announced`: that of ``renewed`` did.
+        errors: failures in a row, of renewals and of notifications.
         entries: the log, newest first.
     """
 
@@ -69,6 +46,12 @@ class Job:
     errors: int = 0
     last: JobResult | None = None
     entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def result(self) -> JobResult:
+        """Return the last result, which the job goes on with."""
+        if self.last is None:
+            self.last = JobResult()
+        return self.last
 
     def log(self, now: float, kind: str, status: str = "", detail: str = "") -> None:
         """Add an entry."""
@@ -143,7 +126,6 @@ def _result(record: dict[str, Any]) -> JobResult:
         text("problem"),
         text("detail"),
         text("activity"),
-        text("status-description"),
         date_from(record.get("valid-from")),
     )
 

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from whimbrel.modules.md.mod_md.settings import KeyKind
-from whimbrel.modules.md.mod_md.store import FileStore, MdStoreError
+from whimbrel.modules.md.mod_md.store import ACCOUNTS, FileStore, MdStoreError
 
 DEFAULT_BITS: Final = 2048
 ACCOUNT_BITS: Final = 3072
@@ -83,8 +83,12 @@ def load_key(store: FileStore, group: str, name: str, file: str) -> PrivateKeyTy
 
 
 def save_key(store: FileStore, group: str, name: str, file: str, key: PrivateKeyTypes) -> None:
-    """Write a private key to the store, encrypted where the group has it so."""
-    store.save(group, name, file, key_pem(key, store.phrase(group)), secret=True)
+    """Write a private key to the store, encrypted where the group has it so.
+
+    Workers read those of accounts, which root has written: as in httpd, encryption protects them.
+    """
+    is_secret = group != ACCOUNTS
+    store.save(group, name, file, key_pem(key, store.phrase(group)), secret=is_secret)
 
 
 def chain(data: bytes) -> list[x509.Certificate]:

@@ -31,19 +31,22 @@ def has_name(server: Server, name: str, *, aliases: bool = True) -> bool:
     )
 
 
-def check_overlaps(domains: list[ManagedDomain], places: list[Any], log: Log) -> None:
-    """Check what only all lines together show; raises Conflict."""
+def check_overlaps(domains: list[ManagedDomain], log: Log, *, has_wildcards: bool) -> None:
+    """Check what only all lines together show; raises Conflict.
+
+    With *has_wildcards* those of earlier domains cover names of later ones.
+    """
     for index, domain in enumerate(domains):
         for earlier in range(index):
-            common = [name for name in domain.names if name in domains[earlier].names]
+            known = domains[earlier]
+            common = [
+                name
+                for name in domain.names
+                if name in known.names or (has_wildcards and known.matches(name))
+            ]
             if common:
-                first, second = places[earlier], places[index]
-                text = f"two Managed Domains have an overlap in domain '{common[0]}'"
-                where = ", ".join(
-                    f"{word} in {place.path if place else '(null)'}(line {place.line if place else 0})"
-                    for word, place in (("first definition", first), ("second", second))
-                )
-                log("error", "AH10038", f"{text}, {where}")
+                text = f"two Managed Domains have an overlap in domain '{common[0]}', first definition in"
+                log("error", "AH10038", f"{text} unknown(line 0), second in unknown(line 0)")
                 raise Conflict
         if len(domain.certificate_files) > 0 and len(domain.certificate_files) != len(domain.key_files):
             text = f"The Managed Domain '{domain.name}' needs one MDCertificateKeyFile for each"
@@ -58,19 +61,25 @@ def check_overlaps(domains: list[ManagedDomain], places: list[Any], log: Log) ->
 def link(manager: Manager, configuration: Any) -> None:
     """Assign domains to the servers that they match."""
     conf = manager.conf
+    # httpd puts each virtual host before the earlier ones: the last one gives the contact
+    hosts = [server for server in configuration.servers() if server is not configuration.main][::-1]
     for domain in manager.domains:
-        for server in configuration.servers():
+        for server in (configuration.main, *hosts):
             if server is configuration.main and not conf.manages_main:
                 continue
             matched = next((name for name in domain.names if _matches(server, name, conf)), None)
             if matched is None:
                 continue
-            domain.servers.append(server)
             assigned = manager.by_server.setdefault(id(server), [])
+            if assigned and conf.match_servernames:
+                if is_below(lower(server.name), matched):
+                    continue
+                assigned.pop().servers.remove(server)  # a name is closer than a wildcard
+            domain.servers.append(server)
             assigned.append(domain)
-            text = f"Server {server.name}:{server.port} matches md {domain.name} (config {domain.name}, "
+            text = f"Server {server.name}:{server.port} matches md {domain.name} (config {server.name}"
             mode = f"match-mode={int(conf.match_servernames)}) for domain {matched}, has now"
-            manager.log("debug", "AH10041", f"{text}{mode} {len(assigned)} MDs")
+            manager.log("debug", "AH10041", f"{text}[default, default], {mode} {len(assigned)} MDs")
             _add_contact(domain, server)
 
 
@@ -79,14 +88,15 @@ def _matches(server: Server, name: str, conf: Any) -> bool:
 
 
 def _add_contact(domain: ManagedDomain, server: Server) -> None:
-    own = server.config(MdServerConfig).contact
-    contact = own or ("" if server.admin == NO_ADMIN else server.admin)
-    if contact and uri(contact) not in domain.contacts and not (domain.contacts and not own):
+    if domain.contacts:
+        return
+    contact = server.config(MdServerConfig).contact or ("" if server.admin == NO_ADMIN else server.admin)
+    if contact:
         domain.contacts.append(uri(contact))
 
 
 def add_names(domain: ManagedDomain, manager: Manager) -> None:
-    """Add the names of virtual hosts with TLS to their domain; raises Conflict."""
+    """Add the names of virtual hosts with TLS to their domain, or warn of those that it leaves out."""
     for server in domain.tls_servers:
         if len(manager.of_server(server)) != 1:
             continue
@@ -97,8 +107,8 @@ def add_names(domain: ManagedDomain, manager: Manager) -> None:
             if not domain.settings.members_auto:
                 text = f"Virtual Host {server.name}:{server.port} matches Managed Domain '{domain.name}', but"
                 more = f"the name/alias {name} itself is not managed. A requested MD certificate will not"
-                manager.log("error", "AH10040", f"{text} {more} match ServerName.")
-                raise Conflict
+                manager.log("warn", "AH10040", f"{text} {more} match ServerName.")
+                continue
             domain.names.append(low)
 
 
@@ -123,7 +133,7 @@ def find_acme_tls(domain: ManagedDomain, manager: Manager, configuration: Any) -
             if (
                 not checks_port or (manager.reach.https and _uses_port(server, configuration, conf.local_443))
             )
-            and (has_name(server, name) or is_below(lower(server.name), name))
+            and has_name(server, name)
         ]
         if not found and conf.manages_main:
             found = [configuration.main]

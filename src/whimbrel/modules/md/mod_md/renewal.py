@@ -7,8 +7,8 @@ Steps and texts are those of httpd's md_acme_drive.c, since job.json and the log
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Final, TypeVar
 
 from cryptography import x509
@@ -26,6 +26,7 @@ from whimbrel.modules.md.mod_md.authority import (
     Authorization,
     CertificateAuthority,
     CertificateOrder,
+    Challenge,
 )
 from whimbrel.modules.md.mod_md.challenges import (
     ChallengeStore,
@@ -34,7 +35,9 @@ from whimbrel.modules.md.mod_md.challenges import (
     SetupFailed,
     possible,
 )
-from whimbrel.modules.md.mod_md.domains import COMPLETE, MD_FILE, ManagedDomain, to_json
+from whimbrel.modules.md.mod_md.domains import COMPLETE, MD_FILE, ManagedDomain, text_in, to_json
+from whimbrel.modules.md.mod_md.job import JOB_FILE
+from whimbrel.modules.md.mod_md.result import GENERAL, NOT_IMPLEMENTED, JobResult, cause_of
 from whimbrel.modules.md.mod_md.settings import KeyKind
 from whimbrel.modules.md.mod_md.store import STAGING, FileStore, MdStoreError
 from whimbrel.modules.md.mod_md.timing import date_text
@@ -42,6 +45,7 @@ from whimbrel.modules.md.mod_md.timing import date_text
 T = TypeVar("T")
 ORDER_FILE: Final = "order.json"
 POLL_TIME: Final = 30.0  # seconds for authorizations, and for each step of an order
+_NOT_VALIDATED: Final = "Error waiting on domain names to be validated"
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
@@ -52,9 +56,9 @@ class World:
     Attributes:
         connect: function of the URL of an authority.
         clock: the time; `sleep`: waits, and raises an error at the end of the process.
-        raise_event: calls MDMessageCmd; returns False if it fails.
-        progress: function of an activity and of a detail about it, for job.json.
+        raise_event: calls MDMessageCmd, which may change the result; returns False if it fails.
         log: function of level, text and cause.
+        result: what job.json shows of the renewal.
     """
 
     store: FileStore
@@ -62,31 +66,24 @@ class World:
     clock: Callable[[], float]
     sleep: Callable[[float], None]
     raise_event: Callable[[str], bool]
-    progress: Callable[[str, str], None]
     log: Callable[[str, str, str], None]
+    result: JobResult
 
 
 class RenewalFailed(Exception):
-    """The renewal ended without certificates: *status* is an errno, *detail* is for job.json."""
-
-    def __init__(self, status: int, detail: str, activity: str, problem: str = "") -> None:
-        super().__init__(detail)
-        self.status, self.detail, self.activity, self.problem = status, detail, activity, problem
+    """The renewal ended without certificates; the result has the reason."""
 
 
 class Renewal:
-    """One attempt for all keys of a domain; complete keys of earlier attempts are kept.
-
-    Attributes:
-        activity: the present step.
-    """
+    """One attempt for all keys of a domain; complete keys of earlier attempts are kept."""
 
     def __init__(
         self, world: World, domain: ManagedDomain, reach: Reach, authority: str, delay: float = 0.0
     ) -> None:
-        self._world, self._domain, self._reach, self._url = world, domain, reach, authority
+        # a copy: the authority and the account of this attempt are in use once it is activated
+        self._world, self._domain, self._reach, self._url = world, copy(domain), reach, authority
         self._delay = delay  # MDActivationDelay
-        self.activity = ""
+        self._result = world.result
         self._kinds: list[str] = []
         self._offers = AcmeDirectory()
         self._ca: CertificateAuthority
@@ -99,52 +96,80 @@ class Renewal:
         except RenewalFailed:
             raise
         except AuthorityError as problem:
-            raise self._failure(problem.status, problem.detail, problem.problem) from None
+            self._result.set(problem.status, problem.detail, problem.problem)
+            self._log_refusal(problem)
+            raise RenewalFailed from None
         except OSError as problem:
             path = problem.filename.decode("latin-1") if isinstance(problem.filename, bytes) else ""
             raise self._failure(problem.errno or errno.EIO, f"store: {path}".rstrip(": ")) from None
         except (MdStoreError, ValueError) as problem:
             raise self._failure(errno.EINVAL, str(problem)) from None
 
-    def _failure(self, status: int, detail: str, problem: str = "") -> RenewalFailed:
-        self._world.progress(self.activity, detail)
-        text = f"md[{self._domain.name}] while[{self.activity}]"
-        if problem:
-            text += f" problem[{problem}]"
-        self._world.log("error", f"{text} detail[{detail}]", cause_of(status))
-        return RenewalFailed(status, detail, self.activity, problem)
+    def _log_refusal(self, problem: AuthorityError) -> None:
+        """Log what an authority has refused, or that it cannot be reached."""
+        text = problem.line or self._result.line(self._domain.name)
+        cause = cause_of(problem.status) if problem.problem or not problem.line else ""
+        for level in problem.levels:
+            self._world.log(level, text, cause)
+
+    def _failure(self, status: int, detail: str, problem: str = "", *, keeps: bool = False) -> RenewalFailed:
+        """Record a failure; with *keeps* the log of the job shows the problem of the step before."""
+        self._result.set(status, detail, self._result.problem if keeps else "")
+        self._result.problem = problem or self._result.problem
+        self._world.log("error", self._result.line(self._domain.name), cause_of(status))
+        return RenewalFailed()
 
     def _begin(self, activity: str) -> None:
-        self.activity = activity
-        self._world.progress(activity, "")
+        self._result.begin(activity)
 
     def _run(self) -> float:
         name = self._domain.name
+        self._result.set(0)
         try:
             self._kinds = possible(self._domain, self._reach)
         except NoChallenge as problem:
-            raise self._failure(errno.EINVAL, str(problem)) from None
+            self._world.log("warn", f"md[{name}]: {problem}", cause_of(GENERAL))
+            self._result.set(GENERAL, str(problem))
+            raise RenewalFailed from None
         kinds = " ".join(self._kinds)
-        self._begin(f"MDomain {name} initialized with support for ACME challenges {kinds}")
+        self._result.set(0, f"MDomain {name} initialized with support for ACME challenges {kinds}")
         self._begin("Checking staging area")
-        missing = [spec for spec in self._domain.keys if not self._is_staged(spec)]
-        if len(missing) == len(self._domain.keys):
+        is_fresh = not self._has_begun()
+        if is_fresh:
             self._begin("Resetting staging area")
+            self._reset()
         self._begin("Assessing current status")
+        missing = [spec for spec in self._domain.keys if not self._is_staged(spec)]
         if missing:
-            self._obtain(missing)
+            self._obtain(missing, is_fresh=is_fresh)
         return self._ready_at()
+
+    def _has_begun(self) -> bool:
+        """Return True if an earlier attempt at this authority has left its files."""
+        try:
+            record = self._world.store.load_json(STAGING, self._domain.name, MD_FILE)
+        except (OSError, MdStoreError):
+            return False
+        return text_in(record, "ca", "url") == self._url
+
+    def _reset(self) -> None:
+        """Remove the files of attempts at other authorities; the job goes on."""
+        store, name = self._world.store, self._domain.name
+        for file in store.files(STAGING, name):
+            if file != JOB_FILE:
+                store.purge_file(STAGING, name, file)
 
     def _is_staged(self, spec: KeyKind) -> bool:
         """Return True if a certificate with its key for the present names is staged."""
         staged = staged_pair(self._world.store, self._domain.name, spec)
         return staged is not None and set(self._domain.names) <= set(keys.alternative_names(staged[1][0]))
 
-    def _obtain(self, missing: list[KeyKind]) -> None:
-        name, store = self._domain.name, self._world.store
-        self._begin(f"Resetting staging for {name}")
+    def _obtain(self, missing: list[KeyKind], *, is_fresh: bool) -> None:
+        name = self._domain.name
+        if is_fresh:
+            self._begin(f"Resetting staging for {name}")
         self._domain.authority = self._url
-        store.save_json(STAGING, name, MD_FILE, to_json(self._domain), secret=True)
+        self._save_domain()
         self._begin(f"Contacting ACME server for {name} at {self._url}")
         self._ca = self._world.connect(self._url)
         self._offers = self._ca.directory()
@@ -156,18 +181,28 @@ class Renewal:
             finally:
                 self._answers.tear_down()
 
+    def _save_domain(self) -> None:
+        is_secret = self._domain.settings.binding is not None
+        record = to_json(self._domain)
+        self._world.store.save_json(STAGING, self._domain.name, MD_FILE, record, secret=is_secret)
+
     # accounts ----------------------------------------------------------------------------------------
     def _use_account(self) -> None:
-        name = self._domain.name
+        name, before = self._domain.name, self._domain.account
         self._begin(f"Selecting account to use for {name}")
-        if accounts.select(self._world.store, self._ca, self._domain, self._url):
+        has_account = accounts.select(
+            self._world.store, self._ca, self._domain, self._url, self._log_refusal
+        )
+        if self._domain.account != before:
+            self._save_domain()
+        if has_account:
             return
         self._begin(f"Creating new ACME account for {name}")
         if not self._domain.contacts:
             text = f"No contact information is available for MD {name}. Configure one using the "
             raise self._failure(errno.EINVAL, f"{text}MDContactEmail or ServerAdmin directive.")
-        terms, agreement = self._offers.terms, self._domain.settings.agreement
-        if terms and agreement not in ("accepted", terms):
+        terms = self._offers.terms
+        if terms and not self._domain.settings.agreement:  # any value is an agreement
             text = (
                 f"the CA requires you to accept the terms-of-service as specified in <{terms}>. Please read "
                 "the document that you find at that URL and, if you agree to the conditions, configure "
@@ -175,7 +210,12 @@ class Renewal:
                 "activate."
             )
             raise self._failure(errno.EINVAL, text)
-        url = accounts.create(self._world.store, self._ca, self._domain, self._url)
+        try:
+            url = accounts.create(self._world.store, self._ca, self._domain, self._url)
+        except AuthorityError as problem:
+            self._log_refusal(problem)
+            self._result.activity = ""
+            raise self._failure(problem.status, problem.detail, problem.problem) from None
         self._world.log("info", f"registered new account {url}", "")
 
     # orders ------------------------------------------------------------------------------------------
@@ -183,10 +223,11 @@ class Renewal:
         settings = self._domain.settings
         if not settings.profile or settings.profile in self._offers.profiles:
             return settings.profile
-        text = f"{self._domain.name}: {{}}ACME profile '{settings.profile}' is not offered by CA"
         if settings.profile_mandatory:
-            raise self._failure(errno.EINVAL, text.format("mandatory "))
-        self._world.log("info", f"{text.format('')}, continuing without", "")
+            text = f"{self._domain.name}: mandatory ACME profile '{settings.profile}' is not offered by CA"
+            self._world.log("error", text, cause_of(errno.ENOENT))
+            self._result.set(errno.EINVAL)
+            raise RenewalFailed
         return ""
 
     def _replaced(self, spec: KeyKind) -> str:
@@ -199,12 +240,12 @@ class Renewal:
 
     def _order_certificate(self, spec: KeyKind) -> None:
         name, store = self._domain.name, self._world.store
-        profile, replaced = self._profile(), self._replaced(spec)
+        wanted, replaced = self._domain.settings.profile, self._replaced(spec)
         self._begin(
-            f"Creating new order, key-spec={spec.description}, profile={profile or 'none'}, "
+            f"Creating new order, key-spec={spec.description}, profile={wanted or 'none'}, "
             f"replacing-cert={replaced or 'none'}"
         )
-        order = self._ca.new_order(self._domain.names, profile, replaced)
+        order = self._left_order() or self._ca.new_order(self._domain.names, self._profile(), replaced)
         self._save_order(order)
         self._authorize(order)
         self._begin("Waiting for order to become ready")
@@ -219,12 +260,46 @@ class Renewal:
             self._ca.finalize(order, request)
         self._begin("Waiting for finalized order to become valid")
         order = self._wait(order.url, (VALID,), "Error waiting for order to become valid.")
-        self._world.progress(self.activity, "ACME server order status is 'valid'.")
+        self._result.set(0, "ACME server order status is 'valid'.")
+        self._result.set(0)
         if not order.certificate:
             raise self._failure(errno.EINVAL, "CertificateOrder valid, but certificate url is missing.")
         self._begin(f"Retrieving {spec.name} certificate chain for {name}")
-        self._stage(spec, key, self._ca.certificate(order.certificate))
+        data = self._retrieve(order.certificate)
         store.purge_file(STAGING, name, ORDER_FILE)
+        self._stage(spec, key, data)
+
+    def _left_order(self) -> CertificateOrder | None:
+        """Return the order of an attempt that failed, if it is alive: it goes on where it was left."""
+        store, name = self._world.store, self._domain.name
+        try:
+            url = text_in(store.load_json(STAGING, name, ORDER_FILE), "url")
+        except (OSError, MdStoreError):
+            return None
+        try:
+            order = self._ca.order(url)
+        except AuthorityError as problem:
+            if not problem.problem:
+                raise
+            self._log_refusal(problem)
+        else:
+            if order.status in (PENDING, READY, PROCESSING, VALID):
+                return order
+        store.purge_file(STAGING, name, ORDER_FILE)
+        return None
+
+    def _retrieve(self, url: str) -> bytes:
+        """Return a certificate; what goes wrong is tried again for some time."""
+        end, pause = self._world.clock() + POLL_TIME, FIRST_PAUSE
+        while True:
+            try:
+                return self._ca.certificate(url)
+            except AuthorityError as problem:
+                if self._world.clock() + pause > end:
+                    raise
+                self._log_refusal(problem)
+            self._world.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
 
     def _private_key(self, spec: KeyKind) -> Any:
         """Return the key of an attempt that was not finished, or a new one."""
@@ -253,7 +328,7 @@ class Renewal:
             "url": order.url,
             "status": order.status,
             "authorizations": list(order.authorizations),
-            "challenge-setups": list(self._answers.setups),
+            "challenge-setups": self._answers.names(),
             "finalize": order.finalize,
         }
         self._world.store.save_json(STAGING, self._domain.name, ORDER_FILE, record)
@@ -296,60 +371,72 @@ class Renewal:
         for authorization in started:
             self._try(
                 lambda one=authorization: self._is_valid(one),  # type: ignore[misc]
-                "Error waiting on domain names to be validated",
+                _NOT_VALIDATED,
             )
 
     def _start(self, authorization: Authorization) -> Authorization:
         domain = authorization.domain
         if authorization.status == VALID:
             return authorization
-        if authorization.status != PENDING or domain not in self._domain.names:
+        # the authorization of a wildcard has the name below it
+        is_ours = domain in self._domain.names or f"*.{domain}" in self._domain.names
+        if authorization.status != PENDING or not is_ours:
             text = f"unexpected AUTHZ state {authorization.status} for domain {domain}"
             raise self._failure(errno.EINVAL, text)
         offered = {challenge.kind: challenge for challenge in authorization.challenges}
         kinds = [kind for kind in self._kinds if kind in offered]
-        self._world.progress(
-            self.activity,
-            f"{domain}: selecting suitable authorization challenge type, this domain supports "
-            f"{' '.join(self._kinds)}",
+        available = " ".join(self._kinds)
+        self._result.set(
+            0,
+            f"{domain}: selecting suitable authorization challenge type, this domain supports {available}",
         )
-        if not kinds:
+        for kind in kinds:
+            if self._set_up(kind, domain, offered[kind]):
+                return authorization
+        if not kinds or self._result.status == NOT_IMPLEMENTED:
             raise self._failure(
                 errno.EINVAL,
                 f"None of offered challenge types for domain {domain} are supported. The server offered "
-                f"'{' '.join(offered)}' and available are: '{' '.join(self._kinds)}'.",
+                f"'{' '.join(offered)}' and available are: '{available}'.",
+                "challenge-mismatch",
             )
-        for kind in kinds:
-            if self._set_up(kind, domain, self._ca.key_authorization(offered[kind].token)):
-                self._ca.start_challenge(offered[kind].url)
-                return authorization
         raise self._failure(
-            errno.EINVAL,
-            f"None of the offered challenge types {' '.join(offered)} offered for domain {domain} could be "
-            "setup successfully. Please check the log for errors.",
+            self._result.status or errno.EINVAL,
+            # in the order that httpd has them
+            f"None of the offered challenge types {domain} offered for domain {' '.join(offered)} "
+            "could be setup successfully. Please check the log for errors.",
+            "challenge-setup-failure",
+            keeps=True,
         )
 
-    def _set_up(self, kind: str, domain: str, authorization: str) -> bool:
+    def _set_up(self, kind: str, domain: str, challenge: Challenge) -> bool:
+        """Set up and start a challenge; return False if another kind may do."""
         self._begin(f"Setting up challenge '{kind}' for domain {domain}")
         try:
-            self._answers.set_up(kind, domain, authorization)
-        except SetupFailed:
-            text = (
-                f"error setting up challenge '{kind}' for {domain}, for domain {self._domain.name}, looking"
-            )
-            self._world.log("error", f"{text} for other option", "")
-            return False
-        if not self._world.raise_event(f"challenge-setup:{kind}:{domain}"):
-            event = f"challenge-setup:{kind}:{domain}"
-            text = f"{domain}: event '{event}' failed. aborting challenge setup"
-            raise self._failure(errno.EINVAL, text)
-        return True
+            self._answers.set_up(kind, domain, self._ca.key_authorization(challenge.token))
+            if self._world.raise_event(f"challenge-setup:{kind}:{domain}"):
+                self._ca.start_challenge(challenge.url)
+                return True
+        except SetupFailed as failure:
+            self._result.status = failure.status
+            if failure.text:
+                has_command = failure.status != NOT_IMPLEMENTED
+                self._world.log("info", failure.text, cause_of(failure.status) if has_command else "")
+        except AuthorityError as problem:
+            if not problem.problem:
+                raise
+            self._log_refusal(problem)
+            self._result.status = problem.status
+        text = f"error setting up challenge '{kind}' for {domain}, for domain {self._domain.name}, looking"
+        self._result.describe(self._result.status, f"{text} for other option")
+        self._world.log("info", self._result.line(self._domain.name), cause_of(self._result.status))
+        return False
 
     def _is_valid(self, authorization: Authorization) -> bool | None:
         present = self._ca.authorization(authorization.url)
         domain = authorization.domain
         if present.status == VALID:
-            self._world.progress(self.activity, f"domain authorization for {domain} is valid")
+            self._result.set(0, f"domain authorization for {domain} is valid")
             return True
         if present.status == PENDING:
             return None
@@ -360,11 +447,9 @@ class Renewal:
             "",
         )
         text = f"domain authorization for {domain} failed, CA considers answer to challenge invalid."
-        self._world.progress(self.activity, text)
-        self._world.log(
-            "error", f"md[{self._domain.name}] while[{self.activity}] detail[{text}]", cause_of(errno.EINVAL)
-        )
-        raise RenewalFailed(errno.EINVAL, "Error waiting on domain names to be validated", self.activity)
+        failure = self._failure(errno.EINVAL, text)
+        self._result.describe(errno.EINVAL, _NOT_VALIDATED)
+        raise failure
 
     # the end -----------------------------------------------------------------------------------------
     def _ready_at(self) -> float:
@@ -385,7 +470,9 @@ class Renewal:
             text += f"(valid since {date_text(ready)}). A graceful server restart now is recommended."
         else:
             text += f"from {date_text(ready)} on."
-        self._world.progress(text, "")
+        self._result.activity = ""
+        self._result.set(0, text)
+        self._result.detail = ""
         return ready
 
 
@@ -400,7 +487,3 @@ def staged_pair(
         return None
     return (key, chain) if keys.belongs(key, chain[0]) else None
 
-
-def cause_of(status: int) -> str:
-    """Return a system error in APR's wording."""
-    return f"({status}){os.strerror(status)}"

@@ -127,7 +127,7 @@ def set_domain(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
     if definition_of(conf) is not None:
         raise ConfigError(f"{cmd.name} is not allowed inside an '<MDomainSet' context")
     check_context(cmd, _FORBIDDEN)
-    definition = Definition([], cmd.place, MdServerConfig())
+    definition = Definition([], MdServerConfig())
     _members(words, definition.names, definition.own)
     if not definition.names:
         raise ConfigError("needs at least one domain name")
@@ -145,7 +145,7 @@ def open_section(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
     if not args:
         raise ConfigError("<MDomainSet > section must specify a unique domain name")
     name, rest = getword(args)
-    definition = Definition([lower(name)], cmd.place, MdServerConfig())
+    definition = Definition([lower(name)], MdServerConfig())
     while rest:
         name, rest = getword(rest)
         _members([name], definition.names, definition.own)

@@ -7,7 +7,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
-    from whimbrel.base.errors import SourceLocation
+    pass
 
 LETSENCRYPT: Final = "https://acme-v02.api.letsencrypt.org/directory"
 AUTHORITIES: Final = {
@@ -106,7 +106,6 @@ class Definition:
     """
 
     names: list[str]
-    place: SourceLocation | None
     own: MdServerConfig
     certificate_files: list[str] = field(default_factory=list)
     key_files: list[str] = field(default_factory=list)

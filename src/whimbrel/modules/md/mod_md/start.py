@@ -27,7 +27,8 @@ from whimbrel.modules.md.mod_md.domains import (
 from whimbrel.modules.md.mod_md.job import load as load_job
 from whimbrel.modules.md.mod_md.manager import MANAGER, VERSION, Manager, manager_of
 from whimbrel.modules.md.mod_md.matching import Conflict
-from whimbrel.modules.md.mod_md.renewal import cause_of, staged_pair
+from whimbrel.modules.md.mod_md.renewal import staged_pair
+from whimbrel.modules.md.mod_md.result import GENERAL, cause_of
 from whimbrel.modules.md.mod_md.settings import RENEW_AUTO, MdGlobalConfig, MdServerConfig
 from whimbrel.modules.md.mod_md.store import CHALLENGES, DOMAINS, STAGING, FileStore, MdStoreError
 from whimbrel.modules.md.mod_md.values import slice_text
@@ -85,7 +86,7 @@ def begin(configuration: Any) -> Manager | None:
         _log_completed(domain, lines.log)
     try:
         store.open()
-        matching.check_overlaps(domains, [each.place for each in conf.definitions], lines.log)
+        matching.check_overlaps(domains, lines.log, has_wildcards=not conf.match_servernames)
         matching.link(manager, configuration)
         _load(manager)
     except MdStoreError as problem:
@@ -258,6 +259,8 @@ def _watch(manager: Manager, domain: ManagedDomain, *, is_used: bool) -> None:
             possible(domain, manager.reach)
         except NoChallenge as problem:
             manager.initial_errors[domain.name] = str(problem)
+            if domain.settings.protocol == "ACME":
+                manager.log("warn", "", f"md[{domain.name}]: {problem}", cause_of(GENERAL))
             manager.log("error", "AH10173", f"md[{domain.name}]: {problem}")
     domain.is_watched = True
 

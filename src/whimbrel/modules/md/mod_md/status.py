@@ -57,23 +57,28 @@ def job_json(manager: Manager, domain: ManagedDomain) -> dict[str, Any] | None:
     return None
 
 
-def domain_json(manager: Manager, domain: ManagedDomain, now: float) -> dict[str, Any]:
-    """Return the status of one domain."""
+def domain_json(
+    manager: Manager, domain: ManagedDomain, now: float, *, has_log: bool = True
+) -> dict[str, Any]:
+    """Return the status of one domain, with or without the log of its job."""
     record = to_json(domain)
     record["ca"].pop("eab", None)  # a secret
-    found = _all_certificates(domain.key_names, domain.certificates)
-    if found:
-        record["cert"] = found
     at = renew_at(manager, domain, now)
-    if domain.renews and at > now:
-        record["renew-at"] = date_text(at)
+    record |= {
+        "cert": _all_certificates(domain.key_names, domain.certificates),
+        "renew-at": date_text(at),
+        "watched": domain.is_watched,
+    }
+    if at > now:
+        return record
+    record["renew"] = True
     renewal = job_json(manager, domain)
     if renewal is not None:
-        staged = _all_certificates(domain.key_names, _staged(manager, domain))
-        if staged:
-            renewal["cert"] = staged
+        if not has_log:
+            renewal.pop("log", None)
+        names = [spec.name for spec in domain.keys]
+        renewal["cert"] = _all_certificates(names, _staged(manager, domain))
         record["renewal"] = renewal
-    record["watched"] = domain.is_watched
     return record
 
 
@@ -90,7 +95,8 @@ def _staged(manager: Manager, domain: ManagedDomain) -> list[Any]:
 def all_json(manager: Manager, now: float) -> dict[str, Any]:
     """Return the status of all domains, by name."""
     listed = sorted(manager.domains, key=lambda domain: domain.name)
-    return {"version": VERSION, "managed-domains": [domain_json(manager, each, now) for each in listed]}
+    records = [domain_json(manager, each, now, has_log=False) for each in listed]
+    return {"version": VERSION, "managed-domains": records}
 
 
 def public_json(domain: ManagedDomain, record: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.md.mod_md.domains import COMPLETE, ERROR, EXPIRED, INCOMPLETE, MISSING_INFORMATION
 from whimbrel.modules.md.mod_md.manager import Manager
+from whimbrel.modules.md.mod_md.result import status_text
 from whimbrel.modules.md.mod_md.settings import AUTHORITIES, DAY, RENEW_MANUAL
 from whimbrel.modules.md.mod_md.status import FINGERPRINT, domain_json, stock
 from whimbrel.modules.md.mod_md.timing import date_from, date_text
@@ -145,7 +145,7 @@ def _progress(renewal: dict[str, Any], now: float) -> str:
     status, is_finished = last.get("status"), renewal.get("finished") is True
     line = ""
     if isinstance(status, int) and status:
-        line = f" Error[{os.strerror(status)}]: {last.get('problem', '')}"
+        line = f" Error[{status_text(status)}]: {last.get('problem', '')}"
     if is_finished:
         count = sum(name != "valid" for name in renewal.get("cert", {}))
         plural = "s" if count > 1 else ""
@@ -203,7 +203,7 @@ def _plain_activity(record: dict[str, Any], now: float) -> list[str]:
     status, is_finished = last.get("status"), renewal.get("finished") is True
     lines = []
     if isinstance(status, int) and status:
-        lines += [f"LastStatus: {os.strerror(status)}", f"LastProblem: {last.get('problem', '(null)')}"]
+        lines += [f"LastStatus: {status_text(status)}", f"LastProblem: {last.get('problem', '(null)')}"]
     lines.append(f"Finished: {'yes' if is_finished else 'no'}")
     if is_finished:
         lines.append(f"NewStaged: {sum(name != 'valid' for name in renewal.get('cert', {}))}")

@@ -189,6 +189,14 @@ class FileStore:
         """Return True if a file, or the directory of *name*, exists."""
         return os.path.exists(self._path(group, name, file))
 
+    def files(self, group: str, name: str) -> list[str]:
+        """Return the names of the files in a directory."""
+        try:
+            found = os.listdir(self._path(group, name))
+        except FileNotFoundError:
+            return []
+        return sorted(file.decode("latin-1") for file in found if is_safe(file.decode("latin-1")))
+
     def names(self, group: str) -> list[str]:
         """Return the names in a group in order."""
         try:

@@ -58,10 +58,10 @@ def is_of_input(problem: str) -> bool:
 def retry_delay(errors: int, first: float, problem: str, chance: float) -> float:
     """Return the seconds until the next attempt after *errors* failures in a row.
 
-    They double from *first* on, up to a day, and vary by half of it either way; *chance* is below 1.
+    They double from *first* on, up to a day, and vary by half of their whole seconds; *chance* is below 1.
     """
     delay = MAX_DELAY if is_of_input(problem) else min(first * 2 ** min(errors - 1, 40), MAX_DELAY)
-    return delay + int(delay) * (chance - 0.5)
+    return delay + int(int(delay) * (chance - 0.5))
 
 
 def next_check(interval: float, chance: float) -> float:

@@ -12,6 +12,7 @@ KNOWN: Final = "LetsEncrypt LetsEncrypt-Test Buypass Buypass-Test"
 MIN_BITS: Final = 2048
 MAX_BITS: Final = 2**31 - 1
 MAX_PORT: Final = 65535
+_LAST_PORT: Final = 65_353  # the highest port of a URL that mod_md accepts
 _UNITS: Final = (("d", DAY * 1000), ("h", 3_600_000), ("s", 1000), ("ms", 1), ("mi", 60_000))
 _PORTS: Final = "invalid number for port map, must be in ]0,65535]"
 
@@ -113,11 +114,15 @@ def _server_problem(rest: str) -> str:
     host, colon, port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")
     if host.startswith("["):
         return "invalid hostname"
-    if port and not is_digits(port):
+    if port and not is_digits(port.removeprefix("-")):
         return "not an uri"
     if not all(is_alphanumeric(char) or char in "-." for char in host) or ".." in host:
         return "invalid hostname"
-    return "invalid port" if colon and not port else ""
+    if not colon:
+        return ""
+    # the number is cut to 16 bits
+    is_valid = is_digits(port) and len(port) < 19 and 0 < decimal(port) & 0xFFFF <= _LAST_PORT
+    return "" if is_valid else "invalid port"
 
 
 def proxy_url(word: str) -> str:

@@ -150,7 +150,7 @@ def _server_vars(r: Any) -> dict[str, str]:
     address = r.connection.local_ip
     name = identity.server_name(r)
     out = {
-        "SERVER_SIGNATURE": identity.signature(r).removeprefix("<hr>\n"),
+        "SERVER_SIGNATURE": identity.signature(r, ""),
         "SERVER_SOFTWARE": SOFTWARE,
         "SERVER_NAME": escape_html(f"[{name}]" if ":" in name and not name.startswith("[") else name),
         "SERVER_ADDR": address,

@@ -133,7 +133,7 @@ def test_a_server_that_is_slow() -> None:
     ("status", "number", "text"),
     [
         (503, errno.EAGAIN, "reports that Service is Unavailable (503). This may happen during maintenance"),
-        (404, errno.EINVAL, "responded with HTTP status 404. This is unusual."),
+        (404, errno.EAGAIN, "responded with HTTP status 404. This is unusual."),
     ],
 )
 def test_other_statuses(server: Server, status: int, number: int, text: str) -> None:
@@ -215,7 +215,19 @@ def test_a_nonce_that_is_refused(server: Server, account_key: bytes) -> None:
     with pytest.raises(AuthorityError) as caught:
         connected(server, account_key).new_order(["a.test"], "", "")
     assert caught.value.status == errno.EAGAIN
-    assert [path for path, _ in server.received].count("/newOrder") == 4
+    assert [path for path, _ in server.received].count("/newOrder") == 10  # httpd 2.4.71
+
+
+@pytest.mark.parametrize(("status", "number"), [(500, 20014), (403, errno.EACCES), (404, errno.ENOENT)])
+def test_a_refusal_without_a_problem_document(
+    server: Server, account_key: bytes, status: int, number: int
+) -> None:
+    server.answers["/newOrder"] = (status, {"Content-Type": "text/html"}, b"<h1>no</h1>")
+    with pytest.raises(AuthorityError) as caught:
+        connected(server, account_key).new_order(["a.test"], "", "")
+    problem = caught.value
+    assert (problem.status, problem.detail) == (number, f"unexpected http status: {status}")
+    assert (problem.levels, problem.line) == (("warn",), f"acme problem unknown: http status {status}")
 
 
 def test_an_authorization(server: Server, account_key: bytes) -> None:
@@ -223,7 +235,7 @@ def test_an_authorization(server: Server, account_key: bytes) -> None:
     record = {"identifier": {"type": "dns", "value": "a.test"}, "status": "pending", "wildcard": True}
     server.set("/authz", {**record, "challenges": [challenge, 5, {}]})
     found = connected(server, account_key).authorization(f"{server.url}/authz")
-    assert (found.domain, found.status) == ("*.a.test", "pending")
+    assert (found.domain, found.status) == ("a.test", "pending")
     assert [each.kind for each in found.challenges] == ["http-01", ""]
 
 

@@ -20,7 +20,7 @@ KEYS = (KeyKind("EC", curve="secp384r1"), KeyKind("RSA", 3072), KeyKind("EC", cu
 
 def made(**own: object) -> ManagedDomain:
     settings = MdServerConfig(**{**MORE, **own})  # type: ignore[arg-type]
-    domain = make(Definition(["a.test", "b.test"], None, MdServerConfig()), settings, "admin@main.test")
+    domain = make(Definition(["a.test", "b.test"], MdServerConfig()), settings, "admin@main.test")
     domain.acme_tls_names = list(domain.names)
     return domain
 
@@ -46,7 +46,7 @@ def test_a_domain_with_three_keys() -> None:
 def test_the_administrator_is_the_contact_of_last_resort() -> None:
     assert made(contact="").contacts == ["mailto:admin@main.test"]
     assert (
-        make(Definition(["a"], None, MdServerConfig()), MdServerConfig(), "[no address given]").contacts == []
+        make(Definition(["a"], MdServerConfig()), MdServerConfig(), "[no address given]").contacts == []
     )
 
 

@@ -139,7 +139,7 @@ def test_a_notification_that_fails_is_repeated(tmp_path: Path) -> None:
     bench.exit_codes["a.test"] = 3
     next_run = bench.driver.run()
     assert next_run == NOW + 30 and not bench.job().is_announced
-    text = "md[a.test] problem[urn:org:apache:httpd:log:AH10108: ] "
+    text = "md[a.test] problem[urn:org:apache:httpd:log:AH10108:] "
     text += "detail[MDNotifyCmd /notify failed with exit code 3.]"
     assert any(line[2] == text for line in bench.lines)
     bench.exit_codes.clear()

@@ -14,6 +14,7 @@ from whimbrel.modules.md.mod_md.authority import AcmeDirectory, AuthorityError
 from whimbrel.modules.md.mod_md.challenges import Reach
 from whimbrel.modules.md.mod_md.domains import COMPLETE, ManagedDomain
 from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, World
+from whimbrel.modules.md.mod_md.result import JobResult
 from whimbrel.modules.md.mod_md.store import CHALLENGES, STAGING, FileStore
 
 
@@ -34,29 +35,29 @@ class Bench:
 
     def event(self, name: str) -> bool:
         self.events.append(name)
+        self.result.set(20014 if name == self.refused else 0)
         for path in Path(self.store.base, CHALLENGES).glob("*/*"):
             self.seen[f"{path.parent.name}/{path.name}"] = path.read_bytes()
         return name != self.refused
 
-    def progress(self, activity: str, detail: str) -> None:
-        self.steps.append(f"{activity}: {detail}" if detail else activity)
-
     def run(self, reach: Reach | None = None, delay: float = 0.0) -> float:
+        self.result = JobResult()
+        self.result.observe(lambda: self.steps.append(self.result.progress()))
         world = World(
             self.store,
             lambda url: self.ca,
             lambda: self.now,
             self.sleep,
             self.event,
-            self.progress,
             lambda *line: self.logged.append(line),
+            self.result,
         )
         return Renewal(world, self.domain, reach or Reach(True, True), URL, delay).run()
 
-    def failure(self, reach: Reach | None = None) -> RenewalFailed:
-        with pytest.raises(RenewalFailed) as caught:
+    def failure(self, reach: Reach | None = None) -> JobResult:
+        with pytest.raises(RenewalFailed):
             self.run(reach)
-        return caught.value
+        return self.result
 
     def files(self) -> list[str]:
         return sorted(path.name for path in Path(self.store.base, STAGING, "a.test").iterdir())
@@ -92,6 +93,7 @@ def test_the_steps_of_httpd(tmp_path: Path) -> None:
         "Submitting secp256r1 CSR to CA",
         "Waiting for finalized order to become valid",
         "Waiting for finalized order to become valid: ACME server order status is 'valid'.",
+        "Waiting for finalized order to become valid",
         "Retrieving secp256r1 certificate chain for a.test",
         "The certificate for the managed domain has been renewed successfully and can be used (valid since "
         "Fri, 15 Jan 2027 08:00:00 GMT). A graceful server restart now is recommended.",
@@ -182,7 +184,9 @@ def test_profiles(tmp_path: Path) -> None:
     bench.run()
     assert bench.ca.orders[0][1] == ""
     bench = Bench(tmp_path / "c", FakeAuthority(offers), domain(profile="x", profile_mandatory=True))
-    assert bench.failure().detail == "a.test: mandatory ACME profile 'x' is not offered by CA"
+    assert (bench.failure().status, bench.result.detail) == (22, "")
+    text = "a.test: mandatory ACME profile 'x' is not offered by CA"
+    assert bench.logged[-1] == ("error", text, "(2)No such file or directory")
 
 
 def test_activation_is_delayed_while_there_is_a_certificate(tmp_path: Path) -> None:
@@ -218,7 +222,7 @@ def test_an_invalid_challenge(tmp_path: Path) -> None:
     bench = Bench(tmp_path, FakeAuthority(check=lambda kind, name: "invalid" if name[0] == "b" else "valid"))
     problem = bench.failure()
     assert problem.detail == "Error waiting on domain names to be validated"
-    assert bench.steps[-1] == (
+    assert bench.steps[-2] == (
         "Monitoring challenge status for a.test: domain authorization for b.test failed, CA considers answer "
         "to challenge invalid."
     )
@@ -247,7 +251,8 @@ def test_an_authority_that_fails(tmp_path: Path, method: str) -> None:
     bench = Bench(tmp_path, FakeAuthority(fails={method: error}))
     problem = bench.failure()
     assert (problem.status, problem.detail, problem.problem) == (111, "text", "urn:x:serverInternal")
-    assert bench.logged[-1][0] == "error" and bench.logged[-1][2] == "(111)Connection refused"
+    lines = [line for line in bench.logged if line[1] == "acme problem urn:x:serverInternal: text"]
+    assert lines[0] == ("warn", "acme problem urn:x:serverInternal: text", "(111)Connection refused")
     assert bench.store.names(CHALLENGES) == []
     bench.ca.fails.clear()
     bench.ca.request = b""
@@ -285,16 +290,47 @@ def test_kinds_that_nobody_offers(tmp_path: Path) -> None:
 
 
 def test_a_server_that_nobody_reaches(tmp_path: Path) -> None:
-    assert (
-        "neither reachable via http (port 80)"
-        in Bench(tmp_path, FakeAuthority()).failure(Reach(False, False)).detail
+    problem = Bench(tmp_path / "a", FakeAuthority()).failure(Reach(False, False))
+    assert problem.detail == (
+        "None of the ACME challenge methods configured for this domain are suitable. The http: challenge "
+        "'http-01' is disabled because the server seems not reachable on public port 80. The https: "
+        "challenge 'tls-alpn-01' is disabled because the server seems not reachable on public port 443. The "
+        "DNS challenge 'dns-01' is disabled because the directive 'MDChallengeDns01' is not configured."
     )
+    assert problem.status == 20014
+    # challenges that the administrator names are tried, whatever the ports are
+    bench = Bench(tmp_path / "b", FakeAuthority(), domain(challenges=("http-01",)))
+    assert bench.run(Reach(False, False)) == NOW
+
+
+def test_kinds_that_are_named_but_not_configured(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeAuthority(), domain(challenges=("dns-01",)))
+    problem = bench.failure()
+    assert (problem.status, problem.problem) == (22, "challenge-mismatch")
+    assert bench.logged[-2] == (
+        "info",
+        "md[a.test] while[Setting up challenge 'dns-01' for domain a.test] detail[error setting up challenge "
+        "'dns-01' for a.test, for domain a.test, looking for other option]",
+        "(70023)This function has not been implemented on this platform",
+    )
+    bench = Bench(tmp_path / "b", FakeAuthority(), domain(challenges=("dns-01",), dns01="/bin/false"))
+    problem = bench.failure()
+    assert (problem.status, problem.problem) == (20014, "challenge-setup-failure")
 
 
 def test_an_event_handler_that_refuses(tmp_path: Path) -> None:
     bench = Bench(tmp_path, FakeAuthority())
     bench.refused = "challenge-setup:tls-alpn-01:a.test"
-    assert "failed. aborting challenge setup" in bench.failure().detail
+    bench.run()
+    assert bench.events[:2] == [bench.refused, "challenge-setup:http-01:a.test"]
+    bench = Bench(tmp_path / "b", FakeAuthority(kinds=("tls-alpn-01",)))
+    bench.refused = "challenge-setup:tls-alpn-01:a.test"
+    problem = bench.failure()
+    assert (problem.status, problem.problem) == (20014, "challenge-setup-failure")
+    assert problem.detail == (
+        "None of the offered challenge types a.test offered for domain tls-alpn-01 could be setup "
+        "successfully. Please check the log for errors."
+    )
 
 
 def test_an_unknown_curve(tmp_path: Path) -> None:
@@ -321,3 +357,58 @@ def test_bindings_to_external_accounts(tmp_path: Path) -> None:
     assert bench.ca.binding == ("kid-1", "zWND")
     path = Path(bench.store.path(STAGING, "a.test", "md.json"))
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_an_account_that_another_domain_has_staged(tmp_path: Path) -> None:
+    """httpd 2.4.71 registers one account for all domains, whatever their contacts are."""
+    bench = Bench(tmp_path, FakeAuthority())
+    bench.run()
+    other = Bench(tmp_path, FakeAuthority(), domain("c.test"))
+    other.domain.contacts = ["mailto:other@c.test"]
+    other.run()
+    assert "register" not in other.ca.calls and "check_account" in other.ca.calls
+
+
+def test_a_limit_does_not_make_another_account(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeAuthority())
+    bench.run()
+    bench.store.purge_file(STAGING, "a.test", "pubcert.secp256r1.pem")
+    limit = AuthorityError(70013, "slowly", "urn:ietf:params:acme:error:rateLimited")
+    bench.ca.fails["check_account"] = limit
+    bench.ca.calls.clear()
+    assert bench.failure().problem == limit.problem
+    assert "register" not in bench.ca.calls
+
+
+def test_an_order_that_a_failed_attempt_has_left_goes_on(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeAuthority())
+    bench.ca.fails["finalize"] = AuthorityError(20014, "x", "urn:ietf:params:acme:error:serverInternal")
+    bench.failure()
+    bench.ca.fails.clear()
+    bench.run()
+    assert bench.ca.calls.count("new_order") == 1
+
+
+def test_a_challenge_that_the_authority_refuses_to_check(tmp_path: Path) -> None:
+    class Refusing(FakeAuthority):
+        def start_challenge(self, url: str) -> None:
+            if url.startswith("tls"):
+                raise AuthorityError(70013, "x", "urn:ietf:params:acme:error:rateLimited")
+            super().start_challenge(url)
+
+    bench = Bench(tmp_path, Refusing(), domain())
+    bench.run()
+    assert bench.events == ["challenge-setup:tls-alpn-01:a.test", "challenge-setup:http-01:a.test"]
+
+
+def test_a_certificate_is_asked_for_again(tmp_path: Path) -> None:
+    class Late(FakeAuthority):
+        def certificate(self, url: str) -> bytes:
+            if self.calls.count("certificate") < 2:
+                self.calls.append("certificate")
+                raise AuthorityError(20014, "unexpected http status: 500")
+            return super().certificate(url)
+
+    bench = Bench(tmp_path, Late())
+    bench.run()
+    assert bench.ca.calls.count("new_order") == 1

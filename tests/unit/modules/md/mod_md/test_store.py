@@ -52,12 +52,12 @@ def test_it_is_opened_again_with_the_same_key(tmp_path: Path) -> None:
     assert made(tmp_path).key == made(tmp_path).key
 
 
-def test_keys_are_never_readable_by_others(tmp_path: Path) -> None:
+def test_keys_that_others_can_read_are_encrypted(tmp_path: Path) -> None:
     store, key = made(tmp_path), keys.generate(EC)
     for group in (DOMAINS, STAGING, CHALLENGES, TMP, "accounts"):
         keys.save_key(store, group, "a.test", "privkey.pem", key)
         path = Path(store.path(group, "a.test", "privkey.pem"))
-        assert mode(path) == 0o600
+        assert mode(path) == (0o644 if group == "accounts" else 0o600)
         assert (b"ENCRYPTED" in path.read_bytes()) is (group not in (DOMAINS, TMP))
         again = keys.load_key(store, group, "a.test", "privkey.pem")
         assert keys.key_pem(again) == keys.key_pem(key)

@@ -1,0 +1,217 @@
+"""mod_md beside apache2: each program has a pebble of its own; store, status, log, requests to the authority.
+
+Numbers of polls depend on the moment of the first one; apache2 reads an order once more than needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.differential.managed_pair import ManagedProcess, managed
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.support.pebble import MISSING
+
+pytestmark = pytest.mark.skipif(bool(MISSING) or not APACHE.present, reason=MISSING or "apache2 is missing")
+
+HOST = (("a.test",),)
+POLLS = ("POST /authZ", "POST /my-order")
+AGAIN = ("GET /dir",)  # a restarted server may have begun its first check already
+LEVELS = ("emerg", "error", "warn", "notice")
+Play = Callable[[ManagedProcess], Any]
+
+
+def both(play: Play, **settings: Any) -> list[tuple[Any, ManagedProcess]]:
+    """Return what *play* returns for apache2 and for Whimbrel, side by side."""
+    found: dict[Program, tuple[Any, ManagedProcess]] = {}
+    problems: list[BaseException] = []
+
+    def run(program: Program) -> None:
+        try:
+            with managed(program, **settings) as process:
+                found[program] = play(process), process
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=run, args=(program,)) for program in (APACHE, WHIMBREL)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
+    return [found[APACHE], found[WHIMBREL]]
+
+
+def same(play: Play, **settings: Any) -> Any:
+    """Return what *play* returns for both programs."""
+    (apache, _), (whimbrel, _) = both(play, **settings)
+    assert whimbrel == apache
+    return whimbrel
+
+
+def requests(process: ManagedProcess) -> dict[str, int]:
+    counts = process.requests()
+    return {name: count for name, count in sorted(counts.items()) if name not in (*POLLS, *AGAIN)}
+
+
+def codes(process: ManagedProcess) -> Counter[str]:
+    """Return the codes of mod_md above info."""
+    known = process.codes()
+    return Counter({name: count for name, count in known.items() if name.split()[0] in LEVELS})
+
+
+def renewed(process: ManagedProcess, times: int = 1) -> None:
+    process.wait_for(lambda: process.log().count("AH10059") >= times)
+
+
+def failed(process: ManagedProcess, times: int = 1) -> dict[str, Any]:
+    """Wait for failures; return the renewal in md-status, without what follows from random delays."""
+
+    def has_failed() -> bool:
+        try:
+            return int(process.load("staging/a.test/job.json").get("errors", 0)) >= times
+        except (OSError, ValueError):
+            return False
+
+    process.wait_for(has_failed)
+    status = process.status("/md-status/a.test")
+    offered = re.compile(r"[\w-]+-01 [\w-]+-01 [\w-]+-01")  # in an order that changes from run to run
+    status = json.loads(offered.sub("KINDS", json.dumps(status)))
+    entries = {  # each once: the number of polls differs
+        tuple(entry.get(key, "") for key in ("type", "status", "detail"))
+        for entry in status["renewal"].pop("log")["entries"]
+    }
+    return {**status, "entries": sorted(entries)}
+
+
+def modes(process: ManagedProcess, *groups: str) -> dict[str, str]:
+    return {path: mode for path, mode in process.store().items() if path.startswith(groups)}
+
+
+def test_one_account_serves_all_domains() -> None:
+    def play(process: ManagedProcess) -> Any:
+        text = "MDomain a.test\n<MDomainSet b.test>\nMDContactEmail other@example.org\n</MDomainSet>\n"
+        process.configure(text, ("a.test",), ("b.test", "www.b.test"))
+        process.start()
+        renewed(process, 2)
+        before = process.status()
+        process.restart()
+        after = process.status()
+        for record in (before, after):
+            for each in record["managed-domains"]:
+                each.pop("renewal", None)
+                json.dumps(each.pop("cert"))
+        account = next((process.run / "md/accounts").iterdir()).name.partition("-")[0]
+        store = modes(process, "accounts/", "domains/")
+        return before, after, requests(process), codes(process), account, store
+
+    found = same(play)
+    assert found[2]["POST /sign-me-up"] == 1 and found[2]["POST /my-account"] == 1
+    assert found[1]["managed-domains"][0]["ca"]["account"] == found[1]["managed-domains"][1]["ca"]["account"]
+    if os.getuid() == 0:
+        assert {mode for path, mode in found[5].items() if path.endswith("account.json")} == {"-rw-r--r-- 0"}
+
+
+def test_polls_are_not_more_than_those_of_apache2() -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure("MDomain a.test\nMDCAChallenges http-01\n", *HOST)
+        process.start()
+        renewed(process)
+        return process.requests()
+
+    (apache, _), (whimbrel, _) = both(play)
+    assert whimbrel["POST /my-order"] <= apache["POST /my-order"] + 1
+    assert whimbrel["POST /authZ"] <= apache["POST /authZ"] + 2
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("MDNotifyCmd /nowhere\n", {}),
+        ("MDNotifyCmd /bin/false\n", {}),
+        ("MDHttpProxy http://localhost:1\n", {}),
+        ("MDPortMap http:99 https:99\n", {}),
+        ("MDCAChallenges dns-01\nMDChallengeDns01 /bin/false\n", {}),
+        ("MDProfile unknown\nMDProfileMandatory on\n", {}),
+        ("", {"httpPort": 1, "tlsPort": 1}),
+    ],
+    ids=["command", "notify", "proxy", "ports", "dns", "profile", "challenge"],
+)
+def test_failures(text: str, settings: dict[str, Any]) -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure(f"MDomain a.test\n{text}", *HOST)
+        lines = (process.run / "site.conf").read_text().replace("MDRetryDelay 1s", "MDRetryDelay 1h")
+        (process.run / "site.conf").write_text(lines)
+        process.start()
+        return failed(process), requests(process), codes(process)
+
+    same(play, **settings)
+
+
+def test_a_message_command_that_fails_prevents_renewals() -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure("MDomain a.test\nMDMessageCmd /bin/false\n", *HOST)
+        process.start()
+        process.wait_for(lambda: "AH10060" in process.log())
+        process.wait_for(lambda: "renewal" in process.status("/md-status/a.test"))
+        return process.status("/md-status/a.test"), requests(process), codes(process)
+
+    found = same(play)
+    assert found[0]["renewal"]["last"]["problem"] == "urn:org:apache:httpd:log:AH10109:"
+
+
+def test_a_failed_notification_is_repeated_after_a_pause() -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure("MDomain a.test\nMDNotifyCmd /bin/false\n", *HOST)
+        process.start()
+        process.wait_for(lambda: process.log().count("problem[urn:org:apache:httpd:log:AH10108:]") >= 3)
+        lines = [line for line in process.log().splitlines() if "AH10108" in line]
+        seconds = [float(line.split()[3].rpartition(":")[2]) for line in lines[:3]]
+        return [round((later - first) % 60) for first, later in zip(seconds, seconds[1:], strict=False)]
+
+    assert same(play) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("MDMembers manual\nMDomain a.test\n", (("a.test", "other.test"),)),
+        ("MDMatchNames servernames\nMDomain *.a.test\nMDomain b.a.test\n", (("b.a.test",), ("c.a.test",))),
+        ("MDomain *.a.test\nMDomain b.a.test\n", (("c.a.test",),)),
+        ("MDomain a.test *.a.test\n", (("a.test", "*.a.test"),)),
+        ("MDomain a.test\nMDomain b.test a.test\n", ()),
+        ("MDHttpProxy https://127.0.0.1:-443\n", ()),
+        ("MDHttpProxy localhost:8080\n", ()),
+        ("MDHttpProxy http://h:0\n", ()),
+    ],
+)
+def test_starts(text: str, hosts: tuple[tuple[str, ...], ...]) -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure(f"MDRenewMode manual\n{text}", *hosts)
+        process.start()
+        if process.process.started:
+            return process.status(), set(codes(process))
+        return process.process.output.replace(str(process.run), "RUN"), set(codes(process))
+
+    same(play, has_authority=False)
+
+
+def test_damaged_staging_is_obtained_again() -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure("MDomain a.test\n", *HOST)
+        process.start()
+        renewed(process)
+        (process.run / "md/staging/a.test/md.json").write_text("garbage\n")
+        process.restart()
+        renewed(process, 2)
+        return requests(process), codes(process)
+
+    same(play)
