@@ -1,10 +1,15 @@
-"""What holds for every test: the garbage collector leaves alone what earlier tests keep."""
+"""What holds for every test: the garbage collector leaves alone what earlier tests keep, and doubles of own
+functions accept the calls of the original alone.
+"""
 
 from __future__ import annotations
 
 import gc
 
 import pytest
+from tests.support import doubles
+
+doubles.install()
 
 
 def pytest_collection_finish() -> None:

@@ -16,8 +16,7 @@ from whimbrel.modules.session.session_cipher import SIZES, CipherError, decrypt,
 
 LOADED = MODULES["2.4"] + " session session_cookie session_crypto"
 CONF = "Session On\nSessionCookieName sess\nSessionMaxAge 60\n"
-HAS_CIPHERS = has_ciphers()
-NEEDED = pytest.mark.skipif(not HAS_CIPHERS, reason="the extra session-crypto is not installed")
+NEEDED = pytest.mark.skipif(not has_ciphers(), reason="the extra session-crypto is not installed")
 
 
 def site_of(root: Path, conf: str) -> AccessSite:
@@ -55,10 +54,10 @@ def test_a_session_goes_out_encrypted_and_comes_back(tmp_path: Path, cipher: str
 
 
 @NEEDED
-@pytest.mark.parametrize(
-    "cookie", ["a=b", "x!b=a", encrypt(b"b=a", "other", "aes256") if HAS_CIPHERS else ""]
-)
+@pytest.mark.parametrize("cookie", ["a=b", "x!b=a", "another passphrase"])
 def test_other_text_is_no_session(tmp_path: Path, cookie: str) -> None:
+    if cookie == "another passphrase":
+        cookie = encrypt(b"b=a", "other", "aes256")
     site = site_of(tmp_path, "SessionCryptoPassphrase new\n")
     answer = site.fetch(headers=f"Cookie: sess={cookie}\r\n")
     sent = re.findall(r"^Set-Cookie: sess=([^;]*);", answer, re.MULTILINE)[0]
