@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 
 import pytest
+
 from tests.support import doubles
 
 doubles.install()

@@ -5,9 +5,8 @@ work.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class Row:
         files: documents and other files by name below the server root.
         needs: a condition of `module_site.NEEDS`; the row is skipped without it.
         versions: the dialects.
+        process: name of a server apart from that of the other rows: its MPM.
+        apart: the reason why apache2 does not get the request.
     """
 
     module: str
@@ -48,19 +49,22 @@ class Row:
     files: Mapping[str, str] = field(default_factory=dict)
     needs: str = ""
     versions: tuple[str, ...] = ("2.4",)
+    apart: str = ""
+    process: str = ""
 
     @property
     def host(self) -> str:
         """Name of the virtual host."""
         return (self.name or self.module.replace("_", "-")).lower() + ".test"
 
-    def head(self) -> bytes:
-        """Return the request."""
+    def request(self, filled: Callable[[str], str]) -> bytes:
+        """Return the request; *filled* replaces ports and places in a text."""
         user = f"Authorization: Basic {b64encode(self.user.encode()).decode()}\r\n" if self.user else ""
-        length = f"Content-Length: {len(self.body)}\r\n" if self.body else ""
+        body = filled(self.body)
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
         return (
-            f"{self.method} {self.path} HTTP/1.1\r\nHost: {self.host}\r\nConnection: close\r\n"
-            f"{user}{self.fields}{length}\r\n{self.body}"
+            f"{self.method} {filled(self.path)} HTTP/1.1\r\nHost: {self.host}\r\nConnection: close\r\n"
+            f"{user}{self.fields}{length}\r\n{body}"
         ).encode("latin-1")
 
 
