@@ -106,6 +106,17 @@ MAPPERS = (
     ),
     Row(
         "mod_rewrite",
+        "RewriteEngine On\nRewriteMap e prg:@/environment.sh\nRewriteRule ^/map/ /a.txt [E=seen:${e:x}]\n"
+        'CustomLog @/run/map-environment "[%{seen}e]"',
+        "/map/x",
+        r"^\[PWD=[^ ]*\]$",
+        name="rewrite-environment",
+        log="run/map-environment",
+        files={"environment.sh": "#!/bin/sh\nnames=`env`\nwhile read line; do echo $names; done\n"},
+        versions=BOTH,
+    ),
+    Row(
+        "mod_rewrite",
         "RewriteEngine On\nRewriteMap m prg:@/map.sh\nRewriteRule ^/map/(.*) /${m:$1}",
         "/map/x",
         "plain a\n$",
