@@ -1,4 +1,4 @@
-"""Sessions of apache2 are sessions here, and the reverse: login, page and logout by a form, at both servers."""
+"""Sessions of apache2 are sessions here, and the reverse: login, page and logout at both servers."""
 
 from __future__ import annotations
 
