@@ -1,5 +1,5 @@
-"""What holds for every test: engines may start programs, as in a server; the garbage collector leaves alone
-what earlier tests keep.
+"""What holds for every test: engines may start programs, as in a server; doubles of own functions accept the
+calls of the original alone; the garbage collector leaves alone what earlier tests keep.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import pytest
 
 from whimbrel.base.programs import permit_programs
 
+from tests.support import doubles
+
 permit_programs()
+doubles.install()
 _STATE = tempfile.TemporaryDirectory(prefix="whimbrel-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name  # of upgrades that tests write, in place of the user's
 

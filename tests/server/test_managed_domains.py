@@ -141,6 +141,7 @@ def _check(client: Client, first: bytes, second: bytes) -> None:
 
 def _check_store(store: Path) -> None:
     """No file with a key is readable by others, except an account's, which is encrypted."""
-    found = [path for path in store.rglob("*") if path.is_file() and b"BEGIN PRIVATE KEY" in path.read_bytes()]
+    files = [path for path in store.rglob("*") if path.is_file()]
+    found = [path for path in files if b"BEGIN PRIVATE KEY" in path.read_bytes()]
     assert len(found) >= 2
     assert [path for path in [*found, store / "md_store.json"] if path.stat().st_mode & 0o077] == []

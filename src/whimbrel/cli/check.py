@@ -203,7 +203,7 @@ def _run_check(
 
 
 def _print_report(report: Report, shape: Format, color: ColorMode) -> None:
-    render = import_module(f"whimbrel.report.formats.{shape.value}").render
+    render: Callable[..., str] = import_module(f"whimbrel.report.formats.{shape.value}").render
     text = render(report, colored=is_colored(color)) if shape is Format.text else render(report)
     sys.stdout.flush()
     for piece in _chunks(text):

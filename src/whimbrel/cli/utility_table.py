@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whimbrel.utilities.options import UtilityProgram
 
 # Utility -> its line in `whimbrel --help`.
 UTILITIES: Final = {
@@ -24,5 +29,5 @@ def utility(name: str, words: list[str]) -> int:
     from whimbrel.utilities.options import exit_status
 
     module = "apachectl" if name == "ctl" else name
-    run = import_module(f"whimbrel.cli.{module}").run
+    run: Callable[[UtilityProgram], int] = import_module(f"whimbrel.cli.{module}").run
     return exit_status(run, name, [from_system(word) for word in words])

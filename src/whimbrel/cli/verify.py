@@ -29,6 +29,8 @@ from whimbrel.cli.options import (
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whimbrel.config.options import LoadOptions
     from whimbrel.verify.side import Side
     from whimbrel.verify.verification import VerifyResult
@@ -176,7 +178,7 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
 
 
 def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode) -> None:
-    render = import_module(f"whimbrel.report.verification.{shape.value}").render
+    render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     is_text = shape is ReportFormat.text
     text = render(result, colored=is_colored(color)) if is_text else render(result)
     sys.stdout.flush()

@@ -112,6 +112,10 @@ def _key(r: Request, context: str, user: str, realm: str) -> str:
     return f"{context}:{user}" + (f":{realm}" if realm else "")
 
 
+def _log(r: Request, text: str, code: str) -> None:
+    r.log("debug", text, code=code, module="authn_socache")
+
+
 Store = Callable[[Request, str, str, str], None]
 
 
@@ -128,6 +132,7 @@ def storing(scope: Scope, name: str) -> Store | None:
         if len(entries) >= _MAX_ENTRIES:
             entries.clear()
         entries[_key(r, settings.context, user, realm)] = (stored, r.engine.runtime.now() + settings.timeout)
+        _log(r, f"Cached authn credentials for {user} in {settings.context}", "AH01681")
 
     return store
 
@@ -140,19 +145,26 @@ def make_cached(scope: Scope) -> BoundAuthn:
         Verifier(),
     )
 
-    def find(r: Request, user: str, realm: str) -> str | None:
+    def find(r: Request, user: str, realm: str, codes: tuple[str, str]) -> str | None:
+        """Return the stored password; *codes* are those of the messages that it is missing, or there."""
         r.set_uncacheable()
-        entry = entries.get(_key(r, settings.context, user, realm)) if settings.providers else None
-        return None if entry is None or entry[1] <= r.engine.runtime.now() else entry[0]
+        if not settings.providers:
+            return None
+        entry = entries.get(_key(r, settings.context, user, realm))
+        if entry is None or entry[1] <= r.engine.runtime.now():
+            _log(r, f"Authn cache: no credentials found for {user}", codes[0])
+            return None
+        _log(r, f"Authn cache: found credentials for {user}", codes[1])
+        return entry[0]
 
     async def password(r: Request, user: str, given: str) -> int:
-        stored = find(r, user, "")
+        stored = find(r, user, "", ("AH01684", "AH01685"))
         if stored is None:
             return AUTH_USER_NOT_FOUND
         return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
-        stored = find(r, user, realm)
+        stored = find(r, user, realm, ("AH01687", "AH01688"))
         return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)

@@ -8,7 +8,6 @@ without it.
 from __future__ import annotations
 
 import subprocess
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +21,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.session.mod_session import SessionCodec, SessionError
+from whimbrel.modules.session.session_cipher import CipherError, decrypt, encrypt
 from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
 from whimbrel.modules.support.setters import global_only, set_text
 from whimbrel.registry.module import Module, Provider
@@ -54,11 +54,9 @@ class SessionCryptoServerConfig:
     wanted: bool = setting(False)
 
 
-def library() -> Any:
-    """Return the code that needs the `cryptography` package; raises ImportError without it."""
-    if find_spec("cryptography") is None:
-        raise ImportError("cryptography")
-    return import_module("whimbrel.modules.session.session_cipher")
+def has_ciphers() -> bool:
+    """Return True if the `cryptography` package is installed."""
+    return find_spec("cryptography") is not None
 
 
 def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
@@ -78,28 +76,27 @@ def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
     return conf
 
 
-def encode(r: Request, plain: str) -> str:
+def encrypt_session(r: Request, plain: str) -> str:
     """Return the encrypted text; "" stays ""."""
     conf = _conf(r, "encryption") if plain else None
     if conf is None:
         return plain
     try:
-        sealed: str = library().seal(to_bytes(plain), conf.passphrases[0], conf.cipher)
-    except Exception as problem:  # any error of the package: nothing is sent unencrypted
+        return encrypt(to_bytes(plain), conf.passphrases[0], conf.cipher)
+    except CipherError as problem:
         r.log("error", f"encrypt session failed [{problem}]", code="AH01832", module=_MODULE)
-        raise SessionError(_BAD_CIPHER) from None
-    return sealed
+    raise SessionError(_BAD_CIPHER)
 
 
-def decode(r: Request, sealed: str) -> str:
+def decrypt_session(r: Request, sealed: str) -> str:
     """Return the decrypted text; raises SessionError, logged, if no passphrase decrypts it."""
     conf = _conf(r, "decryption") if sealed else None
     if conf is None:
         return sealed
     try:
-        return to_text(library().unseal(sealed, conf.passphrases, conf.cipher))
-    except Exception as problem:  # any error of the package: nothing undecrypted is accepted
-        if getattr(problem, "authentic", False):
+        return to_text(decrypt(sealed, conf.passphrases, conf.cipher))
+    except CipherError as problem:
+        if problem.is_tried:
             r.log("info", "decryption failed", code="AH01840", module=_MODULE, cause=_BAD_DATA)
         r.log(
             "error",
@@ -108,7 +105,7 @@ def decode(r: Request, sealed: str) -> str:
             module=_MODULE,
             cause=_BAD_DATA,
         )
-        raise SessionError(_BAD_DATA) from None
+    raise SessionError(_BAD_DATA)
 
 
 # directives ---------------------------------------------------------------------------------------
@@ -180,14 +177,12 @@ def check_driver(finished: Any) -> None:
         )
     if not (main.driver or main.wanted):
         return
-    try:
-        library()
-    except ImportError:
+    if not has_ciphers():
         text = (
             "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra "
             "session-crypto"
         )
-        raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True) from None
+        raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True)
 
 
 MODULE = Module(
@@ -231,6 +226,6 @@ MODULE = Module(
             help="The underlying crypto library driver to use",
         ),
     ),
-    providers=(Provider("session_seal", "crypto", SessionCodec(encode, decode)),),
+    providers=(Provider("session_seal", "crypto", SessionCodec(encrypt_session, decrypt_session)),),
     post_config=(check_driver,),
 )

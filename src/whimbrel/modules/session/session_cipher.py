@@ -12,9 +12,12 @@ import binascii
 import hashlib
 import hmac
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import BlockCipherAlgorithm, CipherContext
 
 _MAC: Final = 8
 _SALT: Final = 16
@@ -24,64 +27,75 @@ _MASK: Final = (1 << 64) - 1
 SIZES: Final = {"aes128": (16, 16), "aes192": (24, 16), "aes256": (32, 16), "3des192": (24, 8)}
 
 
-class Sealed(Exception):
-    """No passphrase decrypts the text; *authentic*: it is long enough to be tried."""
+class CipherError(Exception):
+    """The text is not encrypted or decrypted; *is_tried*: it is long enough, and no passphrase decrypts
+    it.
+    """
 
-    def __init__(self, *, authentic: bool) -> None:
-        super().__init__("wrong passphrase")
-        self.authentic = authentic
+    def __init__(self, reason: str = "wrong passphrase", *, is_tried: bool = False) -> None:
+        super().__init__(reason)
+        self.is_tried = is_tried
 
 
 def encrypt(text: bytes, passphrase: str, cipher: str) -> str:
-    """Encrypt *text* to a cookie's value; raises the exceptions of the `cryptography` package."""
+    """Encrypt *text* to a cookie's value; raises CipherError if the cipher is not available."""
     _, block = SIZES[cipher]
     salt, vector = os.urandom(_SALT), os.urandom(block)
     pad = block - len(text) % block
-    encryptor = _cipher(passphrase, salt, vector, cipher).encryptor()
-    body: bytes = salt + vector + encryptor.update(text + bytes([pad]) * pad) + encryptor.finalize()
+    encryptor = _cipher(passphrase, salt, vector, cipher, decrypts=False)
+    body = salt + vector + encryptor.update(text + bytes([pad]) * pad) + encryptor.finalize()
     return base64.b64encode(_mac(body, passphrase) + body).decode("ascii")
 
 
-def unseal(value: str, passphrases: list[str], cipher: str) -> bytes:
-    """Decrypt with one of *passphrases*; raises Sealed if none does."""
+def decrypt(value: str, passphrases: list[str], cipher: str) -> bytes:
+    """Decrypt with one of *passphrases*; raises CipherError if none does."""
     _, block = SIZES[cipher]
     try:
         data = base64.b64decode(to_bytes(value), validate=True)
     except (binascii.Error, ValueError):
-        raise Sealed(authentic=False) from None
+        raise CipherError(is_tried=False) from None
     mac, body = data[:_MAC], data[_MAC:]
     if len(body) < _SALT + 2 * block:
-        raise Sealed(authentic=False)
+        raise CipherError(is_tried=False)
     for passphrase in passphrases:
         if hmac.compare_digest(mac, _mac(body, passphrase)):
-            text = _opened(body, passphrase, cipher, block)
+            text = _decrypted(body, passphrase, cipher, block)
             if text is not None:
                 return text
-    raise Sealed(authentic=True)
+    raise CipherError(is_tried=True)
 
 
-def _opened(body: bytes, passphrase: str, cipher: str, block: int) -> bytes | None:
+def _decrypted(body: bytes, passphrase: str, cipher: str, block: int) -> bytes | None:
     salt, vector, sealed = body[:_SALT], body[_SALT : _SALT + block], body[_SALT + block :]
     if len(sealed) % block:
         return None
-    decryptor = _cipher(passphrase, salt, vector, cipher).decryptor()
-    text: bytes = decryptor.update(sealed) + decryptor.finalize()
+    decryptor = _cipher(passphrase, salt, vector, cipher, decrypts=True)
+    text = decryptor.update(sealed) + decryptor.finalize()
     pad = text[-1]
     good = 0 < pad <= block and text.endswith(bytes([pad]) * pad)
     return text[:-pad] if good else None
 
 
-def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str) -> Any:
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import AES
-    from cryptography.hazmat.primitives.ciphers.modes import CBC
-
+def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str, *, decrypts: bool) -> CipherContext:
+    """Return the running cipher; raises CipherError where the package or its OpenSSL lacks it."""
+    try:
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+        from cryptography.hazmat.primitives.ciphers.modes import CBC
+    except ImportError as problem:  # a .htaccess file has the passphrase: no start was refused
+        raise CipherError(str(problem)) from None
     key = hashlib.pbkdf2_hmac("sha1", to_bytes(passphrase), salt, _ROUNDS, SIZES[name][0])
+    algorithm: BlockCipherAlgorithm = AES(key)
     if name == "3des192":
         from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
 
-        return Cipher(TripleDES(key), CBC(vector))
-    return Cipher(AES(key), CBC(vector))
+        algorithm = TripleDES(key)
+    cipher = Cipher(algorithm, CBC(vector))
+    try:
+        return cipher.decryptor() if decrypts else cipher.encryptor()
+    except UnsupportedAlgorithm as problem:
+        raise CipherError(str(problem)) from None
 
 
 def _mac(data: bytes, passphrase: str) -> bytes:

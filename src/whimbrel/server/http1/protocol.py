@@ -308,9 +308,10 @@ class HttpProtocol(FastPath):
     def _arm_read_timeout(self, count: int) -> None:
         """Set the deadline for the rest of a head or body of which *count* bytes are there.
 
-        TimeOut applies, and RequestReadTimeout where it ends earlier.
+        TimeOut applies, and RequestReadTimeout where it ends earlier: of the request's host for a body.
         """
-        listener = self._listener
+        r = self.connection.request
+        listener = self._listener if r is None else self.service.settings_of(r.server)
         self._wait(listener.timeout)
         if listener.reading is not None:
             if self._read_deadline is None:

@@ -127,7 +127,6 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     ".modules.dav.mod_dav_fs.repository",
     "modules.dav.mod_dav_lock": ".modules.dav.mod_dav.locks",
     "modules.dav.mod_dav_fs.new_files": "ctypes",
-    "modules.session.mod_session_crypto": ".modules.session.session_cipher",
     "modules.generators.mod_info": ".modules.generators.mod_info.page",
     "modules.generators.mod_status": ".modules.generators.mod_status.json_output "
     ".modules.generators.mod_status.page .modules.generators.mod_status.state",
@@ -143,7 +142,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.ssl.mod_ssl.section_setters": ".modules.ssl.mod_ssl.requirements",
     "modules.ssl.mod_ssl.variables": ".modules.ssl.mod_ssl.certificate_variables",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
-    "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers "
+    "modules.session.session_cipher": "cryptography.exceptions cryptography.hazmat.primitives.ciphers "
     "cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
     "cryptography.hazmat.decrepit.ciphers.algorithms",
     "base.regex": "pcre2 .base.regex_cost",

@@ -312,7 +312,10 @@ class WorkerState:
 
     def listener(self, address: str, port: int) -> ListenerConfig:
         """Return the settings for connections to an address, from its default server."""
-        server = self._default(address, port)
+        return self.settings_of(self._default(address, port))
+
+    def settings_of(self, server: Server) -> ListenerConfig:
+        """Return the settings of *server*: httpd reads a request body with those of the request's host."""
         settings = self._listeners.get(id(server))
         if settings is None:
             core = server.config(CoreServerConfig)

@@ -27,6 +27,7 @@ from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.master import messages
 from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error
+from whimbrel.server.worker.memory import MemoryWatch
 from whimbrel.server.worker.scoreboard import Scoreboard
 from whimbrel.server.worker.scoreboard_text import MAX_IDLE, MAX_LETTERS
 from whimbrel.server.worker.state import FOREVER, WorkerState
@@ -69,6 +70,7 @@ class Worker:
         asyncio.set_event_loop(self.loop)
         self.ended = self.loop.create_future()
         gc.set_threshold(*gc.get_threshold()[:2], GEN2_THRESHOLD)
+        self._memory = MemoryWatch()
         self.generation.runtime.after_fork(self.slot)
         self.generation.runtime.report = self._report
         self.service = service = WorkerState(
@@ -201,6 +203,7 @@ class Worker:
         """Send a heartbeat: the event loop runs."""
         if self.control >= 0:
             self._send(HEARTBEAT)
+            self._memory.check()
             self.loop.call_later(BEAT_PERIOD, self._beat)
 
     def _tick(self) -> None:
@@ -212,6 +215,7 @@ class Worker:
                 self._send(BUSY)
             self.refresh()
             self._check_descriptors()
+            self._memory.check()
 
     def _check_descriptors(self) -> None:
         """Log, once per shortage, that descriptors are exhausted: the event loop closes connections silently

@@ -104,7 +104,7 @@ class XmlReader:
         parser.EndElementHandler = self._close
         parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler = self._entity
-        self._parser = parser
+        self._parser: Any = parser
 
     def feed(self, data: bytes) -> None:
         """Read the next bytes."""
@@ -114,6 +114,12 @@ class XmlReader:
         """Return the complete document."""
         self._parse(b"", True)
         return self.document
+
+    def release(self) -> None:
+        """Let the parser go: it refers to methods of this reader, which would keep the document until a full
+        collection.
+        """
+        self._parser = None
 
     def _parse(self, data: bytes, is_last: bool) -> None:
         from pyexpat import ErrorString, ExpatError
@@ -205,20 +211,29 @@ async def read_document(r: Request) -> Document | None:
     if (body.length or 0) > limit:
         _refuse_size(r, limit)
     body.check_announced()
-    reader: XmlReader | None = None
+    first = await body.read()
+    if not first:
+        return None
+    reader = XmlReader()
+    try:
+        return await _read_all(r, reader, first, limit)
+    finally:
+        reader.release()
+
+
+async def _read_all(r: Request, reader: XmlReader, data: bytes, limit: int) -> Document:
+    """Return the document that begins with *data*; see `read_document`."""
     total = 0
-    while data := await body.read():
+    while data:
         total += len(data)
         if total > limit:
             _refuse_size(r, limit)
-        reader = reader or XmlReader()
         try:
             reader.feed(data)
         except XmlError as problem:
             r.log("error", f"XML Parser Error: {problem}", code="AH00541")
             raise Refusal(400) from None
-    if reader is None:
-        return None
+        data = await r.body_in.read()
     try:
         return reader.end()
     except XmlError:

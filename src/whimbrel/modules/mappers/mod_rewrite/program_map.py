@@ -44,6 +44,7 @@ class MapProgram:
             stdout=subprocess.PIPE,
             bufsize=0,
             cwd=to_bytes(self.directory),
+            env={},  # httpd's
         )
 
     def lookup(self, line: str, seconds: float) -> str | None:

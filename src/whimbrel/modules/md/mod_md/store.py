@@ -31,6 +31,9 @@ KEY_SIZE: Final = 48
 MAX_FILE: Final = 1024 * 1024  # bytes of a file that is read
 MAX_ARCHIVED: Final = 10_000
 # modes of directories and files; others are for the owner alone
+# mod_md's modes of the directories of groups, which the names in them do not have; the
+# group of accounts is that of the workers, which read them
+_GROUP_MODES: Final = {ACCOUNTS: 0o750, CHALLENGES: 0o750, OCSP: 0o750}
 _WORKERS: Final = {ACCOUNTS: (0o755, 0o644), STAGING: (0o755, 0o644), CHALLENGES: (0o755, 0o644)}
 _PLAIN_KEYS: Final = (DOMAINS, TMP)
 OWNED_BY_WORKERS: Final = (CHALLENGES, STAGING, OCSP)
@@ -73,6 +76,7 @@ class FileStore:
         try:
             if not os.path.isdir(to_bytes(self.base)):
                 os.makedirs(to_bytes(self.base), 0o755)
+                os.chmod(to_bytes(self.base), 0o755)  # workers enter it whatever the umask is
             try:
                 self._read_key(self._read(path))
             except FileNotFoundError:
@@ -118,9 +122,19 @@ class FileStore:
             self.make_directory(group)
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
-        os.chmod(path, _WORKERS[group][0] if group in _WORKERS else 0o700)
-        if self.owner is not None and os.geteuid() == 0 and group in OWNED_BY_WORKERS:
+        os.chmod(path, self._directory_mode(group, name))
+        if self.owner is None or os.geteuid() != 0:
+            return
+        if group in OWNED_BY_WORKERS:
             os.chown(path, *self.owner)
+        elif group == ACCOUNTS:
+            os.chown(path, -1, self.owner[1])
+
+    @staticmethod
+    def _directory_mode(group: str, name: str) -> int:
+        if not name and group in _GROUP_MODES:
+            return _GROUP_MODES[group]
+        return _WORKERS[group][0] if group in _WORKERS else 0o700
 
     # files -------------------------------------------------------------------------------------------
     def _read(self, path: bytes) -> bytes:

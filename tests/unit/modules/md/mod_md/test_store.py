@@ -41,10 +41,10 @@ def test_a_new_store_has_the_modes_of_httpd(tmp_path: Path) -> None:
     found = {path.name: mode(path) for path in (tmp_path / "md").iterdir()}
     assert found == {
         "md_store.json": 0o600,
-        "challenges": 0o755,
+        "challenges": 0o750,
         "staging": 0o755,
-        "accounts": 0o755,
-        "ocsp": 0o700,
+        "accounts": 0o750,
+        "ocsp": 0o750,
     }
 
 

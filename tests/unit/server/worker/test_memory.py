@@ -1,0 +1,42 @@
+"""Full collections where memory grows: failed requests may leave their bodies in cycles."""
+
+from __future__ import annotations
+
+import weakref
+
+from whimbrel.server.worker.memory import GROWTH_THRESHOLD, MemoryWatch, resident_bytes
+
+
+class Kept:
+    """An object that refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_growth_starts_a_collection() -> None:
+    sizes = iter([0, GROWTH_THRESHOLD - 1, GROWTH_THRESHOLD, 0])
+    watch = MemoryWatch(lambda: next(sizes))
+    kept = weakref.ref(Kept())
+    assert not watch.check()
+    assert watch.check() and kept() is None
+
+
+def test_memory_that_stays_is_the_new_base() -> None:
+    size = GROWTH_THRESHOLD
+    sizes = [0, size, size, size + 1, 2 * size, 2 * size]
+    watch = MemoryWatch(lambda: sizes.pop(0))
+    assert [watch.check() for _ in range(3)] == [True, False, True]
+
+
+def test_memory_given_back_lowers_the_base() -> None:
+    size = GROWTH_THRESHOLD
+    sizes = [size, 0, size, 0]
+    watch = MemoryWatch(lambda: sizes.pop(0))
+    assert [watch.check() for _ in range(2)] == [False, True]
+
+
+def test_resident_memory_follows_the_process() -> None:
+    before = resident_bytes()
+    data = b"x" * (64 << 20)
+    assert resident_bytes() - before > len(data) // 2
