@@ -10,9 +10,8 @@ import tempfile
 
 import pytest
 
-from whimbrel.base.programs import permit_programs
-
 from tests.support import doubles
+from whimbrel.base.programs import permit_programs
 
 permit_programs()
 doubles.install()
