@@ -65,7 +65,7 @@ class FastcgiRequest:
             BodyError: the request body cannot be read.
         """
         try:
-            self.connection.begin(FastcgiReader(self.messages, keep=self.keep), timeout, keeps_open=self.keep)
+            self.connection.begin(self.make_reader(), timeout, keeps_open=self.keep)
             self._send_params(variables)
             await self._send_body()
             await self._next_head()
@@ -78,6 +78,10 @@ class FastcgiRequest:
             return status
         self.respond()
         return OK
+
+    def make_reader(self) -> FastcgiReader:
+        """Return a reader of the answer."""
+        return FastcgiReader(self.messages, keep=self.keep)
 
     def abort(self) -> None:
         """End the exchange; the rest of the answer is not read."""
