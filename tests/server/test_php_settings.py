@@ -1,4 +1,4 @@
-"""php_value and php_admin_value, heads and ranges: the same requests to apache2 with libphp and to Whimbrel."""
+"""Settings of PHP, heads and ranges: the same requests to apache2 with libphp and to Whimbrel."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
 from tests.differential.servers import APACHE, MODULE_DIR, WHIMBREL, Program, ProgramProcess
+
 from whimbrel.modules.php.mod_php.interpreter import find_interpreter
 from whimbrel.testing.ports import free_port
 
@@ -46,12 +46,13 @@ Alias /above {site}/above.php
 </Directory>
 """
 # A variable of the environment is the way by which a line's end gets into a value.
-SMUGGLED = "a'\nmemory_limit=9M\nextension=/none/x.so\n[x]\nb=\"'\nmemory_limit=8M\r\n"
+SMUGGLED = "a'\nmemory_limit=9M\nextension=/none/x.so\n[x]\nb='\nmemory_limit=8M\r\n"
 # The names are shown with value, access level, and whether the script may change them.
 SHOW = """<?php $out = [];
 foreach (json_decode(file_get_contents(__DIR__ . '/names')) as $name) {
     $entry = ini_get_all(null, true)[$name];
-    $out[$name] = [ini_get($name), $entry['global_value'], $entry['access'], @ini_set($name, $entry['local_value'])];
+    $set = @ini_set($name, $entry['local_value']);
+    $out[$name] = [ini_get($name), $entry['global_value'], $entry['access'], $set];
 }
 echo json_encode([$out, function_exists('exec'), extension_loaded('sockets')]);"""
 NAMES = ["memory_limit", "upload_max_filesize", "auto_prepend_file", "disable_functions", "highlight.string",
@@ -113,7 +114,8 @@ def write_site(site: Path) -> None:
         (root / name / "show.php").write_text(SHOW)
         (root / name / "names").write_text(json.dumps(NAMES))
     for number in range(60):
-        (root / f"d{number}/show.php").write_text("<?php echo ini_get('precision'), '|', ini_get('error_log');")
+        text = "<?php echo ini_get('precision'), '|', ini_get('error_log');"
+        (root / f"d{number}/show.php").write_text(text)
     for name in ("one", "two"):
         (root / f"admin-{name}").mkdir()
         (root / f"admin-{name}/show.php").write_text(
@@ -211,7 +213,8 @@ def test_heads_and_ranges_are_those_of_libphp(site: Site, name: str) -> None:
         for version in ("1.1", "1.0"):
             fields = [field] if field else []
             theirs = exchange(site.apache, f"/{name}.php", *fields, version=version)
-            assert exchange(site.whimbrel, f"/{name}.php", *fields, version=version) == theirs, (field, version)
+            ours = exchange(site.whimbrel, f"/{name}.php", *fields, version=version)
+            assert ours == theirs, (field, version)
 
 
 def test_sixty_directories_share_processes(site: Site) -> None:
