@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -154,12 +155,12 @@ def start(stack: ExitStack, program: Program, base: Path, conf: str) -> ProgramP
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    base = tmp_path_factory.mktemp("php")
-    for path in (base, *base.parents[:2]):
-        path.chmod(0o755)
-    write_site(base / "site")
+def site() -> Iterator[Site]:
+    # not below the directory of pytest, which another session closes to other users
     with ExitStack() as stack:
+        base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        base.chmod(0o755)
+        write_site(base / "site")
         apache, whimbrel = (start(stack, program, base, CONF) for program in (APACHE, WHIMBREL))
         yield Site(base / "site", apache.port, whimbrel.port, whimbrel)
 
