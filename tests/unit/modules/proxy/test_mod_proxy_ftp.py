@@ -8,7 +8,6 @@ import pytest
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import StartError
-from whimbrel.modules.proxy import mod_proxy_ftp
 
 BASE = "LoadModule proxy_module m/mod_proxy.so\nLoadModule proxy_ftp_module m/mod_proxy_ftp.so\n"
 
@@ -16,12 +15,10 @@ BASE = "LoadModule proxy_module m/mod_proxy.so\nLoadModule proxy_ftp_module m/mo
 @pytest.mark.parametrize("lines", ["", "ProxyRequests On\n"])
 def test_the_module_is_named_at_the_start(lines: str, tmp_path: Path) -> None:
     configuration = build_engine(tmp_path, BASE + lines).configuration
-    mod_proxy_ftp.refuse_mappings(configuration)
     texts = [message.text for message in configuration.messages if message.level == "warn"]
     assert any(text.startswith("LoadModule proxy_ftp_module: ") for text in texts)
 
 
 def test_a_mapping_stops_the_start(tmp_path: Path) -> None:
-    configuration = build_engine(tmp_path, BASE + "ProxyPass /f/ ftp://ftp.test/\n").configuration
     with pytest.raises(StartError, match="FTP servers"):
-        mod_proxy_ftp.refuse_mappings(configuration)
+        build_engine(tmp_path, BASE + "ProxyPass /f/ ftp://ftp.test/\n")
