@@ -142,8 +142,8 @@ class FastcgiRequest:
 
     def _read_head(self) -> HookStatus:
         head = cast("AnswerReader", self.connection.reader).head
-        lines = () if head is None else head.script_lines or ()
-        if not lines:
+        lines = None if head is None else head.script_lines
+        if lines is None:
             return OK
         reader = self.head_reader()
         for line in lines:
@@ -168,7 +168,8 @@ class FastcgiRequest:
         self.finish()
         self.connection.finish()
         if data:
-            r.body.append(PipedBytes(data))
+            has_head = reader.head is not None and reader.head.script_lines is not None
+            r.body.append(PipedBytes(data) if has_head else data)
 
 
 class FastcgiBody(BackendBody):
