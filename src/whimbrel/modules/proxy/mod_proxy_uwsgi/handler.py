@@ -82,6 +82,8 @@ async def _exchange(call: ProxyCall, backend: WorkerBackend, route: Route) -> Ho
         if connection.reader is None:
             connection.close()
             exchange.log_reasons(problem)
+        elif connection.is_stalled:
+            return exchange.unsent("AH10098")
         else:
             exchange.log_failure(problem)
             exchange.abort()
