@@ -210,7 +210,7 @@ class ProgramExchange:
         return None if self._sender is None else self._sender.problem
 
     def unsent(self, code: str) -> HookStatus:
-        """Log that the back end has not taken the request in time, end the exchange, and return the status."""
+        """Log that the back end has not taken the request in time, end the exchange, return the status."""
         text = f"sending data to {self.server} failed"
         self.r.log("error", text, code=code, module=self.scheme.module, cause=TIMEOUT)
         self.abort()
