@@ -32,7 +32,7 @@ _START_ONLY: Final = frozenset(("disable_functions", "disable_classes", "expose_
 # Settings of the FastCGI programs alone, which libphp does not have.
 _FOREIGN: Final = ("cgi.", "fastcgi.", "fpm.", "user_ini.")
 # It can be switched off for a request, and PHP refuses to switch it on again in the same process.
-_ONE_WAY: Final = frozenset(("opcache.enable",))
+_IRREVERSIBLE: Final = frozenset(("opcache.enable",))
 FACTS_SCRIPT: Final = b"""<?php
 $access = [];
 foreach (ini_get_all(null, true) as $name => $entry) { $access[$name] = $entry['access']; }
@@ -65,7 +65,7 @@ def read_facts(output: bytes) -> PhpFacts | None:
     """Return what `FACTS_SCRIPT` printed; None if it is anything else."""
     try:
         printed: Any = json.loads(output)
-        access = {str(name): int(level) for name, level in printed["access"].items()}
+        access = {str(name): level for name, level in printed["access"].items() if type(level) is int}
         return PhpFacts(str(printed["version"]), bool(printed["exposed"]), access)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -125,8 +125,8 @@ def shared_identity(ini_set: IniSet) -> tuple[object, ...]:
 
     PHP keeps the values of PHP_ADMIN_VALUE for the next request, so each request must bring the same names.
     """
-    kept = tuple((name, ini_set.admin[name]) for name in _ONE_WAY if name in ini_set.admin)
-    return (bool(ini_set.values), tuple(ini_set.admin), kept)
+    irreversible = tuple((name, ini_set.admin[name]) for name in _IRREVERSIBLE if name in ini_set.admin)
+    return (bool(ini_set.values), tuple(ini_set.admin), irreversible)
 
 
 def write_file(path: str, data: bytes) -> None:
