@@ -22,6 +22,11 @@ ProxyPass /f/ fcgi://127.0.0.1:%fcgi%/srv/
 ProxyPass /fk/ fcgi://127.0.0.1:%fcgi%/keep/ enablereuse=on
 ProxyPass /s/ scgi://127.0.0.1:%scgi%/
 ProxyPass /u/ uwsgi://127.0.0.1:%uwsgi%/
+ProxyPass /ue uwsgi://127.0.0.1:%uwsgi%/ue
+RewriteRule ^/uw/(.*) uwsgi://127.0.0.1:%uwsgi%/$1 [P]
+<LocationMatch ^/l/>
+  SetHandler "proxy:uwsgi://127.0.0.1:%uwsgi%"
+</LocationMatch>
 ProxyPass /a/ ajp://127.0.0.1:%ajp%/app/
 ProxyPass /as/ ajp://127.0.0.1:%ajp%/ secret=geheim ping=1
 ProxyPassMatch ^/m/(.*)\\.php$ fcgi://127.0.0.1:%fcgi%/match/$1.php
@@ -47,6 +52,9 @@ RewriteRule ^/h/(.*) - [E=X:1,H=proxy:fcgi://127.0.0.1:%fcgi%]
   </FilesMatch>
   <FilesMatch "\\.phpu$">
     SetHandler "proxy:unix:%unix%|fcgi://local/"
+  </FilesMatch>
+  <FilesMatch "\\.uw$">
+    SetHandler "proxy:uwsgi://127.0.0.1:%uwsgi%/"
   </FilesMatch>
 </Directory>
 <Location /fo/>
@@ -115,6 +123,7 @@ FILES = {
     "x.phps": "",
     "x.phpu": "",
     "p%.php": "",
+    "u.uw": "",
     "sub/index.php": "",
     "sub/.htaccess": "DirectoryIndex index.php\n",
 }
@@ -127,6 +136,7 @@ PATHS = """
 /f/unescape%20a/b /f/first.a/b.c/d /f/x?q=%3F%2F /fk/x /fk/y /s/ /s/app/x?y /s/a%20b /u/
 /u/app/x%20y?z /u//x /a/ /a/x%20y?q=1 /as/x /m/x.php /m/a/b.php?z /r/x?y=1 /r/a%20b /x.php
 /x.php/info/z?q=1 /none.php /none.php/x /a%20b.php /a%20b.php/c%20d /q%253F.php /q%3F.php /p%25.php/x
+/u.uw /u.uw/y /u.uw/abcd /u.uw/a/longer/one?q=1 /u/a /u/ab/cd /ue/ab /ue /uw/u.uw /uw/u.uw/x /l/u.uw/y
 /x.phps /x.phps/in?q=1 /x.phpu /x.phpu/y?z /sub/ /sub/index.php/x /fx/a/x /fx/b
 """.split()
 RAW = """
@@ -143,6 +153,11 @@ Last-Modified:%20Sun,%2013%20Sep%202020%2012:26:40%20GMT%0D%0AETag:%20%22q%22%0D
 HTTP/1.1%20200%20OK%0D%0AContent-Type:%20text/x%0D%0AConnection:%20close%0D%0AKeep-Alive:%205%0D%0AUpgrade:%20x%0D%0A%0D%0Ah
 HTTP/1.1%20404%20Lost%20It%0D%0AContent-Type:%20text/x%0D%0A%0D%0Alost
 HTTP/1.0%20302%0D%0ALocation:%20/x%0D%0AX-B:%201%0D%0A%20folded%0D%0A%0D%0Al
+Content-Length:%205,%205%0D%0AContent-Type:%20text/plain%0D%0A%0D%0Ahello
+HTTP/1.1%20200%20OK%0D%0AContent-Length:%205,%205%0D%0AContent-Type:%20text/x%0D%0A%0D%0Ahello
+HTTP/1.1%20200%20OK%0D%0AContent-Length:%205%0D%0AContent-Length:%205%0D%0AContent-Type:%20text/x%0D%0A%0D%0Ahello
+HTTP/1.1%20200%20OK%0D%0AContent-Length:%205,%206%0D%0AContent-Type:%20text/x%0D%0A%0D%0Ahello
+HTTP/1.1%20200%20OK%0D%0AContent-Length:%20x%0D%0AContent-Type:%20text/x%0D%0A%0D%0Ahello
 HTTP/1.1%20200%20OK%0D%0ABad%20Field:%20x%0D%0A%0D%0A
 """.split()
 AUTHORIZER = """
@@ -248,3 +263,15 @@ def test_same_answers(servers: list[StockServer]) -> None:
     logged = [Counter(codes(server)) for server in servers]
     logged[0] -= Counter(AH02822=2)  # a response field that httpd refuses while it reads the answer
     assert logged[0] == logged[1]
+
+
+def test_equal_lengths_are_one(servers: list[StockServer]) -> None:
+    """httpd forwards the field as it is; RFC 9110, section 8.6, has one number in its place."""
+    for value, ours in (("5", "5"), ("5,%205", "5"), ("5%0D%0AContent-Length:%205", "5"), ("5,%206", None)):
+        raw = f"HTTP/1.1%20200%20OK%0D%0AContent-Length:%20{value}%0D%0A%0D%0Ahello"
+        for server, number in zip(servers, (None, ours), strict=True):
+            request = f"GET /u/x?raw={raw} HTTP/1.1\nHost: localhost\nConnection: close"
+            status, fields, body = server.ask(request)
+            assert (status, body) == ("HTTP/1.1 200 OK", b"hello")
+            if server is servers[1]:
+                assert dict(fields).get("content-length") == number

@@ -76,6 +76,7 @@ class BackendConnection(asyncio.Protocol):
         keeps_open: the connection may serve another request after this one.
         is_closed: the connection is of no further use.
         is_paused: the back end takes no more bytes for now.
+        is_stalled: the timeout has passed, and the back end has not taken all bytes of the request.
     """
 
     __slots__ = (
@@ -93,6 +94,7 @@ class BackendConnection(asyncio.Protocol):
         "has_answered",
         "is_closed",
         "is_paused",
+        "is_stalled",
         "keeps_open",
         "reader",
         "served",
@@ -112,7 +114,7 @@ class BackendConnection(asyncio.Protocol):
         self.tls: BackendTlsParameters | None = None
         self.used_at = 0.0
         self.timeout = FOREVER
-        self.is_closed = self.is_paused = self.has_answered = False
+        self.is_closed = self.is_paused = self.is_stalled = self.has_answered = False
         self.keeps_open = True
         self._is_reading = True
         self._event: Waiter | None = None
@@ -361,6 +363,7 @@ class BackendConnection(asyncio.Protocol):
         if self._deadline > self._loop.time():
             self._timer = self._loop.call_at(self._deadline, self._expire)
         else:
+            self.is_stalled = self.transport.get_write_buffer_size() > 0
             self._end(TIMEOUT)
             self.close()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
-from whimbrel.backends.script_lines import MAX_HEAD, script_head, take_head
+from whimbrel.backends.script_lines import MAX_HEAD, no_head, take_head
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.http.client.answer import END_OF_FILE, INVALID, AnswerReader, BackendError, BackendMessage
@@ -273,7 +273,7 @@ class FastcgiReader(AnswerReader):
             raise self._refused(self._messages.request, request, REQUEST_ID)
         self._kind, self._left, self._padding = kind, size, padding
         if kind == RecordType.STDOUT and not size:
-            self._close()
+            self._is_closed = True
         elif kind not in (RecordType.STDOUT, RecordType.STDERR, RecordType.END_REQUEST):
             self.messages.append(self._line(self._messages.record, values=(kind,)))
 
@@ -296,22 +296,19 @@ class FastcgiReader(AnswerReader):
     def _head_content(self, head: bytearray, piece: bytes) -> None:
         start = max(0, len(head) - 3)
         head += piece
-        if _HEAD_END(head, start) is not None or len(head) > MAX_HEAD:
-            self.head = take_head(head)
+        is_complete = _HEAD_END(head, start) is not None
+        if is_complete or len(head) > MAX_HEAD:
+            self.head = take_head(head, is_complete=is_complete)
             self._head = None
             self._add(bytes(head))
 
-    def _close(self) -> None:
-        """The end of standard output: without a head, all of it is the body of a 200."""
-        self._is_closed = True
-        if self._head is not None:
-            self.head = script_head([])
-            self._add(bytes(self._head))
-            self._head = None
-
     def _complete(self, rest: bytes) -> None:
+        """The end of the answer: standard output without a head is the body of a 200, all at once."""
         if self.head is None:
-            self.head = script_head([])
+            self.head = no_head()
+            if self._is_closed:
+                self._add(bytes(self._head or b""))
+            self._head = None
         self.reusable = self._keep
         self._end(rest)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.backends.script_lines import MAX_HEAD, MAX_LINE, next_line, script_head
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage
+from whimbrel.http.client.answer import TIMEOUT, AnswerReader, BackendError, BackendMessage
 
 _DROPPED: Final = frozenset(("GATEWAY_INTERFACE", "CONTENT_LENGTH", "SCGI"))
 
@@ -22,15 +22,20 @@ def request_bytes(variables: Iterable[tuple[str, str]], length: int) -> bytes:
 
 
 class ScgiReader(AnswerReader):
-    """Reads the answer to one request: a script head, then a body until the end of the connection."""
+    """Reads the answer to one request: a script head, then a body until the end of the connection.
 
-    __slots__ = ("_data", "_lines", "_size")
+    Attributes:
+        is_late: the program has not written its head in time.
+    """
+
+    __slots__ = ("_data", "_lines", "_size", "is_late")
 
     def __init__(self) -> None:
         super().__init__()
         self._data: bytearray | None = bytearray()  # input before the end of the head
         self._lines: list[str] = []
         self._size = 0
+        self.is_late = False
 
     def feed(self, data: bytes) -> None:
         """See AnswerReader."""
@@ -55,6 +60,7 @@ class ScgiReader(AnswerReader):
             line = BackendMessage("error", "", "error reading response", cause, "proxy_scgi")
             raise BackendError(502, line)
         if self._data is not None:
+            self.is_late = cause == TIMEOUT
             self._complete(bytearray())
         self._end()
 

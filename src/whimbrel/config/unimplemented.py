@@ -19,6 +19,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import IN_SECTION, CommandContext, context_of
 from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
 from whimbrel.config.model import Layer, SectionKind
+from whimbrel.config.overridden_handlers import overridden
 from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import getword
 from whimbrel.expr.errors import ExprError
@@ -142,12 +143,15 @@ def refuse_start(configuration: Configuration) -> None:
         else:
             refused.append((node, source))
     named, names = set(), {}
+    replaced = overridden(
+        configuration.handlers, lambda name: not name.endswith("*") and is_implemented(configuration, name)
+    )
     for node, handler in configuration.handlers:
         lacking = lacking_module(configuration, handler)
         if lacking:
             refused.append((node, f"{lacking}.c"))
             names[id(node)] = f"{node.name} {handler}"
-        elif handler not in named and not is_implemented(configuration, handler):
+        elif id(node) not in replaced and handler not in named and not is_implemented(configuration, handler):
             named.add(handler)
             configuration.warn(
                 f"{node.place}: {unimplemented_words(configuration, handler)}", module="core", level="warn"

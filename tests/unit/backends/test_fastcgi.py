@@ -117,15 +117,15 @@ def test_stdin():
         (OUT + record(3, struct.pack(">IB3x", 1, 0)), LINES, b"hi"),
         (OUT + record(3, b"ab"), LINES, b"hi"),
         (OUT + record(3), LINES, b"hi"),
-        (END, (), b""),
-        (record(6) + END, (), b""),
-        (record(6, b"X: y\r\nZ: w") + record(6) + END, (), b"X: y\r\nZ: w"),
-        (record(6, b"X: y\r\nZ: w") + END, (), b""),
-        (record(6, b"\r\nbody only") + record(6) + END, (), b"\r\nbody only"),
+        (END, None, b""),
+        (record(6) + END, None, b""),
+        (record(6, b"X: y\r\nZ: w") + record(6) + END, None, b"X: y\r\nZ: w"),
+        (record(6, b"X: y\r\nZ: w") + END, None, b""),
+        (record(6, b"\r\nbody only") + record(6) + END, None, b"\r\nbody only"),
         (record(6, b"\n\nhi") + END, ("",), b"\nhi"),
         (record(6, b"X: y\n\nhi") + END, ("X: y", ""), b"hi"),
-        (record(6, b"X: y\n\r\nhi") + END, (), b""),
-        (record(6, b"X: y\r\n\nhi") + END, (), b""),
+        (record(6, b"X: y\n\r\nhi") + END, None, b""),
+        (record(6, b"X: y\r\n\nhi") + END, None, b""),
     ],
 )
 def test_answer(data, lines, body):
@@ -195,6 +195,17 @@ def test_messages_of_authorizers():
     (line,) = caught.value.reasons
     words = "handle_response: Got bogus FastCGI header request id 2, expected 1"
     assert (line.code, line.text, line.module) == ("AH02503", words, "authnz_fcgi")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_the_longest_line_of_a_head(end):
+    """mod_proxy_fcgi of 2.4.71 answers 200 to 8,189 characters and 500 to one more, in any line."""
+    for first in ((), (b"A: b",)):
+        for size in (8189, 8190, 20_000):
+            lines = (*first, b"X: ".ljust(size, b"y"))
+            reader, _ = read(record(6, end.join((*lines, b"", b"hi"))) + END)
+            taken = tuple(line.decode() for line in (*lines, b""))
+            assert reader.head.script_lines == (taken if size == 8189 else tuple(f.decode() for f in first))
 
 
 def test_head_with_a_long_line():

@@ -127,6 +127,31 @@ def test_no_loaded_module_implements_it(line: str, name: str, tmp_path: Path) ->
     assert fetch(made, "/a.php").body == PROGRAM
 
 
+INFO = "LoadModule info_module m/mod_info.so\n"
+RUN = "SetHandler server-info"
+
+
+@pytest.mark.parametrize(
+    ("lines", "warns"),
+    [
+        (f'AddHandler my-own .php\n<FilesMatch "\\.php$">\n{RUN}\n</FilesMatch>', False),
+        (f'<FilesMatch "\\.ph(p|tml)$">\n{RUN}\n</FilesMatch>\nAddHandler my-own .php .phtml', False),
+        (f"AddHandler my-own .php\n<Files *.php>\n{RUN}\n</Files>", False),
+        (f'AddType application/x-httpd-php .php\n<Files ~ "\\.php$">\n{RUN}\n</Files>', False),
+        (f"<Directory /x>\nAddHandler my-own .php\n</Directory>\n<Files *.php>\n{RUN}\n</Files>", False),
+        (f"<Directory /x>\nAddHandler my-own .php\n{RUN}\n</Directory>", False),
+        (f"AddHandler my-own .php .phtml\n<Files *.php>\n{RUN}\n</Files>", True),
+        (f"AddHandler my-own .php\n<Directory /x>\n<Files *.php>\n{RUN}\n</Files>\n</Directory>", True),
+        (f"AddHandler my-own .php\n<Location /x>\n{RUN}\n</Location>", True),
+        ("AddHandler my-own .php\n<Files *.php>\nSetHandler other\n</Files>", True),
+        ("AddHandler my-own .php\n<Files *.php>\nSetHandler default-handler\n</Files>", True),
+    ],
+)
+def test_a_handler_that_a_section_replaces_gives_no_warning(lines: str, warns: bool, tmp_path: Path) -> None:
+    texts = messages(serving(tmp_path, f"{INFO}{lines}\n"))
+    assert any("my-own" in text or "x-httpd-php" in text for text in texts) is warns
+
+
 @pytest.mark.parametrize(
     "line",
     [

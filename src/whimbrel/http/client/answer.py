@@ -62,7 +62,7 @@ class ResponseHead:
         fields: in order, repeated names apart.
         script_lines: lines of a script head (FastCGI, SCGI) for `ScriptHead.line`, without line ends;
             *status* and *fields* then have no meaning.  The last one is empty, unless the head is incomplete
-            (`ScriptHead.ended`).  () for a program without a head, whose response is a 200.
+            (`ScriptHead.ended`).  None for a program without a head, whose response is a 200.
     """
 
     version: tuple[int, int]

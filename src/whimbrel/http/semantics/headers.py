@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from whimbrel.base.numbers import is_digits, strip
+
 Pair = tuple[str, str]
 
 
@@ -171,3 +173,12 @@ class Headers:
         prefix = low + "\0"
         for key in [k for k in self._at if k.startswith(prefix)]:
             del self._at[key]
+
+
+def single_length(values: Iterable[str]) -> str | None:
+    """Return the number that all members of the Content-Length fields *values* are; None if they differ or
+    one is no number (RFC 9110, section 8.6: a repeated number may be replaced, and not be forwarded).
+    """
+    members = {strip(member) for value in values for member in value.split(",")}
+    number = members.pop() if len(members) == 1 else ""
+    return number if is_digits(number) else None

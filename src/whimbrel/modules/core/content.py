@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
@@ -61,12 +62,20 @@ def set_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     conf.forced_type = words[0].lower()
 
 
+def handler_name_of(text: str) -> str:
+    """Return *text* of SetHandler as a handler's name: in lower case, but for the path of a socket."""
+    return text if text.startswith("proxy:unix:") else lower(text)
+
+
 def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set SetHandler: a lower-case name, or in 2.4 an expression, marked by ``%{`` (``expr=`` is text)."""
+    """Set SetHandler: a name (see `handler_name_of`), or in 2.4 an expression, marked by ``%{`` (``expr=`` is
+    text).
+    """
     word = words[0]
     note_handler(state_of(cmd), word)
     if not cmd.dialect.expressions or "%{" not in word:
-        conf.handler, conf.handler_expr = word.lower(), None
+        conf.handler = handler_name_of(word) if cmd.dialect.expressions else lower(word)
+        conf.handler_expr = None
         return
     conf.handler, conf.handler_expr = None, read_string(cmd, word, "Can't parse expression ")
 

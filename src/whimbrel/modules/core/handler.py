@@ -12,7 +12,6 @@ from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import ETAG_DIGEST, ETAG_NONE, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
 from whimbrel.engine.body import FileSegment
@@ -24,7 +23,7 @@ from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, 
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.status import CLOSING_STATUSES
-from whimbrel.modules.core.content import lacking_handlers
+from whimbrel.modules.core.content import handler_name_of, lacking_handlers
 from whimbrel.modules.core.filters_by_type import TYPES_NOTE
 from whimbrel.modules.http.etag import MICROSECONDS, default_bits, file_etag, make_etag
 from whimbrel.modules.http.methods import DELIVERED, options
@@ -170,7 +169,7 @@ def make_override_type(scope: Scope) -> CompiledHook | None:
 
 
 def _expanded(template: StringExpression, r: Request) -> str | None:
-    text = lower(template.text(r))
+    text = handler_name_of(template.text(r))
     return text if text != "none" else None
 
 

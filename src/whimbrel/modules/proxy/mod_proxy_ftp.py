@@ -24,8 +24,14 @@ _ESCAPE: Final = (
 
 
 def refuse_mappings(configuration: Any) -> None:
-    """Raise StartError for a ProxyPass to an FTP server."""
+    """Raise StartError for a ProxyPass to an FTP server; warn of the module, for forward proxies."""
     refuse_schemes(configuration, ("ftp",), "FTP servers (mod_proxy_ftp)", "serve the files by HTTP")
+    configuration.warn(
+        "LoadModule proxy_ftp_module: requests for FTP servers (mod_proxy_ftp) are not supported, they are "
+        "refused as without the module",
+        module="proxy_ftp",
+        level="warn",
+    )
 
 
 MODULE: Final = Module(

@@ -65,7 +65,7 @@ class FastcgiRequest:
             BodyError: the request body cannot be read.
         """
         try:
-            self.connection.begin(FastcgiReader(self.messages, keep=self.keep), timeout, keeps_open=self.keep)
+            self.connection.begin(self.make_reader(), timeout, keeps_open=self.keep)
             self._send_params(variables)
             await self._send_body()
             await self._next_head()
@@ -78,6 +78,10 @@ class FastcgiRequest:
             return status
         self.respond()
         return OK
+
+    def make_reader(self) -> FastcgiReader:
+        """Return a reader of the answer."""
+        return FastcgiReader(self.messages, keep=self.keep)
 
     def abort(self) -> None:
         """End the exchange; the rest of the answer is not read."""
@@ -138,8 +142,8 @@ class FastcgiRequest:
 
     def _read_head(self) -> HookStatus:
         head = cast("AnswerReader", self.connection.reader).head
-        lines = () if head is None else head.script_lines or ()
-        if not lines:
+        lines = None if head is None else head.script_lines
+        if lines is None:
             return OK
         reader = self.head_reader()
         for line in lines:
@@ -164,7 +168,8 @@ class FastcgiRequest:
         self.finish()
         self.connection.finish()
         if data:
-            r.body.append(PipedBytes(data))
+            has_head = reader.head is not None and reader.head.script_lines is not None
+            r.body.append(PipedBytes(data) if has_head else data)
 
 
 class FastcgiBody(BackendBody):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from whimbrel.http.semantics.headers import Headers
+import pytest
+
+from whimbrel.http.semantics.headers import Headers, single_length
 
 
 def table(*pairs):
@@ -67,3 +69,20 @@ def test_get_all_after_unset_and_add():
     found.add("A", "3")
     found.add("A", "4")
     assert found.get_all("a") == ["3", "4"] and found.names() == ["A", "A"]
+
+
+@pytest.mark.parametrize(
+    ("values", "number"),
+    [
+        (["5"], "5"),
+        (["5, 5"], "5"),
+        (["5", "5"], "5"),
+        (["5", "6"], None),
+        (["x"], None),
+        ([], None),
+        ([""], None),
+    ],
+)
+def test_single_length(values: list[str], number: str | None) -> None:
+    """RFC 9110, section 8.6."""
+    assert single_length(values) == number

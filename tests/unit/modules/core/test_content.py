@@ -11,6 +11,7 @@ from tests.support.site import Site
 
 from whimbrel.base.dialect import V22
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.modules.core.content import handler_name_of
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 UNTERMINATED = "syntax error, unexpected T_ERROR, expecting T_VAR_END or ':': Unterminated string or variable"
@@ -55,6 +56,22 @@ def test_values(tmp_path: Path) -> None:
         "iso-8859-1",
         "text/x",
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("proxy:unix:/run/Up/S.sock|http://LocalHost/Up", "proxy:unix:/run/Up/S.sock|http://LocalHost/Up"),
+        ("proxy:UNIX:/run/Up|http://localhost/", "proxy:unix:/run/up|http://localhost/"),
+        ("Proxy:unix:/run/Up|http://localhost/", "proxy:unix:/run/up|http://localhost/"),
+        ("proxy:http://LocalHost/Up", "proxy:http://localhost/up"),
+    ],
+)
+def test_only_the_path_of_a_socket_keeps_its_case(written: str, name: str, tmp_path: Path) -> None:
+    """As apache2 2.4.71 sent the requests, or failed to find the socket."""
+    assert handler_name_of(written) == name
+    conf = Site(tmp_path, f'SetHandler "{written}"\n').load().main.defaults.record(CoreDirConfig)
+    assert conf.handler == name
 
 
 def test_filters_by_type_of_22(tmp_path: Path) -> None:

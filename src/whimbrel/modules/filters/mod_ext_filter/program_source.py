@@ -151,7 +151,7 @@ class ProgramSource(Source):
     async def _end(self) -> None:
         """Release the program, whose output has ended; raise if the output may be incomplete.
 
-        A program that ends with an error before it has written anything has an empty output, as in httpd.
+        A program that has read its input may end with any status, as in httpd.
         """
         status = await self._program.exit_status(GRACE)
         if self._logs:
@@ -168,7 +168,7 @@ class ProgramSource(Source):
             words = "" if is_fed else "closed its output before it had read its input"
         elif status < 0:
             words = f"was ended by signal {-status}"
-        elif status and (self._count or not is_fed):
+        elif status and not is_fed:
             words = f"ended with status {status}"
         if words:
             raise self._failed(f"the filter program {self._command} {words}")

@@ -30,7 +30,7 @@ MISSING: Final = (
     "no PHP on this machine: install php-fpm or php-cgi "
     "(Debian and Ubuntu: apt-get install php-fpm; Fedora: dnf install php-fpm)"
 )
-SLOTS: Final = 256  # sets of settings whose processes run at the same time
+SLOTS: Final = 256  # instances of PHP that run at the same time
 CHILDREN: Final = "PHP_FCGI_CHILDREN"  # of the server's environment: requests at once
 # of the server's environment; $_SERVER of libphp has none of it, but php-fpm shows what it has
 PASSED: Final = ("PATH", "TZ", "LD_LIBRARY_PATH", "TMPDIR")
@@ -46,7 +46,7 @@ def make_handler(scope: Scope, *, module: str, script: str) -> CompiledHook | No
 
 def start_programs(configuration: Any, host: ProgramHost, *, module: str, major: int) -> list[Any]:
     """Start the keeper of PHP's processes. Raises PostConfigError."""
-    from whimbrel.modules.php.mod_php.interpreter import PhpPool, find_interpreter
+    from whimbrel.modules.php.mod_php.interpreter import NO_SETTINGS, PhpPool, find_interpreter
     from whimbrel.modules.php.mod_php.messages import PhpMessages
     from whimbrel.modules.support.processes.manager import NotStarted, ProcessManager
     from whimbrel.modules.support.processes.program import KeeperLimits
@@ -68,8 +68,7 @@ def start_programs(configuration: Any, host: ProgramHost, *, module: str, major:
     limits = KeeperLimits(most=SLOTS, score_limit=SLOTS, error_scan=1.0)
     manager = ProcessManager("php", limits, PhpMessages, slots=SLOTS)
     manager.context = pool
-    settings = main.defaults.record(PhpDirConfig).ini if PhpDirConfig in main.defaults.records else {}
-    manager.initial = lambda directory: [pool.program(dict(settings), directory)]
+    manager.initial = lambda directory: [pool.program(NO_SETTINGS, directory)]
     try:
         manager.start(host)
     except (NotStarted, OSError) as problem:

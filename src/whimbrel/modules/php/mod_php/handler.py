@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
 from stat import S_ISDIR, S_IXUSR
 from typing import Any, Final
 
-from whimbrel.backends.connection import FOREVER, BackendConnection
+from whimbrel.backends.connection import FOREVER
 from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiMessages
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
@@ -18,62 +16,30 @@ from whimbrel.base.numbers import lower
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.core.handler import set_last_modified
-from whimbrel.modules.php.mod_php.interpreter import PhpPool, write_file
+from whimbrel.modules.php.mod_php.exchange import PhpRequest
+from whimbrel.modules.php.mod_php.ini_sets import (
+    BadSettings,
+    IniSet,
+    PhpFacts,
+    SetFile,
+    document_root_for,
+    ini_lines,
+    select,
+)
+from whimbrel.modules.php.mod_php.interpreter import PhpPool
+from whimbrel.modules.php.mod_php.processes import START_TIMEOUT, connect, facts, script_file
 from whimbrel.modules.php.mod_php.settings import PhpDirConfig, Settings, is_on
 from whimbrel.modules.support.body_sender import SpooledInput
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
-from whimbrel.modules.support.cgi.script_head import ScriptHead
-from whimbrel.modules.support.fastcgi_request import FastcgiRequest, log_refusal
-from whimbrel.modules.support.processes.lease import connection_pool
+from whimbrel.modules.support.fastcgi_request import log_refusal
 from whimbrel.modules.support.processes.manager import ProcessManager
-from whimbrel.modules.support.processes.program import ProgramClass
-from whimbrel.modules.support.processes.table import ProcessRecord
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
 
 SOURCE: Final = "application/x-httpd-php-source"
-START_TIMEOUT: Final = 30.0  # seconds in which the processes of a set of settings must take a connection
-POLL: Final = 0.01  # seconds between two attempts to connect
 HIGHLIGHTER: Final = "highlight.php"
 _HIGHLIGHT: Final = b'<?php highlight_file($_SERVER["WHIMBREL_SOURCE"]);\n'
 _RESERVED: Final = frozenset(("PHP_VALUE", "PHP_ADMIN_VALUE", "REDIRECT_URL", "HTTP_AUTHORIZATION"))
-_MESSAGE: Final = "PHP message: "
-_LEVELS: Final = (
-    ("warn", ("PHP Warning:", "PHP Core Warning:", "PHP Compile Warning:", "PHP User Warning:")),
-    ("error", ("PHP Fatal error:", "PHP Parse error:", "PHP Recoverable fatal error:", "PHP Catchable")),
-    ("info", ("PHP Deprecated:", "PHP Strict Standards:")),
-)
-
-
-class PhpHead(ScriptHead):
-    """The fields of a script as libphp sets them: all in headers_out, in order, with Content-Length."""
-
-    def _field(self, name: str, value: str) -> None:
-        low = lower(name)
-        if low in ("content-type", "status"):
-            super()._field(name, value)
-        else:
-            self.r.headers_out.add(name, value)
-
-
-class PhpRequest(FastcgiRequest):
-    """One request to PHP."""
-
-    def head_reader(self) -> ScriptHead:
-        """See FastcgiRequest."""
-        return PhpHead(self.r, self.messages.module)
-
-    def log_stderr(self, text: str) -> None:
-        """Log messages of PHP at the levels of libphp."""
-        for message in text.split(_MESSAGE):
-            line = message.rstrip("\n").removesuffix("; ").rstrip("\n")
-            if line:
-                self.r.log(level_of_message(line), line, module=self.messages.module)
-
-
-def level_of_message(line: str) -> str:
-    """Return the level at which libphp logs a message of PHP."""
-    return next((level for level, starts in _LEVELS if line.startswith(starts)), "notice")
 
 
 class PhpHandler:
@@ -87,7 +53,7 @@ class PhpHandler:
         self.settings = settings
         self.has_bit, self.is_dated = has_bit, is_on(settings, "last_modified", False)
         self.messages: FastcgiMessages = replace(PROXY_FCGI, module=module, status=500)
-        self._program: ProgramClass | None = None
+        self._chosen: _Settings | None = None
 
     async def run(self, r: Any) -> HookStatus:
         """Answer *r* by its script."""
@@ -123,30 +89,42 @@ class PhpHandler:
             if spooled is not None:
                 await spooled.fill(r)
                 r.env["CONTENT_LENGTH"] = str(spooled.length)
-            variables = list(dict(self._variables(r, manager)).items())[::-1]  # PHP lists the last first
+            settings = await self._prepare_settings(r, manager)
+            # PHP lists the last variable first
+            variables = list(dict(self._variables(r, manager, settings)).items())[::-1]
             self._prepare(r)
             if spooled is None and r.method in ("GET", "HEAD") and not r.body_in.length:
-                connection = await self._connect(r, manager)
+                exchange = await self._new_exchange(r, manager, settings)
                 try:
-                    return await PhpRequest(r, connection, self.messages).run(variables, FOREVER)
+                    return await exchange.run(variables, FOREVER)
                 except BackendError:
-                    if connection.has_answered:
+                    if exchange.connection.has_answered:
                         raise
                 # the process was killed before it took the request: another one answers
-            exchange = PhpRequest(r, await self._connect(r, manager), self.messages)
+            exchange = await self._new_exchange(r, manager, settings)
             if spooled is not None:
                 exchange.body = spooled
             return await exchange.run(variables, FOREVER)
         except BodyError as problem:
             log_refusal(r, problem)
             return problem.status
-        except BackendError as problem:
-            r.log("error", "the process of PHP ended before its response", module=self.messages.module)
-            return problem.status
         except TimeoutError:
             text = f"no process of PHP took a connection in {START_TIMEOUT:.0f} seconds"
             r.log("error", text, module=self.messages.module)
             return 503
+        except (BadSettings, OSError) as problem:
+            r.log("error", str(problem), module=self.messages.module)
+            return 500
+        except BackendError as problem:
+            r.log("error", "the process of PHP ended before its response", module=self.messages.module)
+            return problem.status
+
+    async def _new_exchange(self, r: Any, manager: ProcessManager, settings: _Settings) -> PhpRequest:
+        """Return an exchange on a new connection. Raises TimeoutError."""
+        connection = await connect(r.engine, manager, settings.program)
+        exchange = PhpRequest(r, connection, self.messages)
+        exchange.hidden = settings.hidden
+        return exchange
 
     def _prepare(self, r: Any) -> None:
         """Remove what belongs to the file, and set the user, as libphp does (php_apache_request_ctor)."""
@@ -161,14 +139,14 @@ class PhpHandler:
             r.mtime = modified if r.mtime is None else max(r.mtime, modified)
             set_last_modified(r)
 
-    def _variables(self, r: Any, manager: ProcessManager) -> Iterator[tuple[str, str]]:
+    def _variables(self, r: Any, manager: ProcessManager, settings: _Settings) -> Iterator[tuple[str, str]]:
         """Yield what PHP reads: $_SERVER of libphp has the same.
 
         A name with a dot becomes one with an underscore in $_SERVER, and has no other effect: php-fpm takes
         REDIRECT_URL for a sign that PATH_INFO is not to be trusted.
         """
         for name, value in r.env.items():
-            if name not in _RESERVED:
+            if name.partition("\0")[0] not in _RESERVED:  # a NUL ends the name of a parameter
                 yield name, value
             elif name == "REDIRECT_URL":
                 yield "REDIRECT.URL", value
@@ -178,39 +156,46 @@ class PhpHandler:
         elif r.user is not None:
             yield "PHP_AUTH_USER", r.user
         if r.handler == SOURCE:
-            yield "SCRIPT_FILENAME", _highlighter(manager)
+            yield "SCRIPT_FILENAME", script_file(manager, HIGHLIGHTER, _HIGHLIGHT)
             yield "WHIMBREL_SOURCE", r.filename
+        if settings.file is not None:
+            yield "DOCUMENT_ROOT", document_root_for(r.filename, r.env.get("DOCUMENT_ROOT", ""))
+        if settings.parameter:
+            yield "PHP_ADMIN_VALUE", settings.parameter
 
-    async def _connect(self, r: Any, manager: ProcessManager) -> BackendConnection:
-        """Return a connection to the processes for the settings. Raises TimeoutError."""
-        program = self._program
-        if program is None:
-            pool: PhpPool = manager.context
-            program = self._program = pool.program(self.settings, manager.directory)
-        loop = asyncio.get_running_loop()
-        until, is_requested = loop.time() + START_TIMEOUT, 0.0
-        connections = connection_pool(r.engine)
-        while (left := until - loop.time()) > 0:
-            record: ProcessRecord | None = manager.table.use(program.key)
-            if record is not None:
-                path = manager.socket_of(record.serial)
-                try:
-                    return await connections.acquire(r.engine.runtime, path, timeout=left)
-                except OSError:
-                    pass  # the process is about to be replaced, or takes no more connections for now
-            elif loop.time() - is_requested > 1.0:
-                is_requested = loop.time()
-                manager.request_start(program)
-            await asyncio.sleep(POLL)
-        raise TimeoutError
+    async def _prepare_settings(self, r: Any, manager: ProcessManager) -> _Settings:
+        """Return what PHP needs for the settings, whose file exists afterwards.
+
+        Raises BadSettings, BackendError, OSError or TimeoutError.
+        """
+        settings = self._chosen
+        if settings is None:
+            known = await facts(r.engine, manager)
+            settings = self._chosen = _Settings(select(self.settings, known), known, manager)
+        if settings.file is not None:
+            settings.file.prepare()
+            settings.file.check_script(r.filename)
+        return settings
 
 
-def _highlighter(manager: ProcessManager) -> str:
-    """Return the path of the script that shows the source of another."""
-    path = os.path.join(manager.directory, HIGHLIGHTER)
-    if not os.path.exists(path):
-        write_file(path, _HIGHLIGHT)
-    return path
+class _Settings:
+    """The settings of one merged configuration as PHP gets them.
+
+    Attributes:
+        program: the processes for them. `file`: of the php_value lines, None without any.
+        parameter: PHP_ADMIN_VALUE, "" for none.
+        hidden: the X-Powered-By that responses do not have, "" for none.
+    """
+
+    def __init__(self, ini_set: IniSet, known: PhpFacts, manager: ProcessManager) -> None:
+        pool: PhpPool = manager.context
+        self.program = pool.program(ini_set, manager.directory)
+        self.file = SetFile(ini_set.values, manager.directory) if ini_set.values else None
+        admin = ini_set.admin
+        if self.file is not None:
+            admin = {**admin, "user_ini.filename": self.file.name}
+        self.parameter = ini_lines(admin) if pool.interpreter.is_fpm else ""
+        self.hidden = "" if ini_set.is_exposed else f"PHP/{known.version}"
 
 
 def basic_credentials(field: str | None) -> str | None:

@@ -1,7 +1,7 @@
-"""The machine's PHP: php-fpm, or php-cgi where there is none, as processes for one set of settings.
+"""The machine's PHP: php-fpm, or php-cgi where there is none, as processes that sets of settings share.
 
-A process of php-fpm keeps the settings of one request for the next, and php-cgi has none for requests.  So
-each set of settings has processes of its own, which start with the first request that needs them.
+Requests bring their settings with them (see `ini_sets`).  php-cgi takes none, so that each set of settings
+has processes of its own there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.modules.php.mod_php.settings import Settings
+from whimbrel.modules.php.mod_php.ini_sets import IniSet, SetFile, quoted, shared_identity, write_file
 from whimbrel.modules.support.processes.program import ProgramClass
 
 DIRECTORIES: Final = ("/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/local/sbin")
@@ -24,8 +24,18 @@ CHILD_IDLE: Final = "60s"
 MAX_CHILDREN: Final = 512
 MAX_CGI_CHILDREN: Final = 16  # all of them run from the start, unlike those of php-fpm
 _FILE: Final = re.compile(r"(php-fpm|php-cgi)-?([0-9.]*)\Z").match
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*\Z").match
 _SHELL: Final = "/bin/sh"
+NO_SETTINGS: Final = IniSet({}, {}, is_exposed=True)
+# Locked in every process.  PHP writes its own status line first, and X-Powered-By as the first field, so that
+# a field Status of a script is told from PHP's (see `PhpHead`).  The file of a set is read for each request.
+_LOCKED: Final = {
+    "cgi.fix_pathinfo": "1",
+    "cgi.nph": "1",
+    "cgi.rfc2616_headers": "1",
+    "expose_php": "1",
+    "fastcgi.logging": "1",
+    "user_ini.cache_ttl": "-1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,36 +64,11 @@ def find_interpreter(major: int, directories: Iterable[str] = DIRECTORIES) -> In
     return max(found, key=lambda one: (one.version[:1] == (major,), one.is_fpm, one.version), default=None)
 
 
-def quoted(value: str) -> str:
-    """Return *value* as php.ini and php-fpm's configuration have it."""
-    if "'" not in value:
-        return f"'{value}'"
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("${", "$\\{")
-    return f'"{escaped}"'
-
-
-def usable(settings: Settings) -> Settings:
-    """Return the settings that can be names and values of php.ini, in one order."""
-    return {
-        name: value
-        for name, value in sorted(settings.items())
-        if _NAME(name) and not any(char in value.value for char in "\0\r\n")
-    }
-
-
-def write_file(path: str, data: bytes) -> None:
-    """Make a file at once, so that no process reads a part of it."""
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
-
-
 class PhpPool:
     """Processes of PHP for any set of settings.
 
     Attributes:
-        children: number of requests that one set of settings serves at once.
+        children: number of requests that one instance of PHP serves at once.
         max_requests: requests after which a process is replaced, 0 for no limit.
         ini_dir: the directory of php.ini, "" for PHP's own.
         environment: that of the processes.
@@ -102,13 +87,14 @@ class PhpPool:
         self.children, self.max_requests = max(1, min(children, MAX_CHILDREN)), max_requests
         self.environment = environment
 
-    def program(self, settings: Settings, directory: str) -> ProgramClass:
-        """Return the processes for *settings*; files of theirs are in *directory*."""
-        settings = usable(settings)
-        identity = repr((self.interpreter.path, self.ini_dir, settings))
+    def program(self, ini_set: IniSet, directory: str) -> ProgramClass:
+        """Return the processes for *ini_set*; files of theirs are in *directory*."""
+        is_fpm = self.interpreter.is_fpm
+        shared = shared_identity(ini_set) if is_fpm else ini_set[:2]
+        identity = repr((self.interpreter.path, self.ini_dir, shared))
         name = blake2b(identity.encode("latin-1", "replace"), digest_size=8).hexdigest()
-        start = self._fpm if self.interpreter.is_fpm else self._cgi
-        command, environment = start(settings, os.path.join(directory, name))
+        path = os.path.join(directory, name)
+        command, environment = self._fpm(path) if is_fpm else self._cgi(ini_set, directory)
         return ProgramClass(
             identity=identity,
             name=self.interpreter.path,
@@ -125,7 +111,7 @@ class PhpPool:
     def _ini_option(self) -> tuple[str, ...]:
         return ("-c", self.ini_dir) if self.ini_dir else ()
 
-    def _fpm(self, settings: Settings, path: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def _fpm(self, path: str) -> tuple[tuple[str, ...], dict[str, str]]:
         """Write the configuration of php-fpm and return command and environment.
 
         It takes the listening socket, descriptor 0, by FPM_SOCKETS, and uses descriptor 0 itself afterwards.
@@ -133,7 +119,7 @@ class PhpPool:
         lines = [
             "[global]",
             f"error_log = {path}.log",
-            "log_level = error",
+            "log_level = alert",  # below it, each request with an unknown setting has a line
             "daemonize = no",
             "[www]",
             f"listen = {path}.fpm",
@@ -144,12 +130,10 @@ class PhpPool:
             "security.limit_extensions =",
             "clear_env = yes",
             "catch_workers_output = no",
-            "php_admin_value[cgi.fix_pathinfo] = 1",
-            "php_admin_value[fastcgi.logging] = 1",
+            "php_admin_value[user_ini.filename] =",
+            *(f"php_admin_value[{name}] = {value}" for name, value in _LOCKED.items()),
         ]
         lines += [f"env[{name}] = {quoted(value)}" for name, value in self.environment.items()]
-        for name, (value, is_admin) in settings.items():
-            lines.append(f"php_{'admin_' if is_admin else ''}value[{name}] = {quoted(value)}")
         text = "\n".join(lines) + "\n"
         if not os.path.exists(path + ".conf"):
             write_file(path + ".conf", to_bytes(text))
@@ -157,10 +141,10 @@ class PhpPool:
         command = (_SHELL, "-c", script, self.interpreter.path, "-F", "-y", path + ".conf")
         return (*command, *self._ini_option()), {**self.environment, "FPM_SOCKETS": f"{path}.fpm=3"}
 
-    def _cgi(self, settings: Settings, _path: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def _cgi(self, ini_set: IniSet, directory: str) -> tuple[tuple[str, ...], dict[str, str]]:
         """Return command and environment of php-cgi; values cannot be locked there."""
-        values = {name: value.value for name, value in settings.items()}
-        values |= {"cgi.force_redirect": "0", "cgi.fix_pathinfo": "1", "fastcgi.logging": "1"}
+        file = SetFile(ini_set.values, directory).name if ini_set.values else ""
+        values = {**ini_set.admin, **_LOCKED, "cgi.force_redirect": "0", "user_ini.filename": file}
         options = [word for name, value in values.items() for word in ("-d", f"{name}={quoted(value)}")]
         environment = {
             **self.environment,

@@ -112,12 +112,28 @@ def match_servlet(path: str, alias: str) -> tuple[int, str] | None:
     if len(names) == len(wanted):
         size = len(path)
     else:
-        size = segments[len(wanted)][0]
+        size = _rest_of(path, segments, len(wanted))
         if wanted and not ends_in_slash and path[(end := segments[len(wanted) - 1][1]) : end + 1] == ";":
             size = end  # the parameters of the last segment are passed on
     if not ends_in_slash and path[size - 1] == "/":
         size -= 1
     return size, normal
+
+
+def _rest_of(path: str, segments: list[tuple[int, int]], covered: int) -> int:
+    """Return where *path* goes on behind its first *covered* segments.
+
+    Empty segments and ``.`` are left out, but for one with parameters, with which the rest begins.
+    """
+    at = segments[covered - 1][1] if covered else 0
+    at = path.find("/", at) + 1
+    while at < segments[covered][0]:
+        stop = path.find("/", at)
+        text = path[at:stop]
+        if text not in ("", "."):
+            return at if text.partition(";")[0] in ("", ".") else segments[covered][0]
+        at = stop + 1
+    return segments[covered][0]
 
 
 def _segments(path: str) -> tuple[list[tuple[int, int]] | None, bool]:

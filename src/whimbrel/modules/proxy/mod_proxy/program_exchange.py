@@ -210,6 +210,13 @@ class ProgramExchange:
         """Return the error because of which the body of the request was not read to its end."""
         return None if self._sender is None else self._sender.problem
 
+    def unsent(self, code: str) -> HookStatus:
+        """Log that the back end has not taken the request in time, end the exchange, return the status."""
+        text = f"sending data to {self.server} failed"
+        self.r.log("error", text, code=code, module=self.scheme.module, cause=TIMEOUT)
+        self.abort()
+        return 503
+
     # the answer -----------------------------------------------------------------------------------
     async def head(self) -> ResponseHead:
         """Return the head of the answer.
@@ -337,17 +344,17 @@ def is_timeout(problem: BackendError) -> bool:
     return any(message.cause == TIMEOUT for message in problem.reasons)
 
 
-def read_script_head(r: Request, head: ResponseHead, module: str) -> HookStatus:
+def read_script_head(r: Request, head: ResponseHead, module: str, *, is_late: bool = False) -> HookStatus:
     """Set the head of the response as a program has written it; return OK or the status of an error.
 
-    304 and 412: a condition of the request decides.
+    304 and 412: a condition of the request decides.  *is_late*: the rest of the head did not come in time.
     """
     reader = ScriptHead(r, module)
     for line in head.script_lines or ():
         status = reader.line(line)
         if status is not None:
             return status
-    return reader.ended()
+    return reader.timed_out() if is_late else reader.ended()
 
 
 def override(r: Request) -> HookStatus:

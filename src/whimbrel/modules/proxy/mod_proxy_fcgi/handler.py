@@ -237,7 +237,7 @@ async def _anew(call: ProxyCall, backend: WorkerBackend, route: Route, body: Req
 async def _respond(exchange: FcgiExchange, head: ResponseHead, sent: bytes, *, keeps: bool) -> HookStatus:
     """Make the response of an answer whose head has arrived."""
     call, r = exchange.call, exchange.r
-    status = read_script_head(r, head, _MODULE) if head.script_lines else OK
+    status = read_script_head(r, head, _MODULE) if head.script_lines is not None else OK
     if status in (304, 412):
         r.status = status
         await exchange.discard()
@@ -255,6 +255,7 @@ async def _respond(exchange: FcgiExchange, head: ResponseHead, sent: bytes, *, k
         return override(r)
     exchange.take_body()
     if exchange.reader.done:
+        r.chunked &= head.script_lines is not None  # an output without a head comes with its end
         body = b"".join([part for part in r.body if isinstance(part, bytes)])
         offer(exchange, sent, body, keeps=keeps)
     return OK

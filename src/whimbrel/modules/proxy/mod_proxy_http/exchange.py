@@ -426,9 +426,24 @@ class Exchange:
             r.log("error", f"pass request body failed to {where}", code="AH01097", module=_MODULE)
         return problem
 
+    def _untaken(self) -> HookStatus:
+        """Log that the back end has not taken the body of the request in time; return the status."""
+        r, endpoint = self.call.r, self.route.endpoint
+        text = f"pass request body failed to {printed(endpoint.addresses[0])} ({endpoint.name})"
+        ending = f"{text} from {r.connection.client_ip} ()"
+        if self.rules.old:
+            log_server(r, "error", text, "", cause=TIMEOUT, module=_MODULE)
+            log_server(r, "error", ending, "", module=_MODULE)
+        else:
+            r.log("error", text, code="AH01084", module="proxy", cause=TIMEOUT)
+            r.log("error", ending, code="AH01097", module=_MODULE)
+        return 504
+
     def _refused(self, connection: BackendConnection, problem: BackendError) -> HookStatus:
         """Return the status for an answer without a head that can be used."""
         r, old = self.call.r, self.rules.old
+        if connection.is_stalled:
+            return self._untaken()
         self.log(problem)
         if _is_silent(problem):
             return self._without_answer(connection, problem)

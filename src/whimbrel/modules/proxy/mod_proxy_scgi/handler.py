@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.backends.scgi import ScgiReader, request_bytes
@@ -92,6 +92,8 @@ async def _exchange(call: ProxyCall, backend: WorkerBackend, route: Route) -> Ho
         if length:
             await exchange.send_body(bytes)
         head = await exchange.head()
+        if connection.is_stalled:
+            return exchange.unsent("AH00858")
     except BackendError as problem:
         exchange.log_failure(problem)
         exchange.abort()
@@ -109,7 +111,7 @@ async def _exchange(call: ProxyCall, backend: WorkerBackend, route: Route) -> Ho
 async def _respond(exchange: ProgramExchange, head: ResponseHead) -> HookStatus:
     """Make the response of an answer whose head has arrived."""
     r, conf = exchange.r, exchange.r.dir_config(ScgiDirConfig)
-    status = read_script_head(r, head, _MODULE)
+    status = read_script_head(r, head, _MODULE, is_late=cast(ScgiReader, exchange.reader).is_late)
     if status != OK:
         log(r, "error", f"error reading response headers from {exchange.server}", "AH00860")
         r.status_line = None

@@ -9,7 +9,7 @@ from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.backends.uwsgi import UwsgiReader, request_bytes
 from whimbrel.base.numbers import lower
 from whimbrel.http.http1.chunked import BodyError
-from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.headers import Headers, single_length
 from whimbrel.http.syntax.url import Slashes, unescape
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend
@@ -82,6 +82,8 @@ async def _exchange(call: ProxyCall, backend: WorkerBackend, route: Route) -> Ho
         if connection.reader is None:
             connection.close()
             exchange.log_reasons(problem)
+        elif connection.is_stalled:
+            return exchange.unsent("AH10098")
         else:
             exchange.log_failure(problem)
             exchange.abort()
@@ -97,7 +99,10 @@ async def _exchange(call: ProxyCall, backend: WorkerBackend, route: Route) -> Ho
 
 
 async def _add_variables(r: Request) -> None:
-    """Add the variables of the request; SCRIPT_NAME is without the path that the application serves."""
+    """Add the variables of the request; SCRIPT_NAME is without the path that the application serves.
+
+    httpd takes as many characters from its end as PATH_INFO has, and none if it has fewer.
+    """
     add_common_vars(r)
     await add_cgi_vars(r)
     credentials = r.headers_in.get("Authorization")
@@ -105,9 +110,9 @@ async def _add_variables(r: Request) -> None:
         overlap(r.env, {"HTTP_AUTHORIZATION": credentials})
     script, path = r.env.get("SCRIPT_NAME"), r.env.get("PATH_INFO")
     if script is not None and path is not None:
-        if path != "/":
-            r.env["SCRIPT_NAME"] = script[: max(0, len(script) - len(path))]
-        elif script == "/":
+        if path != "/" and len(path) <= len(script):
+            r.env["SCRIPT_NAME"] = script[: len(script) - len(path)]
+        elif path == script == "/":
             r.env["SCRIPT_NAME"] = ""
 
 
@@ -120,6 +125,9 @@ def _respond(exchange: ProgramExchange, head: ResponseHead) -> HookStatus:
     out = Headers()
     out.extend(r.headers_out.entries().values())
     out.extend(fields.entries().values())
+    length = single_length(fields.get_all("Content-Length"))
+    if length is not None:
+        out.set("Content-Length", length)
     for name in HOP_BY_HOP:
         if name in out:
             r.log("debug", f"uwsgi: removing hop-by-hop header '{name}'", module=_MODULE)

@@ -93,14 +93,24 @@ class Program:
             self._loop.add_reader(self._err, self._on_error)
 
     # input
-    async def write(self, data: bytes) -> bool:
-        """Write *data* to the program; return False when it no longer reads."""
+    async def write(
+        self, data: bytes, timeout: float | None = None, *, is_limited: Callable[[], bool] | None = None
+    ) -> bool:
+        """Write *data* to the program; return False when it no longer reads.
+
+        Raises ProgramTimeout when it has read nothing for *timeout* seconds, unless *is_limited* returns
+        False then.
+        """
         view = memoryview(data)
         while view and self._in >= 0:
             try:
                 view = view[os.write(self._in, view) :]
             except BlockingIOError:
-                await self._until_ready(self._in, None, write=True)
+                try:
+                    await self._until_ready(self._in, timeout, write=True)
+                except ProgramTimeout:
+                    if is_limited is None or is_limited():
+                        raise
             except OSError:
                 self.end_input()
         return self._in >= 0

@@ -60,6 +60,7 @@ class Script(Source):
 
     def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
         self.r, self.variant, self.log, self.timeout = r, variant, log, timeout
+        self._is_taking = False  # all output is read while the request body is written
         self.program: Program | None = None
         self.noted = b""  # the beginning of the request body, for the script log
         self.held = bytearray()  # output that was read and not yet passed on
@@ -108,24 +109,39 @@ class Script(Source):
     async def feed(self) -> None:
         """Write the request body to the program; raises BodyError.
 
-        When the program stops reading, the rest of the body is read and discarded.
+        When the program stops reading, or reads nothing for `timeout` seconds, the rest of the body is read
+        and discarded.
         """
         reads = self.program is not None
         while data := await self.r.body_in.read():
             if len(self.noted) < self.log.buffer:
                 self.noted = (self.noted + data)[: self.log.buffer]
             if reads and self.program is not None:
-                reads = await self.program.write(data)
-                if not reads and not self.r.plan.dialect.wire_22:
-                    self.r.log(
-                        "error",
-                        f"Error writing request body to script {self.r.filename}",
-                        code="AH02651",
-                        module=self.variant.module,
-                        cause="(32)Broken pipe",
-                    )
+                reads = await self._write(self.program, data)
         if self.program is not None:
             self.program.end_input()
+
+    async def _write(self, program: Program, data: bytes) -> bool:
+        """Write *data* to the program; return False, and log it, when it no longer reads.
+
+        The time limit holds while all output is read: a program that waits for a slow client may not read.
+        After it, what the program has written counts, and nothing more is awaited.
+        """
+        cause = "(32)Broken pipe"
+        try:
+            if await program.write(data, self.timeout, is_limited=lambda: self._is_taking):
+                return True
+        except ProgramTimeout:
+            self.timeout, cause = 0.0, "(70007)The timeout specified has expired"
+        if not self.r.plan.dialect.wire_22:
+            self.r.log(
+                "error",
+                f"Error writing request body to script {self.r.filename}",
+                code="AH02651",
+                module=self.variant.module,
+                cause=cause,
+            )
+        return False
 
     async def take_body(self) -> None:
         """Run `feed` while the beginning of the output is read.
@@ -136,6 +152,7 @@ class Script(Source):
         if body.ended and (not body.buffered or (body.buffered <= PIPE_BUF and not body.is_filtered)):
             await self.feed()  # a pipe takes as much as this without a reader
             return
+        self._is_taking = True
         self._feeder = asyncio.create_task(self.feed())
         while not self._feeder.done() and len(self.held) < HELD_BACK and not self.ended:
             reader = asyncio.create_task(self._more())
@@ -149,6 +166,7 @@ class Script(Source):
                 reader.result()
         if self._feeder.done() or self.ended:
             await self._feeder
+        self._is_taking = False
 
     # output
     async def _more(self) -> bool:

@@ -56,7 +56,6 @@ def children() -> list[str]:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("head -c 10; exit 3", "ended with status 3"),
         ("head -c 10; kill -SEGV $$", "was ended by signal 11"),
         ("kill -KILL $$", "was ended by signal 9"),
     ],
@@ -67,7 +66,19 @@ def test_failures_before_the_head(tmp_path: Path, script: str, reason: str) -> N
     assert reason in error_log(served)
 
 
-@pytest.mark.parametrize("script", ["cat; exit 3", "cat; kill -SEGV $$", "head -c 300000; exit 1"])
+@pytest.mark.parametrize("script", ["cat", "cat; exit 1", "cat; sleep 0.2; exit 3"])
+def test_the_status_of_a_program_that_has_read_its_input_does_not_matter(tmp_path: Path, script: str) -> None:
+    """As in httpd; a program that has left input behind has failed."""
+    served = engine(tmp_path, script)
+    for path in ("/a.txt", "/big.txt"):
+        reply = fetch(served, path)
+        assert reply.status == 200 and not is_truncated(reply)
+    served = engine(tmp_path / "part", "head -c 10; exit 3")
+    assert [fetch(served, path).status for path in ("/a.txt", "/big.txt")] == [200, 500]
+    assert "ended with status 3" in error_log(served)
+
+
+@pytest.mark.parametrize("script", ["cat; kill -SEGV $$", "head -c 300000; exit 1"])
 def test_failures_behind_the_head(tmp_path: Path, script: str) -> None:
     assert is_truncated(fetch(engine(tmp_path, script), "/big.txt"))
 
@@ -109,7 +120,7 @@ def test_another_length_than_announced(tmp_path: Path) -> None:
 
 
 def test_input_filters_that_fail(tmp_path: Path) -> None:
-    served = engine(tmp_path, "head -c 4; exit 3")
+    served = engine(tmp_path, "head -c 4; kill -KILL $$")
     assert fetch(served, "/r", method="POST", body="some body").status == 400
     reply = fetch(engine(tmp_path / "x", "head -c 4"), "/r", method="POST", body="some body")
     assert decoded_body(reply) == "some"

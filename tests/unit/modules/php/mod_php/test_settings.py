@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.modules.php.mod_php.handler import basic_credentials, level_of_message
-from whimbrel.modules.php.mod_php.interpreter import Interpreter, PhpPool, find_interpreter, quoted, usable
+from whimbrel.modules.php.mod_php.exchange import level_of_message
+from whimbrel.modules.php.mod_php.handler import basic_credentials
+from whimbrel.modules.php.mod_php.ini_sets import IniSet
+from whimbrel.modules.php.mod_php.interpreter import Interpreter, PhpPool, find_interpreter
 from whimbrel.modules.php.mod_php.settings import IniValue, is_on, merge_settings
 
 
@@ -29,35 +31,39 @@ def test_booleans(text: str, value: bool) -> None:
     assert is_on({"engine": IniValue(text, False)}, "engine", True) is value
 
 
-def test_values_keep_their_characters() -> None:
-    assert quoted("a;b = c") == "'a;b = c'"
-    assert quoted('it\'s "x"') == '"it\'s \\"x\\""'
-
-
-def test_names_and_values_that_are_lines_are_left_out() -> None:
-    settings = {"a b": IniValue("1", False), "x]\ny": IniValue("1", False), "ok": IniValue("1\nz=2", False)}
-    assert usable(settings) == {}
-
-
-def test_each_set_of_settings_has_its_own_processes(tmp_path: Path) -> None:
-    pool = PhpPool(
+def fpm() -> PhpPool:
+    """Return a pool of php-fpm."""
+    return PhpPool(
         Interpreter("/usr/sbin/php-fpm", True, ()), children=2, max_requests=0, ini_dir="", environment={}
     )
-    first = pool.program({"memory_limit": IniValue("1M", True)}, str(tmp_path))
-    second = pool.program({"memory_limit": IniValue("1M", False)}, str(tmp_path))
-    assert first.key != second.key
-    files = sorted(path.read_text() for path in tmp_path.glob("*.conf"))
-    assert "php_admin_value[memory_limit] = '1M'" in files[0] + files[1]
-    assert "php_value[memory_limit] = '1M'" in files[0] + files[1]
+
+
+def test_sets_of_settings_share_the_processes_of_php_fpm(tmp_path: Path) -> None:
+    """PHP keeps the values of php_admin_value: only sets with the same names share those."""
+    sets = [IniSet({"memory_limit": f"{number}M"}, {}, True) for number in range(60)]
+    sets += [IniSet({f"name{number}": "1"}, {}, True) for number in range(60)]
+    assert len({fpm().program(each, str(tmp_path)).key for each in sets}) == 1
+    admin = [IniSet({}, {"open_basedir": f"/srv/{number}"}, True) for number in range(60)]
+    assert len({fpm().program(each, str(tmp_path)).key for each in admin}) == 1
+    others = [IniSet({}, {}, True), sets[0], admin[0], IniSet({}, {"memory_limit": "1"}, True)]
+    others += [IniSet({}, {"opcache.enable": value}, True) for value in "01"]
+    assert len({fpm().program(each, str(tmp_path)).key for each in others}) == len(others)
+
+
+def test_the_pool_of_php_fpm_names_no_setting_of_a_site(tmp_path: Path) -> None:
+    fpm().program(IniSet({"memory_limit": "1M"}, {"open_basedir": "$pool"}, True), str(tmp_path))
+    (text,) = (path.read_text() for path in tmp_path.glob("*.conf"))
+    assert "memory_limit" not in text and "$pool" not in text
 
 
 def test_php_cgi_gets_the_values_on_its_command_line(tmp_path: Path) -> None:
     pool = PhpPool(
         Interpreter("/usr/bin/php-cgi", False, ()), children=3, max_requests=9, ini_dir="/i", environment={}
     )
-    program = pool.program({"memory_limit": IniValue("1M", True)}, str(tmp_path))
+    program = pool.program(IniSet({"precision": "3"}, {"memory_limit": "1M"}, True), str(tmp_path))
     assert program.command[:3] == ("/usr/bin/php-cgi", "-c", "/i")
     assert "memory_limit='1M'" in program.command and "cgi.force_redirect='0'" in program.command
+    assert any(word.startswith("user_ini.filename='../../") for word in program.command)
     assert dict(program.environment) == {"PHP_FCGI_CHILDREN": "3", "PHP_FCGI_MAX_REQUESTS": "9"}
 
 

@@ -62,12 +62,12 @@ def test_requests_of_one_url_go_to_the_sockets_that_their_rules_name(tmp_path: P
             while await reader.read(4096):
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\nso")
 
-        async with await asyncio.start_unix_server(socket, tmp_path / "s"):
+        async with await asyncio.start_unix_server(socket, tmp_path / "S"):
             return [(await server.get(f"/{at}/x"))[-2:] for _ in range(4) for at in "tsh"]
 
     conf = (
         "LoadModule rewrite_module m/mod_rewrite.so\nProxyPass /t http://127.0.0.1:@PORT@/\n"
-        f"RewriteEngine On\nRewriteRule ^/s/(.*) unix:{tmp_path}/s|http://127.0.0.1:@PORT@/$1 [P]\n"
-        f'<Location /h>\nSetHandler "proxy:unix:{tmp_path}/s|http://127.0.0.1:@PORT@/"\n</Location>\n'
+        f"RewriteEngine On\nRewriteRule ^/s/(.*) unix:{tmp_path}/S|http://127.0.0.1:@PORT@/$1 [P]\n"
+        f'<Location /h>\nSetHandler "proxy:unix:{tmp_path}/S|http://127.0.0.1:@PORT@/"\n</Location>\n'
     )
     assert run(tmp_path, answering(OK), use, conf) == [b"ok", b"so", b"so"] * 4
