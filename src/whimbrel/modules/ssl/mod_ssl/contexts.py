@@ -56,7 +56,7 @@ def settings_key(each: TlsServer) -> tuple[Any, ...]:
         _stamps(conf),
         dh_groups.parameters(conf, each.pairs),
     )
-    if not needs_openssl(conf):
+    if not needs_openssl(each):
         return own
     return (
         *own,
@@ -65,7 +65,7 @@ def settings_key(each: TlsServer) -> tuple[Any, ...]:
         conf.crl_may_miss,
         conf.verify,
         conf.depth,
-        conf.verifies_in_sections,
+        each.may_renegotiate,
         conf.ocsp,
         conf.ocsp_may_miss,
         tuple(conf.ocsp_settings.items()),
@@ -107,11 +107,12 @@ def refuse_unsupported(conf: SslServerConfig) -> None:
             )
 
 
-def needs_openssl(conf: SslServerConfig) -> bool:
+def needs_openssl(each: TlsServer) -> bool:
     """Return True if the standard library cannot do what is set."""
+    conf = each.conf
     return (
         conf.verify != VERIFY_NONE
-        or conf.verifies_in_sections
+        or each.may_renegotiate
         or conf.stapling
         or bool(conf.tls13_ciphers)
         or bool(conf.commands)
@@ -120,7 +121,7 @@ def needs_openssl(conf: SslServerConfig) -> bool:
 
 def context_for(dialect: Dialect, each: TlsServer, protocol: str) -> TlsContext:
     """Return a context for clients that speak *protocol* after the handshake."""
-    if not needs_openssl(each.conf):
+    if not needs_openssl(each):
         return _standard(dialect, each, protocol)
     if find_spec("OpenSSL") is None:
         raise StartError(_NEEDED)
@@ -176,7 +177,7 @@ def _openssl(dialect: Dialect, each: TlsServer, protocol: str) -> OpenSslContext
     if dialect.revocation_always and (conf.crl_file or conf.crl_path):
         check, may_miss = CRL_CHAIN, True
     verification = Verification(conf.verify, conf.depth, may_miss)
-    wrapper = OpenSslContext(verification, may_renegotiate=conf.verifies_in_sections)
+    wrapper = OpenSslContext(verification, may_renegotiate=each.may_renegotiate)
     wrapper.set_protocols(protocols_of(dialect, conf))
     context = wrapper.context
     context.set_cipher_list(to_bytes(conf.ciphers or DEFAULT_CIPHERS))

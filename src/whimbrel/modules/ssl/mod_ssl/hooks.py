@@ -168,7 +168,7 @@ def make_require_verified(_scope: Scope, _args: str, _parsed: object) -> AuthzCh
 
     def check(r: Request) -> int:
         tls = variables.session_of(r)
-        is_verified = tls is not None and variables.verified(tls) == variables.VERIFY_SUCCESS
+        is_verified = tls is not None and variables.verified(r, tls) == variables.VERIFY_SUCCESS
         return GRANTED if is_verified else DENIED
 
     return AuthzCheck(check, Reads.NOTHING)

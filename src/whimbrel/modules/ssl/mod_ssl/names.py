@@ -11,6 +11,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.config.model import Server
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.tls import PLAIN_NOTE
+from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
@@ -34,7 +35,7 @@ _MISDIRECTED: Final = (
 
 def make_names(scope: Scope) -> CompiledHook | None:
     """Return the hook that checks the names of requests; None without TLS."""
-    hosts = scope.provider("ssl", "hosts")
+    hosts = scope.provider("ssl", HOSTS)
     if hosts is None:
         return None
     check = _check_22 if scope.dialect.host_must_be_sni else _check

@@ -349,7 +349,9 @@ class OpenSslObject:
             self.connection.set_context(self._context.variant(ciphers).context)
         present, self.verification = self.verification, verification
         self.verify_error, self.is_unverified = "", False
-        self.connection.set_verify(mode_of(verification), _verified)
+        # a client of TLS 1.3 is asked once: httpd refuses whom a handshake has asked for less
+        once = SSL.VERIFY_CLIENT_ONCE if self.is_tls13 else 0
+        self.connection.set_verify(mode_of(verification) | once, _verified)
         if self.is_tls13:
             if lib.SSL_verify_client_post_handshake(self.connection._ssl) != 1:
                 lib.ERR_clear_error()
