@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, HostileSite, ServerProcess
-from tests.hostile.tls_clients import Certificates, Client, play
+from tests.hostile.tls_clients import REFUSED, Certificates, Client, play
 
 POLICIES: Final = ("insecure", "authonly", "secure", "strict")
 CLIENTS_OF_A_SITE: Final = 60
@@ -131,30 +132,50 @@ def enters(response: str) -> bool:
     return response.startswith("200")
 
 
-def verdict(visitor: Client, hosts: dict[str, Host], ours: Outcome, theirs: Outcome) -> str:
-    """Return how the responses of Whimbrel and apache2 to one client differ.
+@dataclass(frozen=True)
+class Difference:
+    """The first responses of two servers that differ: to request *at* of connection *number*; "" for none."""
 
-    same: not at all. own: apache2 takes the settings of an earlier request's host for those of the handshake,
-    and refuses a request to the host of the handshake. stricter: Whimbrel refuses certificates of another
-    host's authority or depth, which apache2 accepts. other, admitted: in a way that breaks the promise.
+    number: int
+    at: int
+    ours: str
+    theirs: str
+
+
+def difference(ours: Outcome, theirs: Outcome) -> Difference | None:
+    """Return how the responses of Whimbrel and apache2 to one client differ."""
+    for number, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+        for at, (one, two) in enumerate(zip_longest(mine, other, fillvalue="")):
+            if one != two:
+                return Difference(number, at, one, two)
+    return None
+
+
+def verdict(found: Difference, visitor: Client, hosts: dict[str, Host], alone: str) -> str:
+    """Return the kind of a difference.
+
+    left: apache2 takes what an earlier request on the connection has left for the state of the handshake; to
+    the request *alone* it responds as Whimbrel.  lost: it renegotiates within HTTP/2, which ends the
+    connection.  stricter: Whimbrel refuses certificates of another host's authority or depth, and those that
+    `SSLVerifyClient none` of a section lets pass in a host that requires them; apache2 accepts them.  status:
+    both keep the client out.  other, admitted: in a way that breaks the promise.
     """
-    if ours == theirs:
-        return "same"
-    number, at = next(
-        (number, at)
-        for number, rows in enumerate(zip(ours, theirs, strict=True))
-        for at in range(max(map(len, rows)))
-        if len({tuple(row[at : at + 1]) for row in rows}) > 1
-    )
-    mine, other = ours[number][at : at + 1], theirs[number][at : at + 1]
-    name = visitor.hosts[at]
-    handshake, request = hosts[visitor.sni[number] or NAMES[0]], hosts[name]
-    if handshake is request:
-        return "own" if at and not (other and enters(other[0])) else "other"
-    if mine and enters(mine[0]):
+    if found.at and alone == found.ours:
+        return "left"
+    if enters(found.ours):
         return "admitted"
+    if visitor.is_http2 and found.ours.startswith("reset") and found.theirs == REFUSED:
+        return "lost"
+    if not enters(found.theirs):
+        return "status"
+    handshake = hosts[visitor.sni[found.number] or NAMES[0]]
+    request = hosts[visitor.hosts[found.at]]
     is_stricter = handshake.trusts != request.trusts or request.most < handshake.most
-    return "stricter" if is_stricter and other and enters(other[0]) else "other"
+    passes_any = "none" in request.section and "require" in request.verify
+    return "stricter" if is_stricter or passes_any else "other"
+
+
+KINDS: Final = ("same", "left", "lost", "status", "stricter", "other", "admitted")
 
 
 def run(budget: Budget) -> Result:
@@ -163,7 +184,7 @@ def run(budget: Budget) -> Result:
     if not APACHE.is_present:
         result.skipped = "apache2 is not installed"
         return result
-    counts = dict.fromkeys(("sites", "clients", "same", "own", "stricter", "other", "admitted"), 0)
+    counts = dict.fromkeys(("sites", "clients", *KINDS), 0)
     with TemporaryDirectory() as folder:
         certificates = Certificates(Path(folder))
         for each, hosts in sites(budget, certificates.documents):
@@ -173,7 +194,13 @@ def run(budget: Budget) -> Result:
                     visitor = client(budget.random, certificates.names)
                     ours = play(whimbrel.port, visitor, certificates.context(visitor))
                     theirs = play(apache.port, visitor, certificates.context(visitor))
-                    kind = verdict(visitor, hosts, ours, theirs)
+                    found = difference(ours, theirs)
+                    kind = "same"
+                    if found is not None:
+                        name, host = visitor.sni[found.number], visitor.hosts[found.at]
+                        single = replace(visitor, sni=(name,), hosts=(host,))
+                        alone = play(apache.port, single, certificates.context(single))[0][0]
+                        kind = verdict(found, visitor, hosts, alone)
                     counts["clients"] += 1
                     counts[kind] += 1
                     if kind in ("other", "admitted"):

@@ -19,6 +19,7 @@ from whimbrel.modules.ssl.mod_ssl.backend_contexts import load, set_protocols
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS, files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
+from whimbrel.modules.ssl.mod_ssl.sessions import note_name
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_NONE,
@@ -53,6 +54,7 @@ def settings_key(each: TlsServer) -> tuple[Any, ...]:
         conf.honor_order,
         conf.compression,
         conf.session_tickets,
+        conf.strict_sni,
         _stamps(conf),
         dh_groups.parameters(conf, each.pairs),
     )
@@ -156,6 +158,8 @@ def _standard(dialect: Dialect, each: TlsServer, protocol: str) -> ssl.SSLContex
     else:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.num_tickets = TICKETS
+    if conf.strict_sni:
+        context.sni_callback = note_name
     if not dialect.ignores_alpn:
         context.set_alpn_protocols([protocol])
     return context
@@ -206,10 +210,16 @@ def _openssl(dialect: Dialect, each: TlsServer, protocol: str) -> OpenSslContext
         wrapper.status = ClientStatus(conf)
     if each.stapling is not None:
         wrapper.staple(each.stapling)
+    if conf.strict_sni:  # with a callback, sessions of TLS 1.2 keep the server name
+        context.set_tlsext_servername_callback(_accept_name)
     wrapper.make_variant = lambda ciphers: _openssl(dialect, _with_ciphers(each, ciphers), protocol)
     if not dialect.ignores_alpn:
         wrapper.offer(protocol)
     return wrapper
+
+
+def _accept_name(_connection: Any) -> None:
+    """Accept every server name: the handshake has been given the context of its host."""
 
 
 def _with_ciphers(each: TlsServer, ciphers: str) -> TlsServer:

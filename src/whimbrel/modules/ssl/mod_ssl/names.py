@@ -68,6 +68,8 @@ def _check(r: Request, hosts: Any) -> HookStatus:
     assert tls is not None
     name = tls.server_name
     if not name and _is_strict(r, tls.server) and _has_names(r):
+        name = getattr(tls, "resumed_name", "")
+    if not name and _is_strict(r, tls.server) and _has_names(r):
         text = "No hostname was provided via SNI for a name based virtual host"
         r.log("info", text, code="AH02033", module=_MODULE)
         r.notes["error-notes"] = _NAMELESS

@@ -106,15 +106,16 @@ async def _verify(r: Request, tls: Any, demands: _Demands) -> HookStatus:
     is_other, is_modern = r.server is not tls.server, tls.version == _MODERN
     wanted = demands.wanted
     present: Verification = getattr(tls, "verification", Verification())
-    needs_certificate = wanted.is_stricter_than(present)
+    needs_certificate = wanted.is_stricter_than(present, has_certificate=tls.peer_certificate is not None)
     ciphers = demands.ciphers or (demands.server.ciphers if is_other else "")
     if is_modern or ciphers == handshake.ciphers:
         ciphers = ""
     if r.connection.is_http2 and (ciphers or needs_certificate):
         r.connection.notes[RENEGOTIATION_NOTE] = "cipher-suite" if ciphers else "verify-client"
         return 403
-    is_foreign = is_other and wanted.requires and differs_in_trust(handshake, demands.server)
-    if is_foreign and not is_modern:
+    is_foreign = is_other and wanted.wants and differs_in_trust(handshake, demands.server)
+    is_refused = is_foreign and wanted.requires
+    if is_refused and not is_modern:
         return _of_other_authority(r)
     names = _cipher_names(ciphers) if ciphers else None
     needs_cipher = names is not None and tls.cipher not in names
@@ -123,9 +124,11 @@ async def _verify(r: Request, tls: Any, demands: _Demands) -> HookStatus:
         status = await _handshake(r, tls, checked, demands.buffer, ciphers if needs_cipher else "")
         if status != DECLINED:
             return status
+        if is_foreign:
+            tls.distrust()
     if names is not None and tls.cipher not in names:
         return _refused(r)
-    return _of_other_authority(r) if is_foreign else DECLINED
+    return _of_other_authority(r) if is_refused else DECLINED
 
 
 def _of_other_authority(r: Request) -> HookStatus:
