@@ -1,7 +1,7 @@
-"""Virtual hosts that ask for different client certificates: no client enters one that apache2 keeps it out of.
+"""Virtual hosts that ask for different client certificates: no client enters one from which apache2 bars it.
 
-Random sites of four hosts on one address, and random clients: server name x Host field x certificate x policy x
-version x protocol x resumed session.
+Random sites of four hosts on one address, and random clients: server name x Host field x certificate x policy
+x version x protocol x resumed session.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ class Certificate:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         signer = issuer or self
         now = datetime.now(UTC)
+        constraints = x509.BasicConstraints(ca=is_authority or issuer is None, path_length=None)
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -43,7 +44,7 @@ class Certificate:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(days=1))
             .not_valid_after(now + timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=is_authority or issuer is None, path_length=None), critical=True)
+            .add_extension(constraints, critical=True)
         )
         if signs_ocsp:
             usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])

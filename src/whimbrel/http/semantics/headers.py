@@ -57,7 +57,7 @@ class Headers:
         return [value for spelled, value in self._at.values() if spelled.lower() == low]
 
     def get_list(self, name: str) -> str | None:
-        """Return the values of all lines of a list field joined with ``, ``, None without one (RFC 9110, 5.3).
+        """Return all values of a list field joined with ``, ``, None without one (RFC 9110, 5.3).
 
         A recipient that reads the first line alone misses what the others forbid, such as ``Vary: *``.
         """

@@ -145,13 +145,18 @@ def _number(text: str) -> int | None:
 
 
 def vary_names(value: str | None) -> list[str] | None:
-    """Return the names of fields that a Vary field lists, in lower case and sorted; None for one that no stored
+    """Return the names of fields that Vary lists, in lower case and sorted; None for one that no stored
     response satisfies: ``*``, or what is no list of names (RFC 9111, 4.1).
     """
-    names = [lower(name) for word in (value or "").split(",") if (name := strip(word))]
+    names = vary_members(value)
     if any(name == "*" or not _TOKEN_CHARACTERS.issuperset(name) for name in names):
         return None
-    return sorted(names)
+    return names
+
+
+def vary_members(value: str | None) -> list[str]:
+    """Return the members of a Vary field in lower case, sorted (ap_get_list_item)."""
+    return sorted(lower(name) for word in (value or "").split(",") if (name := strip(word)))
 
 
 def members(text: str, separators: str = ", \t") -> Iterator[tuple[str, str | None]]:

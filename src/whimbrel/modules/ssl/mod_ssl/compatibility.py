@@ -1,7 +1,7 @@
 """Requests to one virtual host on a connection whose handshake was with another.
 
-Two questions: may the request be served at all (SSLVHostSNIPolicy), and what does its server ask of the client
-that the handshake has not checked?  httpd: ssl_hook_ReadReq, ssl_hook_Access.
+Two questions: may the request be served at all (SSLVHostSNIPolicy), and what does its server ask of the
+client that the handshake has not checked?  httpd: ssl_hook_ReadReq, ssl_hook_Access.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def asks_more(handshake: SslServerConfig, request: SslServerConfig) -> bool:
     """Return True if a handshake with one server has not checked all that another one asks for."""
     if request.ciphers and request.ciphers != handshake.ciphers:
         return True
-    wanted, present = Verification(request.verify, request.depth), Verification(handshake.verify, handshake.depth)
+    wanted = Verification(request.verify, request.depth)
+    present = Verification(handshake.verify, handshake.depth)
     return wanted.wants and (wanted.is_stricter_than(present) or differs_in_trust(handshake, request))
 
 

@@ -36,8 +36,8 @@ _MODULE: Final = "ssl"
 FAILED_NOTE: Final = "ssl-handshake-failed"  # note of a connection: a further handshake was not completed
 _MODERN: Final = "TLSv1.3"
 _OTHER_AUTHORITIES: Final = (
-    "Non-default virtual host with SSLVerify set to 'require' and VirtualHost-specific CA certificate list is "
-    "only available to clients with TLS server name indication (SNI) support"
+    "Non-default virtual host with SSLVerify set to 'require' and VirtualHost-specific CA certificate list "
+    "is only available to clients with TLS server name indication (SNI) support"
 )
 _UNABLE: Final = "Reason: Cannot perform Post-Handshake Authentication.<br />"
 
@@ -179,7 +179,7 @@ def _refused(r: Request) -> HookStatus:
 
 @lru_cache(maxsize=256)
 def _cipher_names(text: str) -> frozenset[str]:
-    """Return the names of the ciphers that SSLCipherSuite selects, none for a value that the library refuses."""
+    """Return the names of the ciphers that SSLCipherSuite selects, none for a refused value."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.set_ciphers(text)

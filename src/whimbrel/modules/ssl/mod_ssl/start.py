@@ -42,8 +42,8 @@ class TlsServer:
 
     Attributes:
         files: certificates with their keys: those of the settings, then those of other modules.
-        may_renegotiate: a request may need a further handshake: one to a section of this server, or to another
-            server.
+        may_renegotiate: a request may need a further handshake: one to a section of this server, or to
+            another server.
     """
 
     server: Server

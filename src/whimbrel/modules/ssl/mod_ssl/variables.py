@@ -113,9 +113,7 @@ def verified(r: Request, tls: TlsSession) -> str:
 
 
 def _is_of_other_authority(r: Request, tls: TlsSession) -> bool:
-    """Return True if the request's server may not trust who has issued the certificate: the handshake was with
-    a server of other authorities.
-    """
+    """Return True if the handshake was with a server of other authorities than those of the request's."""
     if r.server is tls.server:
         return False
     handshake, request = tls.server.config(SslServerConfig), r.server_conf(SslServerConfig)
