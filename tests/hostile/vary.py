@@ -1,7 +1,7 @@
 """Two users and one cached URL: no cached response reaches a user for whom Vary does not select it.
 
-A back end sends Vary in one to three lines, in odd spellings, and mod_headers adds to them; both stores hold the
-responses.
+A back end sends Vary in one to three lines, in odd spellings, and mod_headers adds to them; both stores hold
+the responses.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ STORES: Final = {
     "LoadModule socache_shmcb_module /usr/lib/apache2/modules/mod_socache_shmcb.so\n"
     'CacheSocache "shmcb:%ROOT%/cache/shm(10485760)"\nCacheSocacheMaxSize 102400\nCacheEnable socache /\n',
 }
-LOAD: Final = "".join(
-    f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n" for name in ("cache", "proxy", "proxy_http")
+MODULES: Final = ("cache", "proxy", "proxy_http")
+LOAD: Final = "".join(f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n" for m in MODULES)
+SETTINGS: Final = (
+    "ProxyPass / http://127.0.0.1:{}/\nCacheHeader on\nCacheQuickHandler {}\nCacheDefaultExpire 600\n"
+    "CacheIgnoreNoLastMod on\n"
 )
-SETTINGS: Final = "ProxyPass / http://127.0.0.1:{}/\nCacheHeader on\nCacheQuickHandler {}\nCacheDefaultExpire 600\nCacheIgnoreNoLastMod on\n"
 NEUTRAL: Final = ("Accept", "Cookie", "User-Agent", "Accept-Encoding", "X-Other")
 DECISIVE: Final = (("X-User", "x-user", "X-USER"), ("*",), ("*", "X-User"), ())  # of one response
 SEPARATORS: Final = (",", ", ", " ,", ",,", " , ,")
@@ -90,9 +92,8 @@ def origin() -> Iterator[int]:
 def case(chance: random.Random) -> Case:
     """Return one to three random lines, of which one at least has a decisive name if there is one."""
     decisive = chance.choice(DECISIVE)
-    lines = [
-        [chance.choice(NEUTRAL) for _ in range(chance.choice((0, 1, 1, 2)))] for _ in range(chance.choice((1, 2, 3)))
-    ]
+    count = chance.choice((1, 2, 3))
+    lines = [[chance.choice(NEUTRAL) for _ in range(chance.choice((0, 1, 1, 2)))] for _ in range(count)]
     for name in decisive:
         line = chance.choice(lines)
         line.insert(chance.randrange(len(line) + 1), name)

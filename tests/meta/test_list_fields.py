@@ -1,4 +1,4 @@
-"""Fields that are lists are read in all their lines: no code reads the first line of one alone (RFC 9110, 5.3)."""
+"""Fields that are lists are read in all their lines, not in the first one alone (RFC 9110, 5.3)."""
 
 from __future__ import annotations
 

@@ -382,8 +382,8 @@ class Request:
         return connection.client_ip in addresses
 
     def set_untrusted_type(self, value: str) -> None:
-        """Set the content type to a value that may come from a request or a file: 2.4 selects no handler by it
-        (AP_REQUEST_TRUSTED_CT).
+        """Set the content type to a value that may come from a request or a file: 2.4 selects no handler by
+        it (AP_REQUEST_TRUSTED_CT).
         """
         self.content_type = value
         if not self.plan.dialect.all_types_select_handlers:

@@ -67,3 +67,10 @@ def test_get_all_after_unset_and_add():
     found.add("A", "3")
     found.add("A", "4")
     assert found.get_all("a") == ["3", "4"] and found.names() == ["A", "A"]
+
+
+def test_a_list_is_read_in_all_its_lines() -> None:
+    fields = Headers([("Vary", "Accept"), ("X-A", "1"), ("vary", "*")])
+    assert fields.get_list("VARY") == "Accept, *"
+    assert fields.get_list("X-A") == "1"
+    assert fields.get_list("X-B") is None
