@@ -105,7 +105,7 @@ def names(lines: list[str]) -> set[str]:
     return {name for line in lines for word in line.split(",") if (name := word.strip().lower())}
 
 
-def ask(server: ServerProcess, path: str, user: str) -> tuple[list[str], str, bool]:
+def fetch_as(server: ServerProcess, path: str, user: str) -> tuple[list[str], str, bool]:
     """Return the lines of Vary in the response to *user*, the user that it is of, and True for a hit."""
     head, _, body = server.get(path, f"X-User: {user}").partition(b"\r\n\r\n")
     fields = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
@@ -134,11 +134,11 @@ def leaks(server: ServerProcess, each: Case) -> tuple[bool, bool]:
     """Return True if a second user gets a response that Vary keeps from them, or if ``*`` is stored; and True
     if a third response comes from the cache.
     """
-    ask(server, each.path, "ann")
-    vary, owner, is_hit = ask(server, each.path, "bob")
+    fetch_as(server, each.path, "ann")
+    vary, owner, is_hit = fetch_as(server, each.path, "bob")
     has_leaked = owner != "bob" and not names(vary).isdisjoint(("x-user", "*"))
     has_leaked = has_leaked or (is_hit and "*" in names(list(each.lines)))
-    return has_leaked, ask(server, each.path, "bob")[2]
+    return has_leaked, fetch_as(server, each.path, "bob")[2]
 
 
 def run(budget: Budget) -> Result:

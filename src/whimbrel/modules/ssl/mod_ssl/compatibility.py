@@ -74,7 +74,7 @@ def differs_in_trust(handshake: SslServerConfig, request: SslServerConfig) -> bo
     return any(own and own != other for own, other in pairs)
 
 
-def asks_more(handshake: SslServerConfig, request: SslServerConfig) -> bool:
+def demands_more(handshake: SslServerConfig, request: SslServerConfig) -> bool:
     """Return True if a handshake with one server has not checked all that another one asks for."""
     if request.ciphers and request.ciphers != handshake.ciphers:
         return True
@@ -91,28 +91,28 @@ class Handshakes:
 
     def __init__(self, servers: list[TlsServer], policy: str) -> None:
         self._groups: dict[tuple[Any, ...], dict[tuple[Any, ...], TlsServer]] = {}
-        keys = [(_compared(each, policy), _asked(each.conf)) for each in servers]
-        for each, (compared, asked) in zip(servers, keys, strict=True):
-            self._groups.setdefault(compared, {})[asked] = each
-        self._askers = {_asked(each.conf) for group in self._groups.values() for each in _askers(group)}
+        keys = [(_compared(each, policy), _demanded(each.conf)) for each in servers]
+        for each, (compared, demanded) in zip(servers, keys, strict=True):
+            self._groups.setdefault(compared, {})[demanded] = each
+        self._demanding = {_demanded(each.conf) for group in self._groups.values() for each in _demanding(group)}
         for each, (compared, _) in zip(servers, keys, strict=True):
             each.may_renegotiate = any(
-                other.conf.verifies_in_sections or asks_more(each.conf, other.conf)
+                other.conf.verifies_in_sections or demands_more(each.conf, other.conf)
                 for other in self._groups[compared].values()
             )
 
-    def may_ask_more(self, conf: SslServerConfig) -> bool:
+    def may_demand_more(self, conf: SslServerConfig) -> bool:
         """Return True if a request to a server with these settings may come after a handshake that does not
         suffice for it.
         """
-        return _asked(conf) in self._askers
+        return _demanded(conf) in self._demanding
 
 
-def _asked(conf: SslServerConfig) -> tuple[Any, ...]:
+def _demanded(conf: SslServerConfig) -> tuple[Any, ...]:
     return (*client_settings(conf), conf.ciphers, conf.ocsp, conf.verifies_in_sections)
 
 
-def _askers(group: dict[tuple[Any, ...], TlsServer]) -> list[TlsServer]:
-    """Return the servers of a group of compatible ones that ask more than another one does."""
+def _demanding(group: dict[tuple[Any, ...], TlsServer]) -> list[TlsServer]:
+    """Return the servers of a group of compatible ones that demand more than another one does."""
     found = group.values()
-    return [each for each in found if any(asks_more(other.conf, each.conf) for other in found)]
+    return [each for each in found if any(demands_more(other.conf, each.conf) for other in found)]

@@ -97,11 +97,11 @@ class Hosts:
             return policy == INSECURE
         return are_compatible(one.tls, other.tls, policy)
 
-    def may_ask_more(self, conf: SslServerConfig) -> bool:
+    def may_demand_more(self, conf: SslServerConfig) -> bool:
         """Return True if a server with these settings gets requests after handshakes that suffice for other
         servers, and not for it.
         """
-        return self._handshakes.may_ask_more(conf)
+        return self._handshakes.may_demand_more(conf)
 
     def _default(self, address: str, port: int) -> Server:
         hosts = self._configuration.hosts

@@ -82,7 +82,7 @@ def make_verify(scope: Scope) -> CompiledHook | None:
     conf, server = scope.dir_config(SslDirConfig), scope.server_config(SslServerConfig)
     hosts = scope.provider("ssl", HOSTS)
     in_section = not (conf.verify is None and conf.depth is None and conf.ciphers is None)
-    if not in_section and (hosts is None or not hosts.may_ask_more(server)):
+    if not in_section and (hosts is None or not hosts.may_demand_more(server)):
         return None
     demands = _Demands(
         server, _verification(conf, server), conf.ciphers or "", conf.request_buffer

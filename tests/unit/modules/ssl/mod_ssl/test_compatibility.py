@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.tls_clients import TlsClient, TlsServerSite, status
 
-from whimbrel.modules.ssl.mod_ssl.compatibility import asks_more, differs_in_trust
+from whimbrel.modules.ssl.mod_ssl.compatibility import demands_more, differs_in_trust
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 from whimbrel.registry.settings import with_defaults
 
@@ -65,7 +65,7 @@ def test_a_host_requires_certificates_of_clients_without_server_name(
 ) -> None:
     """The first host wins the handshake; with 2.4 under the policy that lets all requests through."""
     if version is V3 and first.startswith("SSLVerifyClient"):
-        may_enter = False  # asked once already
+        may_enter = False  # demanded once already
     site = two_hosts(tmp_path, first, CA + REQUIRE, "2.4", INSECURE)
     found = statuses(site, ["open.test", "admin.test"], version, certificate)
     assert found[0] == 200
@@ -122,10 +122,10 @@ def settings(**values: object) -> SslServerConfig:
         ({"verify": "require"}, {"verify": "require", "crl_file": "c"}, True),
     ],
 )
-def test_what_a_server_asks_more(
+def test_what_a_server_demands_more(
     handshake: dict[str, object], request_: dict[str, object], expected: bool
 ) -> None:
-    assert asks_more(settings(**handshake), settings(**request_)) is expected
+    assert demands_more(settings(**handshake), settings(**request_)) is expected
 
 
 def test_trust_differs_by_revocation_too() -> None:
