@@ -103,6 +103,16 @@ def test_421_ends_the_connection_although_its_fields_do_not_say_so(tmp_path: Pat
     assert further == b""
 
 
+def test_a_handshake_that_cannot_begin_leaves_what_is_known_of_the_certificate(tmp_path: Path) -> None:
+    """A certificate of an unknown issuer stays one, although a section of the host has required another."""
+    rule = "<Location />\nSSLRequire %{SSL_CLIENT_VERIFY} eq 'SUCCESS'\n</Location>\n"
+    lenient = f"{CA}SSLVerifyClient optional_no_ca\n{rule}"
+    section = "<Location />\nSSLVerifyClient require\n</Location>\n"
+    site = two_hosts(tmp_path, lenient, CA + section, "2.4", INSECURE)
+    hosts = ["open.test", "admin.test", "open.test"]
+    assert statuses(site, hosts, V3, "conf/clself.pem") == [403, 403, 403]
+
+
 def settings(**values: object) -> SslServerConfig:
     return with_defaults(SslServerConfig(**values))  # type: ignore[arg-type]
 
