@@ -94,7 +94,8 @@ class Handshakes:
         keys = [(_compared(each, policy), _demanded(each.conf)) for each in servers]
         for each, (compared, demanded) in zip(servers, keys, strict=True):
             self._groups.setdefault(compared, {})[demanded] = each
-        self._demanding = {_demanded(each.conf) for group in self._groups.values() for each in _demanding(group)}
+        groups = self._groups.values()
+        self._demanding = {_demanded(each.conf) for group in groups for each in _demanding(group)}
         for each, (compared, _) in zip(servers, keys, strict=True):
             each.may_renegotiate = any(
                 other.conf.verifies_in_sections or demands_more(each.conf, other.conf)
