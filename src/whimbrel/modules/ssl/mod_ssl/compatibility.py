@@ -83,7 +83,7 @@ def demands_more(handshake: SslServerConfig, request: SslServerConfig) -> bool:
     return wanted.wants and (wanted.is_stricter_than(present) or differs_in_trust(handshake, request))
 
 
-class Handshakes:
+class FurtherHandshakes:
     """Which servers get requests after handshakes with others that do not suffice for them.
 
     Servers with equal settings are looked at once: a configuration may have ten thousand.

@@ -20,7 +20,7 @@ from whimbrel.engine.tls import TlsChoice, TlsContext, TlsObject, TlsSession
 from whimbrel.http.client.answer import END_OF_FILE
 from whimbrel.http.syntax.client_hello import TLS_1_2, ClientHello
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import load
-from whimbrel.modules.ssl.mod_ssl.compatibility import INSECURE, Handshakes, are_compatible
+from whimbrel.modules.ssl.mod_ssl.compatibility import INSECURE, FurtherHandshakes, are_compatible
 from whimbrel.modules.ssl.mod_ssl.contexts import context_for, directories_of, settings_key
 from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
 from whimbrel.modules.ssl.mod_ssl.library_errors import library_line, library_text
@@ -79,7 +79,7 @@ class Hosts:
         contexts: dict[Any, TlsContext] = {}
         inherited = _inherited(configuration, contexts)
         enabled = [each for each in servers if each.engine == ON]
-        self._handshakes = Handshakes(enabled, policy_of(configuration))
+        self._handshakes = FurtherHandshakes(enabled, policy_of(configuration))
         for each in servers:
             if each.engine == ON:
                 self._hosts[id(each.server)] = _host(configuration, each, contexts, inherited)
