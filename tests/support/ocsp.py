@@ -23,11 +23,19 @@ GOOD, REVOKED, UNKNOWN = ocsp.OCSPCertStatus.GOOD, ocsp.OCSPCertStatus.REVOKED, 
 class Certificate:
     """A certificate with its key."""
 
-    def __init__(self, name: str, issuer: Certificate | None = None, *, signs_ocsp: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        issuer: Certificate | None = None,
+        *,
+        signs_ocsp: bool = False,
+        is_authority: bool = False,
+    ) -> None:
         self.key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         signer = issuer or self
         now = datetime.now(UTC)
+        constraints = x509.BasicConstraints(ca=is_authority or issuer is None, path_length=None)
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -36,7 +44,7 @@ class Certificate:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(days=1))
             .not_valid_after(now + timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+            .add_extension(constraints, critical=True)
         )
         if signs_ocsp:
             usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])

@@ -158,6 +158,12 @@ class Dialect:
     satisfy_any_logs: bool = switch("X13", "Satisfy Any logs denials of requests that end in 200")
 
     # responses
+    request_fields_set_type: bool = switch(
+        "unlisted", "RequestHeader changes the Content-Type of the response too"
+    )
+    all_types_select_handlers: bool = switch(
+        "unlisted", "a Content-Type of Header early, mod_cern_meta or a script selects the handler"
+    )
     header_edits_type: bool = switch("unlisted", "Header edit changes the Content-Type too")
     language_case: bool = switch("unlisted", "LanguagePriority distinguishes the case of its words")
     etag_inode: bool = switch("C11", "the ETag of a file begins with its inode")
@@ -246,6 +252,8 @@ V22 = Dialect(
     group_by_modules=True,
     auth_merging=False,
     satisfy_any_logs=False,
+    request_fields_set_type=True,
+    all_types_select_handlers=True,
     header_edits_type=False,
     language_case=True,
     etag_inode=True,
@@ -318,6 +326,8 @@ V24 = Dialect(
     group_by_modules=False,
     auth_merging=True,
     satisfy_any_logs=True,
+    request_fields_set_type=False,
+    all_types_select_handlers=False,
     header_edits_type=True,
     language_case=False,
     etag_inode=False,

@@ -120,12 +120,19 @@ class Engine:
         """`respond` as a coroutine."""
         r, status = read_request(self, connection, head)
         r.body_in, connection.request = body, r
+        is_unread = False
         if status == OK:
             try:
                 if not self.is_general_only and self.prepared.apply(r):
                     status = await invoke_handler(r)
                 else:
-                    status = await self._process(r)
+                    outcome = r.plan.post_read_request.run(r)
+                    status = outcome if type(outcome) is int else await outcome
+                    if status in (OK, DECLINED):
+                        status = await self._process(r)
+                    else:
+                        is_unread = True
+                        r.set_uncacheable()
             except BodyError as problem:
                 status = self._log_unreadable_body(r, problem)
             except TooManyLookups as problem:
@@ -137,21 +144,23 @@ class Engine:
                 send_error(r, problem.status)
         if r.next is not None:
             r = final_request(r)
-        return await finalize(r)
+        response = await finalize(r)
+        if is_unread and not connection.is_http2:
+            # ap_read_request returns no request that post_read_request refuses: the connection ends, although
+            # the fields of the response may say otherwise
+            response.close = True
+        return response
 
     async def _process(self, r: Request) -> HookStatus:
-        """Run the phases up to the handler."""
-        outcome = r.plan.post_read_request.run(r)
+        """Run the phases after post_read_request, up to the handler."""
+        outcome = r.plan.quick_handler.run(r)
         status = outcome if type(outcome) is int else await outcome
-        if status in (OK, DECLINED):
-            outcome = r.plan.quick_handler.run(r)
-            status = outcome if type(outcome) is int else await outcome
-            if status == DECLINED:
-                status = await process(r)
-                if status == OK:
-                    if not self.is_general_only:
-                        self.prepared.offer(r)
-                    status = await invoke_handler(r)
+        if status == DECLINED:
+            status = await process(r)
+            if status == OK:
+                if not self.is_general_only:
+                    self.prepared.offer(r)
+                status = await invoke_handler(r)
         return status
 
     async def _refuse(self, r: Request, status: HookStatus) -> None:

@@ -207,6 +207,7 @@ class Request:
         "untracked_args",
         "untracked_line",
         "untracked_target",
+        "untrusted_type",
         "uri",
         "used_path_info",
         "user",
@@ -225,6 +226,7 @@ class Request:
     handler: str | None
     handled_by: CompiledPhase | None  # the hooks of the handler phase that ran
     content_type: str | None
+    untrusted_type: str | None  # a content type that selects no handler: see `set_untrusted_type`
     body_factory: Callable[[], bytes] | None  # rebuilds the body under an unchanged head; b"" if that fails
     head_bytes: int  # bytes sent beside the body, less the lost bytes of the body: see Response.on_sent
     main: Request | None
@@ -269,7 +271,7 @@ class Request:
         self.filename = self.canonical_filename = self.finfo = self.path_info = None
         self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
         self.context = self.document_root = self.user = self.auth_type = None
-        self.handler = self.content_type = self.handled_by = None
+        self.handler = self.content_type = self.untrusted_type = self.handled_by = None
         self.content_encodings: list[str] = []
         self.content_languages: list[str] = []
         self.vlist_validator: str | None = None
@@ -378,6 +380,14 @@ class Request:
         if addresses not in files.address_lists:
             files.address_lists += (addresses,)
         return connection.client_ip in addresses
+
+    def set_untrusted_type(self, value: str) -> None:
+        """Set the content type to a value that may come from a request or a file: 2.4 selects no handler by
+        it (AP_REQUEST_TRUSTED_CT).
+        """
+        self.content_type = value
+        if not self.plan.dialect.all_types_select_handlers:
+            self.untrusted_type = value
 
     def set_uncacheable(self) -> None:
         """Say that this response depended on something that cannot be noted: it will not be cached."""

@@ -36,7 +36,8 @@ def apply_ranges(r: Request) -> int:
     """
     old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
-    if value is None or "content-range" in fields or (old and r.headers_out.get("Accept-Ranges") == "none"):
+    is_refused = old and r.headers_out.get_list("Accept-Ranges") == "none"
+    if value is None or "content-range" in fields or is_refused:
         return r.status
     if not r.headers_in.has_none(IF_RANGE):
         tag, seconds = r.headers_out.get("ETag"), _modified(r, old)

@@ -336,10 +336,10 @@ def keep_alive(
     field.
     """
     server, out = r.plan.server_core, r.headers_out
-    requested = "" if plain else r.headers_in.get("Connection", "") or ""
+    requested = "" if plain else r.headers_in.get_list("Connection") or ""
     close_requested = bool(requested) and has_token(requested, "close")
     entries = out.entries()
-    wimpy = "connection" in entries and has_token(out.get("Connection"), "close")
+    wimpy = "connection" in entries and has_token(out.get_list("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "content-length" in entries
     ends = (
@@ -466,7 +466,7 @@ def _languages(r: Request) -> list[str]:
     languages = r.content_languages
     if "content-language" in r.headers_out.entries():
         known = {lower(language) for language in languages}
-        named = (strip(word) for word in (r.headers_out.get("Content-Language") or "").split(","))
+        named = (strip(word) for word in (r.headers_out.get_list("Content-Language") or "").split(","))
         languages = [*languages, *(lower(word) for word in named if word and lower(word) not in known)]
     return languages
 

@@ -223,7 +223,7 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
         notes=notes,
         verbose=r.notes.get("verbose-error-to") == "*",
         variants=r.notes.get("variant-list", ""),
-        expect=r.headers_in.get("Expect"),
+        expect=r.headers_in.get_list("Expect"),
         additional=recursive,
         admin=r.server.admin,
         signature=tail,

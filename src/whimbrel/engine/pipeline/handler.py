@@ -23,7 +23,8 @@ async def invoke_handler(r: Request) -> HookStatus:
         run_input_filters(r)
     named, phase = r.handler, r.plan.handler
     if named is None:
-        r.handler, phase = phase.for_type(r.content_type)
+        kind = r.content_type
+        r.handler, phase = phase.for_type(None if kind == r.untrusted_type else kind)
     else:
         phase = phase.named(named)
     r.handled_by = phase

@@ -135,6 +135,7 @@ def fast_redirect(sub: Request, r: Request, *, keeps_filters: bool = False) -> N
         sub.untracked_args,
     )
     r.proxy, r.finfo, r.handler, r.content_type = sub.proxy, sub.finfo, sub.handler, sub.content_type
+    r.untrusted_type = sub.untrusted_type
     r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
     r.plan = sub.plan
     added, r.output_filters = (

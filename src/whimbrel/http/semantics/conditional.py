@@ -63,7 +63,7 @@ def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, no
     headers.has_none(CONDITIONS)  # all of them are requested, there or not
     fields = headers.entries()
     get = method in ("GET", "HEAD")
-    match = fields["if-match"][1] if "if-match" in fields else None
+    match = headers.get_list("If-Match")
     if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
         return PreconditionResult.FAILED
     parts = "range" in fields
@@ -100,14 +100,14 @@ def _none_match_24(get: bool, value: str, etag: str | None, parts: bool) -> bool
 
 def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
     get = method in ("GET", "HEAD")
-    match = headers.get("If-Match")
+    match = headers.get_list("If-Match")
     if match is None:
         since = parse_http(headers.get("If-Unmodified-Since") or "")
         if since is not None and modified > since:
             return PreconditionResult.FAILED
     elif match[:1] != "*" and not (etag is not None and find_etag(match, etag)):
         return PreconditionResult.FAILED
-    none_match = headers.get("If-None-Match")
+    none_match = headers.get_list("If-None-Match")
     same = none_match is not None and (
         none_match[:1] == "*" or (etag is not None and find_etag(none_match, etag))
     )

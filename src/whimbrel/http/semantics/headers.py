@@ -58,6 +58,17 @@ class Headers:
             return [] if entry is None else [entry[1]]
         return [value for spelled, value in self._at.values() if spelled.lower() == low]
 
+    def get_list(self, name: str) -> str | None:
+        """Return all values of a list field joined with ``, ``, None without one (RFC 9110, 5.3).
+
+        A recipient that reads the first line alone misses what the others forbid, such as ``Vary: *``.
+        """
+        low = name.lower()
+        entry = self._at.get(low)
+        if entry is None or not self._more:
+            return None if entry is None else entry[1]
+        return ", ".join([value for spelled, value in self._at.values() if spelled.lower() == low])
+
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._at
 

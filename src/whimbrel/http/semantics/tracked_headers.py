@@ -53,6 +53,11 @@ class TrackedHeaders(Headers):
         self.accessed |= names
         return names.isdisjoint(self._at)
 
+    def get_list(self, name: str) -> str | None:
+        """See Headers.get_list."""
+        self.accessed.add(name.lower())
+        return super().get_list(name)
+
     def get_all(self, name: str) -> list[str]:
         """See Headers.get_all."""
         self.accessed.add(name.lower())

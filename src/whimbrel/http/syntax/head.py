@@ -346,7 +346,7 @@ def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
     """Evaluate Content-Length and Transfer-Encoding (RFC 9112, 6): set the body's framing, or return the
     refusal.
     """
-    text, coding = head.headers.get("Content-Length"), head.headers.get("Transfer-Encoding")
+    text, coding = head.headers.get("Content-Length"), head.headers.get_list("Transfer-Encoding")
     if text is not None:
         head.length = content_length(text, signed=rules.version22)
         if head.length is None and not rules.version22:
@@ -435,7 +435,7 @@ def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def _expectation(head: Head, rules: ParserOptions) -> HeadError | None:
-    value = head.headers.get("Expect") or ""
+    value = head.headers.get_list("Expect") or ""
     if value.lower() == "100-continue":
         head.expect_continue = True
     elif value:

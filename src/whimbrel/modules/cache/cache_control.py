@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import lower, strtol
+from whimbrel.base.numbers import lower, strip, strtol
 from whimbrel.base.static_typing import Final
 from whimbrel.http.semantics.headers import Headers
 
@@ -31,6 +31,7 @@ FLAGS: Final = (
     "s_maxage",
     "invalidated",
 )
+_TOKEN_CHARACTERS: Final = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 _LAYOUT: Final = struct.Struct("<I4x4q")
 SIZE: Final = _LAYOUT.size
 _LARGEST: Final = (1 << 63) - 1
@@ -78,6 +79,14 @@ class CacheControl:
     min_fresh_value: int = -1
     s_maxage_value: int = -1
 
+    def forbid(self, other: CacheControl) -> None:
+        """Add the directives of *other* that keep a response out of a cache, or from being reused."""
+        self.no_store = self.no_store or other.no_store
+        self.private = self.private or other.private
+        self.private_header = self.private_header or other.private_header
+        self.no_cache = self.no_cache or other.no_cache
+        self.no_cache_header = self.no_cache_header or other.no_cache_header
+
     def pack(self) -> bytes:
         """Return httpd's cache_control_t on a 64-bit little-endian machine."""
         bits = sum(1 << bit for bit, name in enumerate(FLAGS) if getattr(self, name))
@@ -97,12 +106,6 @@ class CacheControl:
             min_fresh_value=min_fresh,
             s_maxage_value=s_maxage,
         )
-
-
-def joined(fields: Headers, name: str) -> str | None:
-    """Return all values of a field, separated by commas; None without one."""
-    values = fields.get_all(name)
-    return ",".join(values) if values else None
 
 
 def parse(cache_control: str | None, pragma: str | None) -> CacheControl:
@@ -141,6 +144,21 @@ def _number(text: str) -> int | None:
     return None if not text or rest or not -_LARGEST - 1 < value < _LARGEST else value
 
 
+def vary_names(value: str | None) -> list[str] | None:
+    """Return the names of fields that Vary lists, in lower case and sorted; None for one that no stored
+    response satisfies: ``*``, or what is no list of names (RFC 9111, 4.1).
+    """
+    names = vary_members(value)
+    if any(name == "*" or not _TOKEN_CHARACTERS.issuperset(name) for name in names):
+        return None
+    return names
+
+
+def vary_members(value: str | None) -> list[str]:
+    """Return the members of a Vary field in lower case, sorted (ap_get_list_item)."""
+    return sorted(lower(name) for word in (value or "").split(",") if (name := strip(word)))
+
+
 def members(text: str, separators: str = ", \t") -> Iterator[tuple[str, str | None]]:
     """Yield name and argument of each token: httpd ends one at a comma or blank outside of quotes, and takes
     any other text as it is (cache_strqtok).
@@ -164,7 +182,7 @@ def remove_named_fields(fields: Headers) -> None:
     """Remove from *fields* those that ``no-cache="..."`` and ``private="..."`` name: they are not stored
     (RFC 9111, 5.2.2.4).
     """
-    for name, argument in list(members(joined(fields, "Cache-Control") or "")):
+    for name, argument in list(members(fields.get_list("Cache-Control") or "")):
         if argument is not None and lower(name) in ("no-cache", "private"):
             for field, _ in members(argument, ', \t"'):
                 fields.unset(field)

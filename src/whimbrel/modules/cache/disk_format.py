@@ -12,7 +12,6 @@ import struct
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import lower, strip
 from whimbrel.base.static_typing import Final
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import cache_control
@@ -206,11 +205,6 @@ def expiry_of_list(data: bytes) -> int:
     return int.from_bytes(data[4:12], "little", signed=True)
 
 
-def vary_names(value: str) -> list[str]:
-    """Return the names of a Vary field in the order in which they are stored (ap_get_list_item, sorted)."""
-    return sorted(lower(strip(word)) for word in value.split(",") if strip(word))
-
-
 def variant_key(fields: Headers, names: list[str], key: str) -> str:
     """Return the key of the variant for the request *fields* (regen_key)."""
-    return "".join([f"{name}{fields.get(name) or ''}" for name in names]) + key
+    return "".join([f"{name}{fields.get_list(name) or ''}" for name in names]) + key

@@ -58,7 +58,7 @@ def set_content_type(r: Request, kind: str) -> None:
     """Set the media type that a handler announces (ap_set_content_type)."""
     if TYPES_NOTE in r.notes and kind != r.content_type:
         r.notes[TYPES_NOTE] += "\n" + kind
-    r.content_type = kind
+    r.set_untrusted_type(kind)
 
 
 def compile_types(scope: Scope) -> TypeFilters | None:

@@ -63,7 +63,7 @@ def make_trace(scope: Scope) -> CompiledHook:
         if mode == 0:
             first.notes["error-notes"] = "TRACE denied by server configuration"
             return 405
-        coding = r.headers_in.get("Transfer-Encoding")
+        coding = r.headers_in.get_list("Transfer-Encoding")
         if coding is not None and lower(coding) != "chunked":
             r.log(level, f"Unknown Transfer-Encoding {coding}", code="AH01592", module="http")
             return 501

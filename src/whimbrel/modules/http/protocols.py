@@ -68,7 +68,7 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
     def upgrade(r: Request) -> HookStatus:
         if r.connection.is_http2:
             return DECLINED
-        requested = None if r.headers_in.has_none(_UPGRADE) else r.headers_in.get("Upgrade")
+        requested = None if r.headers_in.has_none(_UPGRADE) else r.headers_in.get_list("Upgrade")
         if requested:
             return _switched(r, requested)
         if names and not r.connection.served:
@@ -78,7 +78,7 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
 
     def _switched(r: Request, requested: str) -> HookStatus:
         if (
-            not has_token(r.headers_in.get("Connection"), "upgrade")
+            not has_token(r.headers_in.get_list("Connection"), "upgrade")
             or propose is None
             or r.main is not None
             or r.prev is not None

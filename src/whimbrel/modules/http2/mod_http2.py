@@ -307,7 +307,7 @@ def propose(r: Request, offers: list[str]) -> str | None:
     It is h2c, for requests without a body and with settings (RFC 7540, 3.2).
     """
     wanted = "h2c"
-    tokens = [strip(word).lower() for word in (r.headers_in.get("Connection") or "").split(",")]
+    tokens = [strip(word).lower() for word in (r.headers_in.get_list("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")
     body = length != "0" if length is not None else "Transfer-Encoding" in r.headers_in
     if (

@@ -47,7 +47,7 @@ def take_fields(r: Any, data: bytes) -> HookStatus:
         value = value.lstrip(" \t\n\v\f\r")
         if name.lower() == "content-type":
             kind, semicolon, parameters = value.rstrip(" \t\n\v\f\r").partition(";")
-            r.content_type = f"{kind.lower()}{semicolon}{parameters}"
+            r.set_untrusted_type(f"{kind.lower()}{semicolon}{parameters}")
         elif name.lower() == "status":
             r.status, r.status_line = atoi(value), value if len(value) > 3 else None
         else:

@@ -120,7 +120,7 @@ class ExpiresFilter(OutputFilter):
         code = _code_for(self._conf, r.content_type)
         if code is None or (code[0] == "M" and r.finfo is None):
             return
-        now, seconds, merged = int(r.time), code[1], r.headers_out.get("Cache-Control")
+        now, seconds, merged = int(r.time), code[1], r.headers_out.get_list("Cache-Control")
         modified = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else None
         before = "" if merged is None else f"{merged}, "
 

@@ -65,7 +65,7 @@ def is_accepted(r: Request, predicates: tuple[AcceptsCoding], module: str) -> bo
         return False
     (accepted,) = predicates
     if enabled(r.plan.levels, module, "trace1") and not r.plan.dialect.wire_22:
-        r.headers_in.get("Accept-Encoding")  # the line shows the value, so the cache key needs it
+        r.headers_in.get_list("Accept-Encoding")  # the line shows the value, so the cache key needs it
         token, quality = accepted.choice(value)
         if quality is not None:
             r.log("trace1", f"token: '{token or 'NULL'}' - q: '{quality}'", module=module)
@@ -74,7 +74,7 @@ def is_accepted(r: Request, predicates: tuple[AcceptsCoding], module: str) -> bo
 
 def current_coding(r: Request) -> str:
     """Return the content codings that the response has so far, separated by commas; "" for none."""
-    fields = (r.headers_out.get("Content-Encoding"), r.err_headers_out.get("Content-Encoding"))
+    fields = (r.headers_out.get_list("Content-Encoding"), r.err_headers_out.get_list("Content-Encoding"))
     return ",".join([value for value in (*fields, ", ".join(r.content_encodings)) if value])
 
 
@@ -96,7 +96,7 @@ def add_coding(r: Request, coding: str, present: str) -> None:
     else:
         out.merge("Content-Encoding", coding)
     if r.content_encodings:
-        r.content_encodings = [out.get("Content-Encoding") or ""]
+        r.content_encodings = [out.get_list("Content-Encoding") or ""]
     out.unset("Content-Length")
     out.unset("Content-MD5")
 

@@ -86,3 +86,10 @@ def test_get_all_after_unset_and_add():
 def test_single_length(values: list[str], number: str | None) -> None:
     """RFC 9110, section 8.6."""
     assert single_length(values) == number
+
+
+def test_a_list_is_read_in_all_its_lines() -> None:
+    fields = Headers([("Vary", "Accept"), ("X-A", "1"), ("vary", "*")])
+    assert fields.get_list("VARY") == "Accept, *"
+    assert fields.get_list("X-A") == "1"
+    assert fields.get_list("X-B") is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.modules.cache.cache_control import parse
+from whimbrel.modules.cache.cache_control import CacheControl, parse, vary_names
 
 PRIVATE = (
     "max-age=9, foo: private",
@@ -49,3 +49,24 @@ def test_text_that_is_no_directive(text: str) -> None:
 @pytest.mark.parametrize("text", NO_AGE)
 def test_number_with_other_text_is_none(text: str) -> None:
     assert not parse(text, None).max_age
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        (None, []),
+        ("X-B,,  x-a ,", ["x-a", "x-b"]),
+        ("*", None),
+        ("Accept, *", None),
+        ("Accept *", None),
+        ('"x"', None),
+    ],
+)
+def test_names_of_vary(value: str | None, names: list[str] | None) -> None:
+    assert vary_names(value) == names
+
+
+def test_what_a_second_table_forbids_is_added() -> None:
+    control = CacheControl(public=True, max_age=True, max_age_value=9)
+    control.forbid(parse("private, max-age=5", None))
+    assert (control.private, control.public, control.max_age_value) == (True, True, 9)

@@ -43,7 +43,7 @@ def in_utf8(text: str, charsets: Mapping[str, str], r: Request) -> str:
     """Return *text* of a client, converted from the charset of its first language (AuthLDAPCharsetConfig)."""
     if not charsets:
         return text
-    language = r.headers_in.get("Accept-Language")
+    language = r.headers_in.get_list("Accept-Language")
     if not language:
         return text
     language = re.split("[,;]", language, maxsplit=1)[0]

@@ -251,7 +251,7 @@ def _size(r: Request) -> int:
 
 def warn_failed(r: Request) -> None:
     """Add the warning of a stale response for a back end that fails."""
-    if "111" not in (r.err_headers_out.get("Warning") or ""):
+    if "111" not in (r.err_headers_out.get_list("Warning") or ""):
         r.err_headers_out.merge("Warning", "111 Revalidation failed")
 
 

@@ -102,7 +102,7 @@ def _limits(r: Request, cache: CacheRequest, entry: CacheEntry) -> tuple[int, in
 
 def _warn(fields: Headers, text: str) -> None:
     """Add a warning, unless it is there."""
-    if text[:3] not in (fields.get("Warning") or ""):
+    if text[:3] not in (fields.get_list("Warning") or ""):
         fields.merge("Warning", text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
-from whimbrel.modules.cache.cache_control import joined, parse
+from whimbrel.modules.cache.cache_control import parse
 from whimbrel.modules.cache.mod_cache.filters import (
     SAVE_TYPE,
     CacheFilter,
@@ -79,7 +79,7 @@ async def begin(r: Request, chooser: Chooser, *, is_quick: bool) -> CacheRequest
     old = r.plan.dialect.cache_22
     if not stores or (old and r.method_number != 0):
         return DECLINED
-    control = parse(joined(r.headers_in, "Cache-Control"), joined(r.headers_in, "Pragma"))
+    control = parse(r.headers_in.get_list("Cache-Control"), r.headers_in.get_list("Pragma"))
     cache = CacheRequest(chooser.conf, stores, control)
     refused = control.no_store and not old
     if refused and chooser.conf.ignores_cache_control:

@@ -7,7 +7,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.http.semantics.conditional import CONDITIONS, find_etag_strong, find_etag_weak
 from whimbrel.http.semantics.dates import format_http, parse_http
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.modules.cache.cache_control import joined, members
+from whimbrel.modules.cache.cache_control import vary_members, vary_names
 from whimbrel.modules.cache.mod_cache.freshness import is_fresh
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.store import MICROSECONDS, CacheEntry
@@ -72,11 +72,11 @@ async def select(r: Request, cache: CacheRequest) -> HookStatus:
 
 def _is_variant(r: Request, entry: CacheEntry) -> bool:
     """Return True if the fields that Vary names are those of the stored request (RFC 9111, 4.1)."""
-    vary = joined(entry.fields, "Vary")
-    for name, _ in members(vary or ""):
-        if joined(r.headers_in, name) != joined(entry.request_fields, name):
-            log(r, "AH00694", "cache_select(): Vary header mismatch.")
-            return False
+    vary = entry.fields.get_list("Vary")
+    names = vary_members(vary) if r.plan.dialect.cache_22 else vary_names(vary)  # 2.2 takes * for a name
+    if names is None or any(r.headers_in.get_list(n) != entry.request_fields.get_list(n) for n in names):
+        log(r, "AH00694", "cache_select(): Vary header mismatch.")
+        return False
     return True
 
 
@@ -105,7 +105,7 @@ def _conflicts(r: Request, fields: Headers) -> bool:
     if fields_in.has_none(CONDITIONS):
         return False
     etag, ranged = fields.get("ETag"), "Range" in fields_in
-    match, none_match = fields_in.get("If-Match"), fields_in.get("If-None-Match")
+    match, none_match = fields_in.get_list("If-Match"), fields_in.get_list("If-None-Match")
     if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
         return True
     if none_match is not None and none_match[:1] != "*":

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import strip
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.http.semantics.dates import parse_http
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.modules.cache.cache_control import CacheControl, joined, parse, remove_named_fields
+from whimbrel.modules.cache.cache_control import CacheControl, parse, remove_named_fields, vary_names
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.mod_cache.settings import CacheDirConfig, CacheServerConfig
 from whimbrel.modules.cache.store import DATE_BAD, MICROSECONDS, CacheInfo
@@ -61,6 +60,13 @@ def _either(r: Request, name: str) -> str | None:
     return r.headers_out.get(name) if value is None else value
 
 
+def vary_of(r: Request) -> str | None:
+    """Return the Vary fields of the response; 2.2 overlooks those of a script."""
+    vary = r.headers_out.get_list("Vary")
+    always = None if r.plan.dialect.cache_22 else r.err_headers_out.get_list("Vary")
+    return always if vary is None else vary if always is None else f"{always}, {vary}"
+
+
 def _time(text: str | None) -> int:
     seconds = None if text is None else parse_http(text)
     return DATE_BAD if seconds is None else seconds * MICROSECONDS
@@ -68,13 +74,16 @@ def _time(text: str | None) -> int:
 
 def read_validators(r: Request, cache: CacheRequest) -> Validators:
     """Return the validators of the response; a 304 without Cache-Control has that of the stored one."""
-    control = joined(r.err_headers_out, "Cache-Control")
-    pragma = joined(r.err_headers_out, "Pragma")
+    control = r.err_headers_out.get_list("Cache-Control")
+    pragma = r.err_headers_out.get_list("Pragma")
     if control is None and pragma is None:
-        control, pragma = joined(r.headers_out, "Cache-Control"), joined(r.headers_out, "Pragma")
+        control, pragma = r.headers_out.get_list("Cache-Control"), r.headers_out.get_list("Pragma")
     entry = cache.stale_entry
     if r.status == NOT_MODIFIED and entry is not None and control is None and pragma is None:
-        control, pragma = joined(entry.fields, "Cache-Control"), joined(entry.fields, "Pragma")
+        control, pragma = entry.fields.get_list("Cache-Control"), entry.fields.get_list("Pragma")
+    found = parse(control, pragma)
+    if r.err_headers_out.entries():
+        found.forbid(parse(*[r.headers_out.get_list(name) for name in ("Cache-Control", "Pragma")]))
     expires, modified = _either(r, "Expires"), _time(_either(r, "Last-Modified"))
     if r.plan.dialect.cache_22:
         return _validators_22(r, expires, modified)
@@ -84,7 +93,7 @@ def read_validators(r: Request, cache: CacheRequest) -> Validators:
         modified,
         modified != DATE_BAD,
         _either(r, "ETag"),
-        parse(control, pragma),
+        found,
     )
 
 
@@ -153,8 +162,7 @@ def _refusals(r: Request, cache: CacheRequest, found: Validators) -> Iterator[st
         permits or (control.proxy_revalidate and not r.plan.dialect.cache_22)
     ):
         yield "Authorization required"
-    vary = r.headers_out.get("Vary") if r.plan.dialect.cache_22 else _either(r, "Vary")
-    if "*" in [strip(word) for word in (vary or "").split(",")]:
+    if vary_names(vary_of(r)) is None:
         yield "Vary header contains '*'"
     if "no-cache" in r.env:
         yield "environment variable 'no-cache' is set"
@@ -176,8 +184,8 @@ def _contradictions(r: Request, cache: CacheRequest) -> Iterator[str]:
         changed = [
             name
             for name in ("ETag", *ENTITY_FIELDS)
-            if (old := joined(entry.fields, name)) is not None
-            and (new := joined(r.headers_out, name)) is not None
+            if (old := entry.fields.get_list(name)) is not None
+            and (new := r.headers_out.get_list(name)) is not None
             and old != new
         ]
         if changed:

@@ -12,6 +12,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import FileSegment, Part
 from whimbrel.modules.cache import disk_format as disk
+from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
 from whimbrel.modules.cache.mod_cache_disk.settings import (
     CacheDiskDirConfig,
@@ -294,7 +295,7 @@ class DiskWriter(EntryWriter):
         vary = self._vary
         if vary is None:
             return base, "", []
-        names = disk.vary_names(vary)
+        names = vary_names(vary) or []
         above = base + disk.HEADER
         key = disk.variant_key(self._request_fields, names, self._key)
         return self._paths.base(key, above), above, names
@@ -376,7 +377,7 @@ def make_temporary(root: str) -> tuple[int, str]:
 
 def _vary(r: Request, fields: Headers) -> str | None:
     """Return the Vary field that variants are stored by; 2.2 overlooks that of a script."""
-    return r.headers_out.get("Vary") if r.plan.dialect.cache_22 else fields.get("Vary")
+    return r.headers_out.get_list("Vary") if r.plan.dialect.cache_22 else fields.get_list("Vary")
 
 
 def _write_all(handle: int, data: bytes) -> None:

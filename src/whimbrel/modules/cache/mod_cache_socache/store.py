@@ -10,6 +10,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import Part
 from whimbrel.modules.cache import disk_format as disk
+from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache
@@ -172,9 +173,9 @@ class SocacheWriter(EntryWriter):
         latest = now + conf.max_time * MICROSECONDS
         expiry = latest if info.expire > latest else info.expire + conf.min_time * MICROSECONDS
         seconds = max(1, round(expiry - now) // MICROSECONDS)
-        key, vary = self._key, self._fields.get("Vary")
+        key, vary = self._key, self._fields.get_list("Vary")
         if vary is not None:
-            names = disk.vary_names(vary)
+            names = vary_names(vary) or []
             if not await self._cache.store(r, to_bytes(key), disk.pack_vary(info.expire, names), seconds):
                 raise StoreError("warn", "AH02376", f"Vary not written to cache, ignoring: {key}", MODULE)
             key = disk.variant_key(self._request_fields, names, key)

@@ -182,7 +182,7 @@ async def delete(r: Request) -> HookStatus:
 
 async def mkcol(r: Request) -> HookStatus:
     """Create a collection."""
-    coding = r.headers_in.get("Transfer-Encoding")
+    coding = r.headers_in.get_list("Transfer-Encoding")
     if coding is not None and lower(coding) != "chunked":
         r.log("error", f"Unknown Transfer-Encoding {coding}", code="AH00589", module="dav")
         return 501
@@ -221,7 +221,7 @@ async def _copy_or_move(r: Request, *, is_move: bool) -> HookStatus:
         return page(r, problem.status, problem.description)
     sub = await r.engine.lookup_uri(r, path, r.method)
     if sub.status != 200:
-        challenge = sub.err_headers_out.get("WWW-Authenticate")
+        challenge = sub.err_headers_out.get_list("WWW-Authenticate")
         if sub.status == UNAUTHORIZED and challenge is not None:
             r.err_headers_out.set("WWW-Authenticate", challenge)
         return page(r, sub.status, "Destination URI had an error.")

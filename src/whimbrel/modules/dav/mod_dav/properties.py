@@ -130,7 +130,7 @@ class MediaTypes:
             r.set_uncacheable()
         self._count += 1
         sub = await r.engine.lookup_uri(r, escape_uri(resource.uri))
-        found = (sub.content_type, sub.headers_out.get("Content-Language"))
+        found = (sub.content_type, sub.headers_out.get_list("Content-Language"))
         if not resource.is_collection and resource.exists:
             self._learn(sub, resource.uri, found)
         return found

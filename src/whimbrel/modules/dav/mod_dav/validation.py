@@ -118,7 +118,7 @@ def _check_fields(r: Request, resource: Resource) -> None:
     tag = resource.etag(r)
     state = state_of(r, resource)
     fields = r.headers_in
-    match, none_match = fields.get("If-Match"), fields.get("If-None-Match")
+    match, none_match = fields.get_list("If-Match"), fields.get_list("If-None-Match")
     if match is not None and match[:1] == "*" and state is not ResourceState.EXISTS:
         raise DavError(412)
     result = meets_conditions(

@@ -210,7 +210,7 @@ def change_fields(r: Request) -> None:
 def take_gzip(r: Request) -> bool:
     """Remove gzip from the end of the content codings; return False if it does not stand there."""
     for fields in (r.headers_out, r.err_headers_out):
-        codings = fields.get("Content-Encoding")
+        codings = fields.get_list("Content-Encoding")
         if codings is not None:
             rest = without_gzip(codings) if codings else None
             if rest is None:

@@ -86,7 +86,7 @@ class InflatedBody(FilteredBody):
         r = self._request
         if not r.initial or "Content-Range" in r.headers_in:
             return False
-        codings = r.headers_in.get("Content-Encoding")
+        codings = r.headers_in.get_list("Content-Encoding")
         rest = without_gzip(codings) if codings else None
         if rest is None:
             return False

@@ -147,7 +147,7 @@ def _may_transform(r: Request, flags: FilterProtocol, *, warn: bool = False) -> 
     if flags & FilterProtocol.NO_PROXY:
         return False
     if flags & FilterProtocol.TRANSFORM:
-        if "no-transform" in (r.headers_out.get("Cache-Control") or "").lower():
+        if "no-transform" in (r.headers_out.get_list("Cache-Control") or "").lower():
             return False
         if warn:
             r.headers_out.add("Warning", f"214 {r.hostname} Transformation applied")

@@ -236,7 +236,7 @@ def _is_persistent(r: Any) -> bool:
     """Return True if the connection stays open after the response to *r*."""
     while r.prev is not None and r.prev.is_committed:  # an ErrorDocument that failed
         r = r.prev
-    return not (r.assbackwards or r.close or "close" in (r.headers_out.get("Connection") or "").lower())
+    return not (r.assbackwards or r.close or "close" in (r.headers_out.get_list("Connection") or "").lower())
 
 
 def keep_alives(r: Any, _argument: str) -> str | None:

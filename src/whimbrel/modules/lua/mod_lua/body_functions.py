@@ -83,7 +83,7 @@ def _parts(text: str, boundary: str) -> list[tuple[str, str]]:
 
 def _is_chunked(r: Request) -> bool:
     """Return True if the body has no length (REQUEST_CHUNKED_ERROR)."""
-    return r.headers_in.get("Transfer-Encoding") is not None
+    return r.headers_in.get_list("Transfer-Encoding") is not None
 
 
 def request_body(api: RequestApi, words: CallArguments) -> Any:

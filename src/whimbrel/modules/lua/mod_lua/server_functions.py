@@ -89,7 +89,7 @@ def set_keepalive(api: RequestApi, _words: CallArguments) -> bool:
     r = api.r
     r.chunked = True  # ap_set_keepalive decides about the framing before the length is known
     keeps = r.server_conf(CoreServerConfig).keep_alive and not r.close
-    return bool(keeps) and "close" not in (r.headers_in.get("Connection") or "").lower()
+    return bool(keeps) and "close" not in (r.headers_in.get_list("Connection") or "").lower()
 
 
 def send_interim(api: RequestApi, words: CallArguments) -> Any:

@@ -211,7 +211,7 @@ async def _choice(r: Any, n: Negotiation, best: Variant) -> HookStatus:
         best.sub = sub
     if "TCN" in best.sub.err_headers_out or best.sub.handler == MAP_HANDLER:
         return 506
-    vary = best.sub.err_headers_out.get("Vary")
+    vary = best.sub.err_headers_out.get_list("Vary")
     if vary is not None:
         r.err_headers_out.set("Variant-Vary", vary)
         r.err_headers_out.set("Vary", vary)
@@ -315,7 +315,7 @@ def make_fixup(_scope: Scope) -> CompiledHook:
         if len(r.content_encodings) != 1:
             return DECLINED
         name = r.content_encodings[0].removeprefix("x-")
-        for member in members(r.headers_in.get("Accept-Encoding")) or ():
+        for member in members(r.headers_in.get_list("Accept-Encoding")) or ():
             if member.name.removeprefix("x-") == name:
                 r.content_encodings = [member.name]
                 break

@@ -65,10 +65,10 @@ class Negotiation:
         self, headers: Any, priority: list[str], force: int, size_of: Callable[[Variant], int], *, exact: bool
     ) -> None:
         self.variants: list[Variant] = []
-        self.types = members(headers.get("Accept"))
-        self.encodings = members(headers.get("Accept-Encoding"))
-        self.languages = members(headers.get("Accept-Language"))
-        self.charsets = members(headers.get("Accept-Charset"))
+        self.types = members(headers.get_list("Accept"))
+        self.encodings = members(headers.get_list("Accept-Encoding"))
+        self.languages = members(headers.get_list("Accept-Language"))
+        self.charsets = members(headers.get_list("Accept-Charset"))
         self.graded = any(t.quality < 1.0 for t in self.types or ())
         self.priority = priority if exact else [lower(language) for language in priority]
         self.exact, self.force, self.size_of = exact, force, size_of

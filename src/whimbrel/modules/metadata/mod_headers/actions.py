@@ -21,13 +21,16 @@ def _text(line: Line, r: Any) -> str:
 
 
 def _is_type(line: Line) -> bool:
-    return line.header.lower() == "content-type"
+    """Return True if *line* is about the type of the response: no request field is, as the type may name a
+    handler (CVE-2024-43204).
+    """
+    return line.sets_type and line.header.lower() == "content-type"
 
 
 def _set(line: Line, headers: Headers, r: Any) -> None:
     value = _text(line, r)
     if _is_type(line):
-        r.content_type = value
+        r.set_untrusted_type(value)
     headers.set(line.header, value)
 
 

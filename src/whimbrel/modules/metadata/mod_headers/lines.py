@@ -32,6 +32,8 @@ class Line:
         value: the constant pieces and items of the value (for edit of the replacement)
         regex: the expression of edit and echo
         condition: an environment variable, negated by ``!``; "" means always
+        sets_type: a line about Content-Type is about the type of the response
+        edits_type: so is one that edits it
         test: the condition of an ``expr=`` clause
     """
 
@@ -43,6 +45,7 @@ class Line:
     early: bool = False
     timed: bool = False
     ampersand: bool = False
+    sets_type: bool = True
     edits_type: bool = True
     test: CompiledCondition | None = None
 
@@ -196,6 +199,7 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
         early,
         timed,
         dialect.ampersand_is_match,
+        for_answer or dialect.request_fields_set_type,
         dialect.header_edits_type,
         test,
     )

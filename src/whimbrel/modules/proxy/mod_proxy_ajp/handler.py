@@ -103,7 +103,7 @@ async def _exchange(
     r, server, size = call.r, server_of(route), _message_size(call)
     exchange = AjpExchange(call, _SCHEME, backend, route, connection)
     keeps = backend.is_reusable and "proxy-nokeepalive" not in r.env
-    coding = r.headers_in.get("Transfer-Encoding")
+    coding = r.headers_in.get_list("Transfer-Encoding")
     if coding is not None and lower(coding) != "chunked":
         connection.close()
         r.log("error", f"{coding} Transfer-Encoding is not supported", code="AH10396", module=_MODULE)
@@ -164,7 +164,7 @@ async def _override(exchange: AjpExchange) -> HookStatus:
     """Replace the answer by the server's own page (ProxyErrorOverride)."""
     r = exchange.r
     if r.status == 401:
-        challenge = r.headers_out.get("WWW-Authenticate")
+        challenge = r.headers_out.get_list("WWW-Authenticate")
         if challenge is not None:
             r.err_headers_out.set("WWW-Authenticate", challenge)
         else:

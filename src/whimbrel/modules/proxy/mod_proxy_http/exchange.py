@@ -138,9 +138,9 @@ class Exchange:
         worker = self.backend.worker
         if self.rules.old or self.force10 or not (worker.parameters.upgrade or call.url[:2] == "ws"):
             return False
-        wanted = call.r.headers_in.entries().get("upgrade")
-        if wanted is not None and may_upgrade(worker, wanted[1], call.url):
-            self.upgrade = wanted[1]
+        wanted = call.r.headers_in.get_list("Upgrade")
+        if wanted is not None and may_upgrade(worker, wanted, call.url):
+            self.upgrade = wanted
         return bool(self.upgrade)
 
     # sending --------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ class Exchange:
         if status == 101:
             return await self._switch(connection, head)
         original, line = r.status, r.status_line
-        offered = head.fields.get("Upgrade")
+        offered = head.fields.get_list("Upgrade")
         fields = r.headers_out
         if head.version != _HTTP_0_9:  # its body has no fields that replace those of the response
             fields = r.headers_out = response_fields(call, head.fields)
@@ -346,7 +346,7 @@ class Exchange:
         """Replace the answer by the server's own page for *status* (ProxyErrorOverride)."""
         r = self.call.r
         if status == 401:
-            challenge = r.headers_out.get("WWW-Authenticate")
+            challenge = r.headers_out.get_list("WWW-Authenticate")
             if challenge is not None:
                 r.err_headers_out.set("WWW-Authenticate", challenge)
             else:
@@ -366,7 +366,7 @@ class Exchange:
 
     async def _switch(self, connection: BackendConnection, head: ResponseHead) -> HookStatus:
         """Join client and back end after a 101 answer."""
-        r, offered = self.call.r, head.fields.get("Upgrade")
+        r, offered = self.call.r, head.fields.get_list("Upgrade")
         if not self.upgrade or offered is None or lower(offered) != lower(self.upgrade):
             self._stop(connection)
             wanted = self.upgrade or "n/a"

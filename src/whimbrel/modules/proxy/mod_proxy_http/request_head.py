@@ -119,7 +119,7 @@ def _forced_host(r: Request) -> str:
 def _expectation(fields: Headers, *, expects: bool, version22: bool) -> None:
     """Add Expect for a body that waits for the back end; 2.4 removes it from every other request."""
     if expects:
-        words = split((fields.get("Expect") or "").lower().replace(",", " "))
+        words = split((fields.get_list("Expect") or "").lower().replace(",", " "))
         if "100-continue" not in words:
             fields.merge("Expect", "100-Continue")
     elif not version22:

@@ -180,7 +180,7 @@ def add_fields(r: Request, fields: Headers) -> None:
 def _override(r: Request, status: int) -> HookStatus:
     """Return *status*, for which this server's own page is sent (ProxyErrorOverride)."""
     if status == 401:
-        challenge = r.headers_out.get("WWW-Authenticate")
+        challenge = r.headers_out.get_list("WWW-Authenticate")
         if challenge is not None:
             r.err_headers_out.set("WWW-Authenticate", challenge)
     r.status = 200

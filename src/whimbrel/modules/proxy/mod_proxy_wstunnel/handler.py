@@ -56,7 +56,7 @@ async def handle(call: ProxyCall) -> HookStatus:
     is_secure = lower(url[:4]) == "wss:"
     function = "WSS" if is_secure else "WS"
     r.log("trace1", f"serving URL {url}", module=_MODULE)
-    wanted = r.headers_in.get("Upgrade")
+    wanted = r.headers_in.get_list("Upgrade")
     if wanted is None or not may_upgrade(worker, wanted, url):
         expected = worker.parameters.upgrade or "WebSocket"
         text = (

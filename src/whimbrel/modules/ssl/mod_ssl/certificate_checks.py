@@ -37,6 +37,16 @@ class Verification:
         """True if a handshake without a certificate fails."""
         return self.mode == VERIFY_REQUIRE
 
+    def is_stricter_than(self, present: Verification, *, has_certificate: bool = True) -> bool:
+        """Return True if a handshake that has checked *present* does not suffice; the depth is that of the
+        client's certificate.
+        """
+        if not self.wants:
+            return False
+        if not present.wants or (self.requires and not present.requires):
+            return True
+        return has_certificate and self.depth < present.depth
+
     @property
     def takes_unknown(self) -> bool:
         """True if issuers may be unknown."""

@@ -19,6 +19,7 @@ from whimbrel.modules.ssl.mod_ssl.backend_contexts import load, set_protocols
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS, files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
+from whimbrel.modules.ssl.mod_ssl.sessions import note_name
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_NONE,
@@ -53,10 +54,11 @@ def settings_key(each: TlsServer) -> tuple[Any, ...]:
         conf.honor_order,
         conf.compression,
         conf.session_tickets,
+        conf.strict_sni,
         _stamps(conf),
         dh_groups.parameters(conf, each.pairs),
     )
-    if not needs_openssl(conf):
+    if not needs_openssl(each):
         return own
     return (
         *own,
@@ -65,7 +67,7 @@ def settings_key(each: TlsServer) -> tuple[Any, ...]:
         conf.crl_may_miss,
         conf.verify,
         conf.depth,
-        conf.verifies_in_sections,
+        each.may_renegotiate,
         conf.ocsp,
         conf.ocsp_may_miss,
         tuple(conf.ocsp_settings.items()),
@@ -107,11 +109,12 @@ def refuse_unsupported(conf: SslServerConfig) -> None:
             )
 
 
-def needs_openssl(conf: SslServerConfig) -> bool:
+def needs_openssl(each: TlsServer) -> bool:
     """Return True if the standard library cannot do what is set."""
+    conf = each.conf
     return (
         conf.verify != VERIFY_NONE
-        or conf.verifies_in_sections
+        or each.may_renegotiate
         or conf.stapling
         or bool(conf.tls13_ciphers)
         or bool(conf.commands)
@@ -120,7 +123,7 @@ def needs_openssl(conf: SslServerConfig) -> bool:
 
 def context_for(dialect: Dialect, each: TlsServer, protocol: str) -> TlsContext:
     """Return a context for clients that speak *protocol* after the handshake."""
-    if not needs_openssl(each.conf):
+    if not needs_openssl(each):
         return _standard(dialect, each, protocol)
     if find_spec("OpenSSL") is None:
         raise StartError(_NEEDED)
@@ -155,6 +158,8 @@ def _standard(dialect: Dialect, each: TlsServer, protocol: str) -> ssl.SSLContex
     else:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.num_tickets = TICKETS
+    if conf.strict_sni:
+        context.sni_callback = note_name
     if not dialect.ignores_alpn:
         context.set_alpn_protocols([protocol])
     return context
@@ -176,7 +181,7 @@ def _openssl(dialect: Dialect, each: TlsServer, protocol: str) -> OpenSslContext
     if dialect.revocation_always and (conf.crl_file or conf.crl_path):
         check, may_miss = CRL_CHAIN, True
     verification = Verification(conf.verify, conf.depth, may_miss)
-    wrapper = OpenSslContext(verification, may_renegotiate=conf.verifies_in_sections)
+    wrapper = OpenSslContext(verification, may_renegotiate=each.may_renegotiate)
     wrapper.set_protocols(protocols_of(dialect, conf))
     context = wrapper.context
     context.set_cipher_list(to_bytes(conf.ciphers or DEFAULT_CIPHERS))
@@ -205,10 +210,16 @@ def _openssl(dialect: Dialect, each: TlsServer, protocol: str) -> OpenSslContext
         wrapper.status = ClientStatus(conf)
     if each.stapling is not None:
         wrapper.staple(each.stapling)
+    if conf.strict_sni:  # with a callback, sessions of TLS 1.2 keep the server name
+        context.set_tlsext_servername_callback(_accept_name)
     wrapper.make_variant = lambda ciphers: _openssl(dialect, _with_ciphers(each, ciphers), protocol)
     if not dialect.ignores_alpn:
         wrapper.offer(protocol)
     return wrapper
+
+
+def _accept_name(_connection: Any) -> None:
+    """Accept every server name: the handshake has been given the context of its host."""
 
 
 def _with_ciphers(each: TlsServer, ciphers: str) -> TlsServer:

@@ -167,8 +167,10 @@ def make_require_verified(_scope: Scope, _args: str, _parsed: object) -> AuthzCh
     """Require ssl-verify-client: grant clients with a certificate that was verified."""
 
     def check(r: Request) -> int:
+        if r.connection.is_http2:  # httpd looks for the session at the stream's connection, which has none
+            return DENIED
         tls = variables.session_of(r)
-        is_verified = tls is not None and variables.verified(tls) == variables.VERIFY_SUCCESS
+        is_verified = tls is not None and variables.verified(r, tls) == variables.VERIFY_SUCCESS
         return GRANTED if is_verified else DENIED
 
     return AuthzCheck(check, Reads.NOTHING)

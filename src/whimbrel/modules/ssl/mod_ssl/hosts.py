@@ -20,17 +20,17 @@ from whimbrel.engine.tls import TlsChoice, TlsContext, TlsObject, TlsSession
 from whimbrel.http.client.answer import END_OF_FILE
 from whimbrel.http.syntax.client_hello import TLS_1_2, ClientHello
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import load
+from whimbrel.modules.ssl.mod_ssl.compatibility import INSECURE, FurtherHandshakes, are_compatible
 from whimbrel.modules.ssl.mod_ssl.contexts import context_for, directories_of, settings_key
 from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
 from whimbrel.modules.ssl.mod_ssl.library_errors import library_line, library_text
 from whimbrel.modules.ssl.mod_ssl.sessions import LibrarySession, StandardSession
-from whimbrel.modules.ssl.mod_ssl.settings import ON
+from whimbrel.modules.ssl.mod_ssl.settings import ON, SslServerConfig
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
     from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
-HOSTS: Final = "hosts"  # name of the provider of the group "ssl"
 HTTP1, HTTP2 = "http/1.1", "h2"
 ACME_TLS: Final = b"acme-tls/1"  # RFC 8737
 # name of the provider of the group "ssl": function (configuration, connection, server, name) -> chain in DER
@@ -60,29 +60,12 @@ class TlsHost:
     needs_modern_tls: bool
     certificates: list[bytes] = field(default_factory=list)
 
-    @property
-    def server_settings(self) -> tuple[Any, ...]:
-        """What SSLVHostSNIPolicy secure compares: certificates, keys, protocols, ciphers."""
-        conf = self.tls.conf
-        return (self.tls.files, conf.protocols, conf.ciphers, conf.tls13_ciphers)
 
-    @property
-    def client_settings(self) -> tuple[Any, ...]:
-        """What it compares of the authentication of clients."""
-        conf = self.tls.conf
-        return (
-            conf.verify,
-            conf.depth,
-            conf.ca_file,
-            conf.ca_path,
-            conf.ca_names_file,
-            conf.ca_names_path,
-            conf.crl_file,
-            conf.crl_path,
-            conf.crl_check,
-            conf.srp_file,
-            conf.commands,
-        )
+def policy_of(configuration: Configuration) -> str:
+    """Return SSLVHostSNIPolicy; 2.2 has none, and lets clients without server name reach every host."""
+    if configuration.dialect.host_must_be_sni:
+        return INSECURE
+    return configuration.main.config(SslServerConfig).sni_policy
 
 
 class Hosts:
@@ -95,6 +78,8 @@ class Hosts:
         self._names = {""}
         contexts: dict[Any, TlsContext] = {}
         inherited = _inherited(configuration, contexts)
+        enabled = [each for each in servers if each.engine == ON]
+        self._handshakes = FurtherHandshakes(enabled, policy_of(configuration))
         for each in servers:
             if each.engine == ON:
                 self._hosts[id(each.server)] = _host(configuration, each, contexts, inherited)
@@ -107,14 +92,16 @@ class Hosts:
 
     def are_compatible(self, handshake: Server, request: Server, policy: str) -> bool:
         """Return True if a handshake with one server lets requests to another through (SSLVHostSNIPolicy)."""
-        if policy in ("strict", "insecure"):
-            return policy == "insecure"
         one, other = self._hosts.get(id(handshake)), self._hosts.get(id(request))
         if one is None or other is None:
-            return False
-        return one.client_settings == other.client_settings and (
-            policy == "authonly" or one.server_settings == other.server_settings
-        )
+            return policy == INSECURE
+        return are_compatible(one.tls, other.tls, policy)
+
+    def may_demand_more(self, conf: SslServerConfig) -> bool:
+        """Return True if a server with these settings gets requests after handshakes that suffice for other
+        servers, and not for it.
+        """
+        return self._handshakes.may_demand_more(conf)
 
     def _default(self, address: str, port: int) -> Server:
         hosts = self._configuration.hosts

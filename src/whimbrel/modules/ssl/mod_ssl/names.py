@@ -11,6 +11,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.config.model import Server
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.tls import PLAIN_NOTE
+from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
@@ -34,7 +35,7 @@ _MISDIRECTED: Final = (
 
 def make_names(scope: Scope) -> CompiledHook | None:
     """Return the hook that checks the names of requests; None without TLS."""
-    hosts = scope.provider("ssl", "hosts")
+    hosts = scope.provider("ssl", HOSTS)
     if hosts is None:
         return None
     check = _check_22 if scope.dialect.host_must_be_sni else _check
@@ -66,6 +67,8 @@ def _check(r: Request, hosts: Any) -> HookStatus:
     tls = r.connection.tls
     assert tls is not None
     name = tls.server_name
+    if not name and _is_strict(r, tls.server) and _has_names(r):
+        name = getattr(tls, "resumed_name", "")
     if not name and _is_strict(r, tls.server) and _has_names(r):
         text = "No hostname was provided via SNI for a name based virtual host"
         r.log("info", text, code="AH02033", module=_MODULE)

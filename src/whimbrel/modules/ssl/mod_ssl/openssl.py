@@ -348,12 +348,16 @@ class OpenSslObject:
         if ciphers and not self.is_tls13:
             self.connection.set_context(self._context.variant(ciphers).context)
         present, self.verification = self.verification, verification
+        judged = self.verify_error, self.is_unverified
         self.verify_error, self.is_unverified = "", False
-        self.connection.set_verify(mode_of(verification), _verified)
+        # a client of TLS 1.3 is asked once: httpd refuses whom a handshake has asked for less
+        once = SSL.VERIFY_CLIENT_ONCE if self.is_tls13 else 0
+        self.connection.set_verify(mode_of(verification) | once, _verified)
         if self.is_tls13:
             if lib.SSL_verify_client_post_handshake(self.connection._ssl) != 1:
                 lib.ERR_clear_error()
                 self.verification = present  # the next request of the connection is refused, too
+                self.verify_error, self.is_unverified = judged  # of the certificate that the client has shown
                 self.connection.set_verify(mode_of(present), _verified)
                 raise RenegotiationFailed
         else:

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.input.body import ready_body
 from whimbrel.engine.tls import RENEGOTIATION_NOTE
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
+from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS, differs_in_trust
 from whimbrel.modules.ssl.mod_ssl.settings import (
-    OPT_RENEGOTIATE,
+    VERIFY_NO_CA,
+    VERIFY_NONE,
+    VERIFY_OPTIONAL,
     VERIFY_REQUIRE,
     SslDirConfig,
     SslServerConfig,
@@ -28,57 +33,113 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE: Final = "ssl"
+FAILED_NOTE: Final = "ssl-handshake-failed"  # note of a connection: a further handshake was not completed
 _MODERN: Final = "TLSv1.3"
+_OTHER_AUTHORITIES: Final = (
+    "Non-default virtual host with SSLVerify set to 'require' and VirtualHost-specific CA certificate list "
+    "is only available to clients with TLS server name indication (SNI) support"
+)
 _UNABLE: Final = "Reason: Cannot perform Post-Handshake Authentication.<br />"
 
 
-def make_verify(scope: Scope) -> CompiledHook | None:
-    """Return the hook of SSLVerifyClient and SSLVerifyDepth in sections; None without them."""
-    conf, server = scope.dir_config(SslDirConfig), scope.server_config(SslServerConfig)
-    if conf.verify is None and conf.depth is None and conf.ciphers is None:
-        return None
-    ciphers = None if conf.ciphers is None else _cipher_names(conf.ciphers)
-    cipher_list = conf.ciphers or ""
-    mode = server.verify if conf.verify is None else conf.verify
+@dataclass(frozen=True, slots=True)
+class _Demands:
+    """What a section and the server of its requests demand of the client.
+
+    Attributes:
+        server: the settings of the server.
+        wanted: how certificates are checked.
+        ciphers: SSLCipherSuite of the section, "" without one.
+        buffer: SSLRenegBufferSize.
+    """
+
+    server: SslServerConfig
+    wanted: Verification
+    ciphers: str
+    buffer: int
+
+
+def _verification(conf: SslDirConfig, server: SslServerConfig) -> Verification:
+    """Return how certificates are checked for a section of a server: as the stricter of the two wants.
+
+    The section's line alone decides whether issuers may be unknown, if it has one (ssl_callback_SSLVerify).
+    """
+    modes = (conf.verify or VERIFY_NONE, server.verify)
+    mode = VERIFY_NONE
+    if VERIFY_REQUIRE in modes:
+        mode = VERIFY_REQUIRE
+    elif modes != (VERIFY_NONE, VERIFY_NONE):
+        decisive = server.verify if conf.verify is None else conf.verify
+        mode = VERIFY_NO_CA if decisive == VERIFY_NO_CA else VERIFY_OPTIONAL
     depth = server.depth if conf.depth is None else conf.depth
-    wanted = Verification(mode, depth, server.crl_may_miss)
-    keeps, buffer = OPT_RENEGOTIATE in conf.options.options, conf.request_buffer
+    return Verification(mode, depth, server.crl_may_miss)
+
+
+def make_verify(scope: Scope) -> CompiledHook | None:
+    """Return the hook of SSLVerifyClient, SSLVerifyDepth and SSLCipherSuite in sections, and in servers that
+    get requests after handshakes with others; None without them.
+    """
+    conf, server = scope.dir_config(SslDirConfig), scope.server_config(SslServerConfig)
+    hosts = scope.provider("ssl", HOSTS)
+    in_section = not (conf.verify is None and conf.depth is None and conf.ciphers is None)
+    if not in_section and (hosts is None or not hosts.may_demand_more(server)):
+        return None
+    demands = _Demands(
+        server, _verification(conf, server), conf.ciphers or "", conf.request_buffer
+    )
 
     async def verify(r: Request) -> HookStatus:
         tls: Any = r.connection.tls
         if tls is None:
             return DECLINED
         r.set_uncacheable()
-        present: Verification = getattr(tls, "verification", Verification())
-        if ciphers is not None and tls.version != _MODERN and tls.cipher not in ciphers:
-            stricter = wanted if _needs_handshake(present, wanted) else present
-            status = await _handshake(r, tls, stricter, buffer, cipher_list)
-            if status == DECLINED and tls.cipher not in ciphers:
-                return _refused(r)
-            return status
-        if not _needs_handshake(present, wanted):
-            return DECLINED
-        if keeps and tls.peer_certificate is not None and wanted.depth >= present.depth:
-            return DECLINED
-        return await _handshake(r, tls, wanted, buffer)
+        return await _verify(r, tls, demands)
 
     return CompiledHook(verify, Reads.UNCACHEABLE, is_async=True)
 
 
-def _needs_handshake(present: Verification, wanted: Verification) -> bool:
-    """Return True if *wanted* is stricter than what the connection's handshake has checked."""
-    if wanted.wants and not present.wants:
-        return True
-    return (wanted.requires and not present.requires) or wanted.depth < present.depth
+async def _verify(r: Request, tls: Any, demands: _Demands) -> HookStatus:
+    """Check what the handshake has checked against *demands*; do a further handshake if they are stricter."""
+    if FAILED_NOTE in r.connection.notes:  # the error document of a request whose handshake has failed
+        return 403
+    handshake = tls.server.config(SslServerConfig)
+    is_other, is_modern = r.server is not tls.server, tls.version == _MODERN
+    wanted = demands.wanted
+    present: Verification = getattr(tls, "verification", Verification())
+    needs_certificate = wanted.is_stricter_than(present, has_certificate=tls.peer_certificate is not None)
+    ciphers = demands.ciphers or (demands.server.ciphers if is_other else "")
+    if is_modern or ciphers == handshake.ciphers:
+        ciphers = ""
+    if r.connection.is_http2 and (ciphers or needs_certificate):
+        r.connection.notes[RENEGOTIATION_NOTE] = "cipher-suite" if ciphers else "verify-client"
+        return 403
+    is_foreign = is_other and wanted.wants and differs_in_trust(handshake, demands.server)
+    is_refused = is_foreign and wanted.requires
+    if is_refused and not is_modern:
+        return _of_other_authority(r)
+    names = _cipher_names(ciphers) if ciphers else None
+    needs_cipher = names is not None and tls.cipher not in names
+    if needs_cipher or needs_certificate:
+        checked = wanted if needs_certificate else present
+        status = await _handshake(r, tls, checked, demands.buffer, ciphers if needs_cipher else "")
+        if status != DECLINED:
+            return status
+        if is_foreign:
+            tls.distrust()
+    if names is not None and tls.cipher not in names:
+        return _refused(r)
+    return _of_other_authority(r) if is_refused else DECLINED
+
+
+def _of_other_authority(r: Request) -> HookStatus:
+    r.log("info", _OTHER_AUTHORITIES, code="AH02256", module=_MODULE)
+    return 403
 
 
 async def _handshake(
     r: Request, tls: Any, wanted: Verification, buffer: int, ciphers: str = ""
 ) -> HookStatus:
     """Do a further handshake that checks certificates as *wanted*, and selects one of *ciphers*."""
-    if r.connection.is_http2:
-        r.connection.notes[RENEGOTIATION_NOTE] = "verify-client"
-        return 403
     if not hasattr(tls, "demand_certificate"):  # a section of an .htaccess file, which no start foresees
         return _refused(r)
     status = await _buffer_body(r, buffer)
@@ -116,10 +177,14 @@ def _refused(r: Request) -> HookStatus:
     return 403
 
 
+@lru_cache(maxsize=256)
 def _cipher_names(text: str) -> frozenset[str]:
-    """Return the names of the ciphers that SSLCipherSuite selects."""
+    """Return the names of the ciphers that SSLCipherSuite selects, none for a refused value."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.set_ciphers(text)
+    try:
+        context.set_ciphers(text)
+    except ssl.SSLError:
+        return frozenset()
     return frozenset([cipher["name"] for cipher in context.get_ciphers()])
 
 
@@ -133,6 +198,8 @@ def _judge(r: Request, tls: Any) -> HookStatus:
         r.log("error", text, code="AH02263", module=_MODULE)
     else:
         return DECLINED
+    r.close = True
+    r.connection.notes[FAILED_NOTE] = "1"
     return 403
 
 
@@ -146,6 +213,7 @@ def _failed(r: Request, tls: Any, problem: BaseException, is_modern: bool) -> Ho
         r.notes["error-notes"] = _UNABLE
         return 403
     r.close = True
+    r.connection.notes[FAILED_NOTE] = "1"
     line = library_text(problem)
     if is_modern and "did not return a certificate" in line:
         return _judge(r, tls)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import asyncio
 
     from whimbrel.config.model import Server
+
+RESUMED_NAME: Final = "resumed_name"  # attribute of an object of the library
+
+
+def note_name(tls: Any, name: str | None, _context: Any) -> None:
+    """Keep the server name that the library reports: that of the message, or of the session it resumes."""
+    if name:
+        setattr(tls, RESUMED_NAME, name)
 
 
 class StandardSession:
@@ -62,6 +70,11 @@ class StandardSession:
     def is_resumed(self) -> bool:
         """True if the session was resumed."""
         return bool(self._tls.session_reused)
+
+    @property
+    def resumed_name(self) -> str:
+        """The server name that a resumed session of TLS 1.2 was made for, "" without one."""
+        return getattr(self._tls, RESUMED_NAME, "")
 
     @property
     def compression(self) -> str:
@@ -125,6 +138,11 @@ class LibrarySession(StandardSession):
         return bool(self._tls.is_resumed())
 
     @property
+    def resumed_name(self) -> str:
+        """The server name that a resumed session of TLS 1.2 was made for, "" without one."""
+        return (self._tls.connection.get_servername() or b"").decode("latin-1")
+
+    @property
     def compression(self) -> str:
         """The name of the compression method: the library has none."""
         return "NULL"
@@ -164,6 +182,10 @@ class LibrarySession(StandardSession):
     def lines(self) -> Any:
         """Lines for the error log."""
         return self._tls.lines
+
+    def distrust(self) -> None:
+        """Mark the client's certificate as one whose issuer is unknown, for the rest of the connection."""
+        self._tls.is_unverified = True
 
     def demand_certificate(self, verification: Any, ciphers: str = "") -> asyncio.Future[None]:
         """See `OpenSslObject.demand_certificate`."""

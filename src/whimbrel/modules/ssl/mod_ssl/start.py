@@ -42,6 +42,8 @@ class TlsServer:
 
     Attributes:
         files: certificates with their keys: those of the settings, then those of other modules.
+        may_renegotiate: a request may need a further handshake: one to a section of this server, or to
+            another server.
     """
 
     server: Server
@@ -51,6 +53,7 @@ class TlsServer:
     files: list[tuple[str, str]] = field(default_factory=list)
     pairs: list[KeyPair] = field(default_factory=list)
     stapling: Stapling | None = None
+    may_renegotiate: bool = False
     mismatched: bool = False  # a key does not belong to its certificate, which 2.2 finds out late
 
 
@@ -134,8 +137,9 @@ def _run(configuration: Configuration, servers: list[TlsServer]) -> None:
     """Read certificates and keys, check contexts, and make those of connections to back ends."""
     from whimbrel.modules.ssl.mod_ssl import server_checks, start_messages
     from whimbrel.modules.ssl.mod_ssl.backend_contexts import prepare
+    from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS
     from whimbrel.modules.ssl.mod_ssl.contexts import refuse_unsupported
-    from whimbrel.modules.ssl.mod_ssl.hosts import HOSTS, Hosts
+    from whimbrel.modules.ssl.mod_ssl.hosts import Hosts
 
     dialect = configuration.dialect
     lines: list[Line] = []

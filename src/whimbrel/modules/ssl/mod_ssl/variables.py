@@ -18,6 +18,8 @@ from whimbrel.engine.tls import TlsSession
 from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.variables import VARIABLES
 from whimbrel.http.syntax.url import escape_logitem
+from whimbrel.modules.ssl.mod_ssl.compatibility import differs_in_trust
+from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -84,6 +86,8 @@ def of_tls(r: Request, name: str) -> str:
     tls = session_of(r)
     if tls is None:
         return ""
+    if known == "SSL_CLIENT_VERIFY":
+        return verified(r, tls)
     read = _OF_SESSION.get(known)
     if read is not None:
         return "" if known in _ADDED_IN_24 and not is_24 else read(tls)
@@ -97,13 +101,23 @@ def of_tls(r: Request, name: str) -> str:
     return ""
 
 
-def verified(tls: TlsSession) -> str:
+def verified(r: Request, tls: TlsSession) -> str:
     """Return the value of SSL_CLIENT_VERIFY."""
     if tls.verify_error:
         return f"FAILED:{tls.verify_error}"
     if tls.is_unverified:
         return VERIFY_GENEROUS
-    return VERIFY_NONE_TEXT if tls.peer_certificate is None else VERIFY_SUCCESS
+    if tls.peer_certificate is None:
+        return VERIFY_NONE_TEXT
+    return VERIFY_GENEROUS if _is_of_other_authority(r, tls) else VERIFY_SUCCESS
+
+
+def _is_of_other_authority(r: Request, tls: TlsSession) -> bool:
+    """Return True if the handshake was with a server of other authorities than those of the request's."""
+    if r.server is tls.server:
+        return False
+    handshake, request = tls.server.config(SslServerConfig), r.server_conf(SslServerConfig)
+    return differs_in_trust(handshake, request)
 
 
 _OF_SESSION: Final[dict[str, Callable[[TlsSession], str]]] = {
@@ -114,7 +128,6 @@ _OF_SESSION: Final[dict[str, Callable[[TlsSession], str]]] = {
     "SSL_CIPHER_EXPORT": lambda tls: "true" if tls.used_bits < EXPORT_BITS else "false",
     "SSL_CIPHER_USEKEYSIZE": lambda tls: str(tls.used_bits),
     "SSL_CIPHER_ALGKEYSIZE": lambda tls: str(tls.algorithm_bits),
-    "SSL_CLIENT_VERIFY": verified,
     "SSL_COMPRESS_METHOD": lambda tls: tls.compression,
     "SSL_TLS_SNI": lambda tls: tls.server_name,
     "SSL_SECURE_RENEG": lambda tls: "true" if tls.has_secure_renegotiation else "false",

@@ -136,3 +136,29 @@ def test_edit_of_22_leaves_the_content_type_alone(tmp_path: Path) -> None:
     )
     fine = fetch(serving, "/a.txt")
     assert (fine.get("X-A"), fine.get("Content-Type")) == ("html", "text/plain")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RequestHeader set Content-Type text/x",
+        "RequestHeader set Content-Type text/x early",
+        "RequestHeader unset Content-Type",
+        "RequestHeader edit Content-Type plain foo",
+        "RequestHeader setifempty Content-Type text/x",
+        "RequestHeader append Content-Type text/x",
+        "RequestHeader add Content-Type text/x",
+        'RequestHeader set Content-Type "expr=%{req:X-Foo}"',
+    ],
+)
+def test_request_fields_leave_the_type_of_the_response(tmp_path: Path, line: str) -> None:
+    """The type may name a handler (CVE-2024-43204)."""
+    fine, absent = both(tmp_path, line)
+    assert (fine.all("Content-Type"), absent.all("Content-Type")) == (["text/plain"], [PAGE])
+
+
+def test_a_type_that_a_field_sets_early_selects_no_handler(tmp_path: Path) -> None:
+    conf = 'LoadModule status_module x/mod_status.so\nHeader set Content-Type "expr=%{req:X-CT}" early'
+    serving = build_engine(tmp_path, conf, {"htdocs/name": "x"})
+    reply = fetch(serving, "/name", "X-CT: server-status")
+    assert (reply.status, reply.body, reply.all("Content-Type")) == (200, "x", ["server-status"])
