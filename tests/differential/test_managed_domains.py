@@ -50,7 +50,7 @@ def both(play: Play, **settings: Any) -> list[tuple[Any, ManagedProcess]]:
     return [found[APACHE], found[WHIMBREL]]
 
 
-def same(play: Play, **settings: Any) -> Any:
+def check_same(play: Play, **settings: Any) -> Any:
     """Return what *play* returns for both programs."""
     (apache, _), (whimbrel, _) = both(play, **settings)
     assert whimbrel == apache
@@ -113,7 +113,7 @@ def test_one_account_serves_all_domains() -> None:
         store = modes(process, "accounts/", "domains/")
         return before, after, requests(process), codes(process), account, store
 
-    found = same(play)
+    found = check_same(play)
     assert found[2]["POST /sign-me-up"] == 1 and found[2]["POST /my-account"] == 1
     assert found[1]["managed-domains"][0]["ca"]["account"] == found[1]["managed-domains"][1]["ca"]["account"]
     if os.getuid() == 0:
@@ -153,7 +153,7 @@ def test_failures(text: str, settings: dict[str, Any]) -> None:
         process.start()
         return failed(process), requests(process), codes(process)
 
-    same(play, **settings)
+    check_same(play, **settings)
 
 
 def test_a_message_command_that_fails_prevents_renewals() -> None:
@@ -164,7 +164,7 @@ def test_a_message_command_that_fails_prevents_renewals() -> None:
         process.wait_for(lambda: "renewal" in process.status("/md-status/a.test"))
         return process.status("/md-status/a.test"), requests(process), codes(process)
 
-    found = same(play)
+    found = check_same(play)
     assert found[0]["renewal"]["last"]["problem"] == "urn:org:apache:httpd:log:AH10109:"
 
 
@@ -177,7 +177,7 @@ def test_a_failed_notification_is_repeated_after_a_pause() -> None:
         seconds = [float(line.split()[3].rpartition(":")[2]) for line in lines[:3]]
         return [round((later - first) % 60) for first, later in zip(seconds, seconds[1:], strict=False)]
 
-    assert same(play) == [1, 1]
+    assert check_same(play) == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_starts(text: str, hosts: tuple[tuple[str, ...], ...]) -> None:
             return process.status(), set(codes(process))
         return process.process.output.replace(str(process.run), "RUN"), set(codes(process))
 
-    same(play, has_authority=False)
+    check_same(play, has_authority=False)
 
 
 def test_damaged_staging_is_obtained_again() -> None:
@@ -214,4 +214,4 @@ def test_damaged_staging_is_obtained_again() -> None:
         renewed(process, 2)
         return requests(process), codes(process)
 
-    same(play)
+    check_same(play)

@@ -10,6 +10,8 @@ import gc
 import os
 from collections.abc import Callable
 
+from whimbrel.base.latin1 import to_text
+from whimbrel.base.numbers import atoi, split
 from whimbrel.base.static_typing import Final
 
 GROWTH_THRESHOLD: Final = 16 << 20  # bytes that a worker may grow before a full collection
@@ -20,8 +22,8 @@ def resident_bytes() -> int:
     """Return the resident memory of this process; 0 where the system does not tell."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:
-            return int(file.read().split()[1]) * _PAGE
-    except (OSError, IndexError, ValueError):
+            return atoi(split(to_text(file.read()))[1]) * _PAGE
+    except (OSError, IndexError):
         return 0
 
 
