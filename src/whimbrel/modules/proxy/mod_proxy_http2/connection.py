@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 from h2.config import H2Configuration
@@ -29,15 +30,21 @@ from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.base.numbers import strtol, upper
 from whimbrel.engine.coroutines import Completion
 from whimbrel.http.client.answer import ResponseHead
+from whimbrel.http.client.response_reader import MAX_INTERIM
 from whimbrel.http.http2.protocol import ErrorCode, is_field
 from whimbrel.http.semantics.headers import Headers
 
 WINDOW: Final = 65535  # bytes of an answer that one stream holds
 CONNECTION_WINDOW: Final = 1 << 24
 MAX_UNSENT: Final = 1 << 20  # bytes of frames that a back end makes necessary and does not read
+MAX_IDLE_FRAMES: Final = 1000  # frames in a row that bring no answer forward: PING, SETTINGS, empty DATA
 _MAX_FRAME: Final = 16384
 _HEADER: Final = 9
+_DATA: Final = 0
+_HEADERS: Final = 1
+_SETTINGS: Final = 4
 _GOAWAY: Final = 7
+_ACK: Final = 1
 CANCEL: Final = 8
 HEADS: Final = (ResponseReceived, InformationalResponseReceived, TrailersReceived)
 REFUSED: Final = 7
@@ -56,8 +63,17 @@ class StreamError(Exception):
         self.status, self.is_untouched, self.is_lost = status, is_untouched, is_lost
 
 
+class BrokenProtocol(Exception):
+    """Frames after which nothing that the back end sends can be read; *code* is that of GOAWAY."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 class BackendStream:
-    """One request and its answer.
+    """One request and its answer. The back end's time to answer begins anew with each part of the answer that
+    is read and each part of the request that is sent, whatever else the connection receives.
 
     Attributes:
         head: of the answer; `interim`: heads with a status of 1xx, which the reader removes.
@@ -69,6 +85,7 @@ class BackendStream:
         "_connection",
         "_deadline",
         "_event",
+        "_has_advanced",
         "_owed",
         "_pieces",
         "_timer",
@@ -95,6 +112,7 @@ class BackendStream:
         self._writable: Completion[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0
+        self._has_advanced = True
 
     # reading --------------------------------------------------------------------------------------
     async def changed(self) -> None:
@@ -103,7 +121,9 @@ class BackendStream:
             return
         loop = asyncio.get_running_loop()
         self._event = event = Completion[None]()
-        self._deadline = loop.time() + self.timeout
+        if self._has_advanced:
+            self._has_advanced = False
+            self._deadline = loop.time() + self.timeout
         if self._timer is None:
             self._timer = loop.call_at(self._deadline, self._expire)
         await event
@@ -111,6 +131,7 @@ class BackendStream:
     def take(self) -> bytes:
         """Return the bytes that have arrived, and open the window for as many."""
         data = b"".join(self._pieces)
+        self._has_advanced = self._has_advanced or self.buffered > 0
         self._pieces, self.buffered = [], 0
         if self._owed and not self.done and self.failure is None:
             self._connection.open_window(self.id, self._owed)
@@ -123,6 +144,16 @@ class BackendStream:
             self._pieces.append(data)
             self.buffered += len(data)
         self._owed += size
+
+    def begin_answer(self, head: ResponseHead) -> None:
+        """Keep the head of the answer."""
+        self.head, self._has_advanced = head, True
+
+    def add_interim(self, head: ResponseHead) -> bool:
+        """Keep the head of an interim response; return False if there are too many."""
+        self.interim.append(head)
+        self._has_advanced = True
+        return len(self.interim) <= MAX_INTERIM
 
     def cancel(self) -> None:
         """Reset a stream whose answer is not wanted, or whose request was answered before its end."""
@@ -158,7 +189,7 @@ class BackendStream:
             self._timer = loop.call_at(self._deadline, self._expire)
             return
         self.fail(StreamError(503))
-        self._connection.reset(self)
+        self._connection.give_up(self)
         self.wake()
 
     # sending --------------------------------------------------------------------------------------
@@ -176,7 +207,8 @@ class BackendStream:
             size = min(len(data) - at, room)
             if size > 0 or at == len(data):
                 last = at + size == len(data)
-                connection.send_data(self.id, data[at : at + size], ends=ends and last)
+                if not connection.send_data(self.id, data[at : at + size], ends=ends and last):
+                    return False
                 self._deadline = asyncio.get_running_loop().time() + self.timeout
                 at += size
                 if last:
@@ -196,12 +228,23 @@ class MultiplexedConnection(BackendConnection):
         is_draining: no further stream begins here.
     """
 
-    __slots__ = ("_h2", "_limit", "_partial", "_seen", "_waiting", "is_draining", "streams")
+    __slots__ = (
+        "_h2",
+        "_has_settings",
+        "_idle_frames",
+        "_limit",
+        "_partial",
+        "_seen",
+        "_waiting",
+        "is_draining",
+        "streams",
+    )
 
     def __init__(self, pool: ConnectionOwner) -> None:
         super().__init__(pool)
         self.streams: dict[int, BackendStream] = {}
-        self.is_draining = False
+        self.is_draining = self._has_settings = False
+        self._idle_frames = 0
         self._limit = 1  # until SETTINGS arrive
         self._partial, self._seen = b"", 0
         self._waiting: deque[Completion[None]] = deque()
@@ -222,19 +265,23 @@ class MultiplexedConnection(BackendConnection):
         if self.is_closed:
             return
         changed: dict[int, BackendStream] = {}
+        code = None
         try:
-            frames = self._frames(data, changed)
-            for event in self._h2.receive_data(frames) if frames else ():
-                self._apply(event, changed)
-        except H2Error:
-            self._flush()
-            self._end_all(StreamError(503))
-            self.close()
-            return
+            self._read(data, changed)
+        except BrokenProtocol as problem:
+            code = problem.code
+        except H2Error:  # h2 has made its GOAWAY
+            code = ErrorCode.NO_ERROR
+        if code:
+            self._h2.close_connection(code)
         self._flush()
         for stream in changed.values():
             stream.wake()
-        self._continue()
+        if code is not None:
+            self._end_all(StreamError(503))
+            self.close()
+        elif not self.is_closed:
+            self._continue()
 
     def eof_received(self) -> bool:
         self._lose()
@@ -266,30 +313,45 @@ class MultiplexedConnection(BackendConnection):
         self._admit()
 
     # frames ---------------------------------------------------------------------------------------
-    def _frames(self, data: bytes, changed: dict[int, BackendStream]) -> bytes:
-        """Return the complete frames but GOAWAY, after which h2 would read no further frame."""
+    def _read(self, data: bytes, changed: dict[int, BackendStream]) -> None:
+        """Process the frames that are complete; raises BrokenProtocol, H2Error.
+
+        Each frame goes to h2 alone, so that those before a bad one count. GOAWAY does not, as h2 would read
+        no frame behind it.
+        """
         data = self._partial + data
-        at, begin, out = 0, 0, []
-        while len(data) - at >= _HEADER:
-            length = int.from_bytes(data[at : at + 3], "big")
-            stop = at + _HEADER + length
-            if length > _MAX_FRAME:
-                break  # h2 refuses it
+        at = 0
+        while len(data) - at >= _HEADER and not self.is_closed:
+            size, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
+            self._check(size, kind, data[at + 4])
+            stop = at + _HEADER + size
             if stop > len(data):
-                self._partial = data[at:]
-                out.append(data[begin:at])
-                return b"".join(out)
-            if data[at + 3] == _GOAWAY and length >= 8:
-                out.append(data[begin:at])
-                begin = stop
+                break
+            if kind == _GOAWAY and size >= 8:
                 last = int.from_bytes(data[at + _HEADER : at + _HEADER + 4], "big") & 0x7FFFFFFF
                 self._go_away(last, changed)
+            else:
+                for event in self._h2.receive_data(data[at:stop]):
+                    self._apply(event, changed)
+            if kind == _HEADERS or (kind == _DATA and size):
+                self._idle_frames = 0
+            else:
+                self._idle_frames += 1
+                if self._idle_frames > MAX_IDLE_FRAMES:
+                    raise BrokenProtocol(ErrorCode.ENHANCE_YOUR_CALM)
             at = stop
-        if len(data) - at >= _HEADER:
-            at = len(data)
         self._partial = data[at:]
-        out.append(data[begin:at])
-        return b"".join(out)
+
+    def _check(self, size: int, kind: int, flags: int) -> None:
+        """Raise BrokenProtocol for a frame that is too long, before its bytes are awaited, and for a first
+        frame that is not SETTINGS (RFC 9113, 3.4): the back end does not speak HTTP/2.
+        """
+        if size > _MAX_FRAME:
+            raise BrokenProtocol(ErrorCode.FRAME_SIZE_ERROR)
+        if not self._has_settings:
+            if kind != _SETTINGS or flags & _ACK:
+                raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
+            self._has_settings = True
 
     def _go_away(self, last: int, changed: dict[int, BackendStream]) -> None:
         self.is_draining = True
@@ -321,9 +383,11 @@ class MultiplexedConnection(BackendConnection):
             stream.fail(StreamError(502))
             self.reset(stream, ErrorCode.PROTOCOL_ERROR)
         elif isinstance(event, ResponseReceived):
-            stream.head = _head(event.headers)
+            stream.begin_answer(_head(event.headers))
         elif isinstance(event, InformationalResponseReceived):
-            stream.interim.append(_head(event.headers))
+            if not stream.add_interim(_head(event.headers)):
+                stream.fail(StreamError(502))
+                self.reset(stream, ErrorCode.ENHANCE_YOUR_CALM)
         elif isinstance(event, StreamEnded):
             del self.streams[stream.id]
             stream.done = True
@@ -349,6 +413,11 @@ class MultiplexedConnection(BackendConnection):
     def _wake_senders(self) -> None:
         for stream in list(self.streams.values()):
             stream.wake_sender()
+
+    def give_up(self, stream: BackendStream) -> None:
+        """Cancel a stream whose time is over; no further one begins on a connection that is so slow."""
+        self.is_draining = True
+        self.reset(stream)
 
     def retire(self) -> None:
         """Begin no further stream here; close the connection once the others have ended."""
@@ -395,38 +464,47 @@ class MultiplexedConnection(BackendConnection):
             raise StreamError(503, is_untouched=True) from None
         stream = self.streams[number] = BackendStream(self, number, timeout)
         stream.has_sent = ends
+        self._idle_frames = 0
         self._flush()
         return stream
 
     def room_of(self, number: int) -> int:
         """Return the bytes that the next frame of the stream may have."""
-        if self.is_paused:
+        if self.is_paused or number not in self.streams:
             return 0
         return min(self._h2.local_flow_control_window(number), self._h2.max_outbound_frame_size)
 
-    def send_data(self, number: int, data: bytes, *, ends: bool) -> None:
-        """Send one frame of a body."""
-        self._h2.send_data(number, data, end_stream=ends)
-        self._flush()
+    def send_data(self, number: int, data: bytes, *, ends: bool) -> bool:
+        """Send one frame of a body; return False if the stream has ended."""
+        self._idle_frames = 0
+        return self._act(lambda: self._h2.send_data(number, data, end_stream=ends))
 
     def open_window(self, number: int, size: int) -> None:
         """Let the back end send *size* further bytes."""
         if number in self.streams:
-            self._h2.increment_flow_control_window(size, number)
-            self._flush()
+            self._act(lambda: self._h2.increment_flow_control_window(size, number))
 
     def reset(self, stream: BackendStream, code: int = CANCEL) -> None:
         """Cancel a stream of which nothing more is wanted."""
         if self.streams.pop(stream.id, None) is not None:
-            self._h2.reset_stream(stream.id, code)
-            self._flush()
+            self._act(lambda: self._h2.reset_stream(stream.id, code))
             self._continue()
 
     def abandon(self, stream: BackendStream) -> None:
-        """End the request of a stream that is answered, which else would count as open."""
+        """End the request of a stream that is answered, which else would count as open; the back end may have
+        ended it itself (RFC 9113, 8.1).
+        """
         if not self.is_closed:
-            self._h2.reset_stream(stream.id, CANCEL)
-            self._flush()
+            self._act(lambda: self._h2.reset_stream(stream.id, CANCEL))
+
+    def _act(self, action: Callable[[], None]) -> bool:
+        """Send the frame that *action* makes; return False if h2 has closed the stream or the connection."""
+        try:
+            action()
+        except H2Error:
+            return False
+        self._flush()
+        return True
 
 
 def _is_well_formed(fields: Any) -> bool:
