@@ -27,12 +27,12 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
-from whimbrel.base.numbers import strtol, upper
+from whimbrel.base.numbers import strtol
 from whimbrel.engine.coroutines import Completion
 from whimbrel.http.client.answer import ResponseHead
 from whimbrel.http.client.response_reader import MAX_INTERIM
-from whimbrel.http.http2.protocol import ErrorCode, is_field
-from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.http2.protocol import ErrorCode
+from whimbrel.modules.proxy.mod_proxy_http2.answer_head import STATUS, AnswerDecoder, answer_head
 
 WINDOW: Final = 65535  # bytes of an answer that one stream holds
 CONNECTION_WINDOW: Final = 1 << 24
@@ -44,8 +44,10 @@ _DATA: Final = 0
 _HEADERS: Final = 1
 _SETTINGS: Final = 4
 _GOAWAY: Final = 7
+_OF_STREAMS: Final = frozenset((_DATA, _HEADERS, 3, 8, 9))  # RST_STREAM, WINDOW_UPDATE, CONTINUATION
 _ACK: Final = 1
 CANCEL: Final = 8
+_BODILESS: Final = frozenset((204, 304))
 HEADS: Final = (ResponseReceived, InformationalResponseReceived, TrailersReceived)
 REFUSED: Final = 7
 
@@ -77,6 +79,7 @@ class BackendStream:
 
     Attributes:
         head: of the answer; `interim`: heads with a status of 1xx, which the reader removes.
+        left: bytes of the body that Content-Length still promises, None without it.
         done: the answer is complete. `failure`: why it will never be. `has_sent`: the request is complete.
         buffered: bytes of the body that wait in `take`.
     """
@@ -86,6 +89,7 @@ class BackendStream:
         "_deadline",
         "_event",
         "_has_advanced",
+        "_is_head",
         "_owed",
         "_pieces",
         "_timer",
@@ -97,11 +101,16 @@ class BackendStream:
         "head",
         "id",
         "interim",
+        "left",
         "timeout",
     )
 
-    def __init__(self, connection: MultiplexedConnection, number: int, timeout: float) -> None:
+    def __init__(
+        self, connection: MultiplexedConnection, number: int, timeout: float, *, is_head: bool
+    ) -> None:
         self._connection, self.id, self.timeout = connection, number, timeout
+        self._is_head = is_head
+        self.left: int | None = None
         self.head: ResponseHead | None = None
         self.interim: list[ResponseHead] = []
         self.done = self.has_sent = False
@@ -143,11 +152,22 @@ class BackendStream:
         if data:
             self._pieces.append(data)
             self.buffered += len(data)
+            if self.left is not None:
+                self.left -= len(data)
         self._owed += size
+
+    @property
+    def has_surplus(self) -> bool:
+        """Return True if the body has more bytes than Content-Length admits."""
+        return self.left is not None and self.left < 0
 
     def begin_answer(self, head: ResponseHead) -> None:
         """Keep the head of the answer."""
         self.head, self._has_advanced = head, True
+        length = head.fields.get("Content-Length")
+        if length is not None:
+            is_bodiless = self._is_head or head.status in _BODILESS
+            self.left = 0 if is_bodiless else strtol(length)[0]
 
     def add_interim(self, head: ResponseHead) -> bool:
         """Keep the head of an interim response; return False if there are too many."""
@@ -229,9 +249,11 @@ class MultiplexedConnection(BackendConnection):
     """
 
     __slots__ = (
+        "_decoder",
         "_h2",
         "_has_settings",
         "_idle_frames",
+        "_last",
         "_limit",
         "_partial",
         "_seen",
@@ -244,13 +266,14 @@ class MultiplexedConnection(BackendConnection):
         super().__init__(pool)
         self.streams: dict[int, BackendStream] = {}
         self.is_draining = self._has_settings = False
-        self._idle_frames = 0
+        self._idle_frames = self._last = 0
         self._limit = 1  # until SETTINGS arrive
         self._partial, self._seen = b"", 0
         self._waiting: deque[Completion[None]] = deque()
-        # h2 ends the connection at a malformed field, nghttp2 the stream: `_is_well_formed`
+        # h2 ends the connection at a malformed field or length, nghttp2 the stream: `AnswerDecoder`
         options = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
         self._h2 = H2Connection(options)
+        self._h2.decoder = self._decoder = AnswerDecoder()
         values = {SettingCodes.ENABLE_PUSH: 0, SettingCodes.MAX_HEADER_LIST_SIZE: 65536}
         self._h2.local_settings = Settings(client=True, initial_values=values)
 
@@ -324,6 +347,7 @@ class MultiplexedConnection(BackendConnection):
         while len(data) - at >= _HEADER and not self.is_closed:
             size, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
             self._check(size, kind, data[at + 4])
+            self._check_stream(kind, int.from_bytes(data[at + 5 : at + _HEADER], "big") & 0x7FFFFFFF)
             stop = at + _HEADER + size
             if stop > len(data):
                 break
@@ -353,11 +377,16 @@ class MultiplexedConnection(BackendConnection):
                 raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
             self._has_settings = True
 
+    def _check_stream(self, kind: int, number: int) -> None:
+        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores."""
+        if kind in _OF_STREAMS and number and (number > self._last or not number & 1):
+            raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
+
     def _go_away(self, last: int, changed: dict[int, BackendStream]) -> None:
         self.is_draining = True
         for number in [number for number in self.streams if number > last]:
             stream = self.streams.pop(number)
-            stream.fail(StreamError(503, is_untouched=True))
+            stream.fail(StreamError(502, is_untouched=True))
             changed[number] = stream
 
     def _apply(self, event: Any, changed: dict[int, BackendStream]) -> None:
@@ -379,22 +408,35 @@ class MultiplexedConnection(BackendConnection):
         changed[stream.id] = stream
         if isinstance(event, DataReceived):
             stream.add(event.data, event.flow_controlled_length)
-        elif isinstance(event, HEADS) and not _is_well_formed(event.headers):
-            stream.fail(StreamError(502))
-            self.reset(stream, ErrorCode.PROTOCOL_ERROR)
-        elif isinstance(event, ResponseReceived):
-            stream.begin_answer(_head(event.headers))
-        elif isinstance(event, InformationalResponseReceived):
-            if not stream.add_interim(_head(event.headers)):
-                stream.fail(StreamError(502))
-                self.reset(stream, ErrorCode.ENHANCE_YOUR_CALM)
+            if stream.has_surplus:
+                self._refuse(stream, ErrorCode.PROTOCOL_ERROR)
+        elif isinstance(event, HEADS):
+            self._take_head(stream, event)
         elif isinstance(event, StreamEnded):
             del self.streams[stream.id]
-            stream.done = True
+            if stream.left:
+                stream.fail(StreamError(502))
+            else:
+                stream.done = True
         elif isinstance(event, StreamReset):
             del self.streams[stream.id]
             refused = event.error_code == REFUSED and stream.head is None
             stream.fail(StreamError(502, is_untouched=refused))
+
+    def _take_head(self, stream: BackendStream, event: Any) -> None:
+        fields = self._decoder.fields
+        is_trailer = isinstance(event, TrailersReceived)
+        if fields is None or is_trailer == (fields[:1] != [] and fields[0][0] == STATUS):
+            self._refuse(stream, ErrorCode.PROTOCOL_ERROR)
+        elif isinstance(event, ResponseReceived):
+            stream.begin_answer(answer_head(fields))
+        elif not is_trailer and not stream.add_interim(answer_head(fields)):
+            self._refuse(stream, ErrorCode.ENHANCE_YOUR_CALM)
+
+    def _refuse(self, stream: BackendStream, code: ErrorCode) -> None:
+        """End a stream whose answer is malformed; the others go on."""
+        stream.fail(StreamError(502))
+        self.reset(stream, code)
 
     def _consume(self, size: int) -> None:
         """Open the window of the connection again, in large steps."""
@@ -462,7 +504,8 @@ class MultiplexedConnection(BackendConnection):
         except H2Error:
             self.is_draining = True
             raise StreamError(503, is_untouched=True) from None
-        stream = self.streams[number] = BackendStream(self, number, timeout)
+        self._last = number
+        stream = self.streams[number] = BackendStream(self, number, timeout, is_head=fields[0][1] == b"HEAD")
         stream.has_sent = ends
         self._idle_frames = 0
         self._flush()
@@ -505,23 +548,3 @@ class MultiplexedConnection(BackendConnection):
             return False
         self._flush()
         return True
-
-
-def _is_well_formed(fields: Any) -> bool:
-    """Return True if nghttp2 accepts *fields* in a response: a TE field has the value ``trailers``."""
-    return all(
-        name[:1] == b":" or (is_field(name, value) and (name != b"te" or value.lower() == b"trailers"))
-        for name, value in fields
-    )
-
-
-def _head(fields: Any) -> ResponseHead:
-    """Return the head of an answer; h2 has checked that it has a status."""
-    status, out = 500, Headers()
-    for name, value in fields:
-        if name == b":status":
-            status = strtol(value.decode("latin-1"))[0]
-        elif name[:1] != b":":
-            words = name.decode("latin-1").split("-")
-            out.add("-".join([upper(word[:1]) + word[1:] for word in words]), value.decode("latin-1"))
-    return ResponseHead((1, 1), status, None, out)
