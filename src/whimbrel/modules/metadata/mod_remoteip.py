@@ -27,6 +27,9 @@ _PRIVATE = Networks(
     map(parse_written, ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"))
 )
 _GLOBAL = Networks([parse_written("2000::/3")])
+_LINK_LOCAL = Networks([parse_written("fe80::/10")])
+_BLANKS = " \t\n\v\f\r"  # which inet_aton takes for the end of an address
+_UNKNOWN_NAME = "(EAI 2)Name or service not known"
 
 
 @dataclass(slots=True)
@@ -121,15 +124,33 @@ def expects_header(server: Any, client: str) -> bool:
 # hooks --------------------------------------------------------------------------------------------
 def _plain(text: str) -> str | None:
     """Return the normalized address, None if it is invalid; IPv4 as C's inet_aton reads it (``1.2.3`` is
-    1.2.0.3), also where an IPv6 address maps it (RFC 4291, 2.5.5.2).
+    1.2.0.3), but alone, also where an IPv6 address maps it (RFC 4291, 2.5.5.2).
     """
     try:
+        if "%" in text:
+            return _scoped(text)
         if ":" in text:
             shown = socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
             return shown.removeprefix("::ffff:") if "." in shown else shown
-        return socket.inet_ntoa(socket.inet_aton(text)) if is_digits(text[:1]) and " " not in text else None
+        is_alone = is_digits(text[:1]) and not any(blank in text for blank in _BLANKS)
+        return socket.inet_ntoa(socket.inet_aton(text)) if is_alone else None
     except (OSError, ValueError):
         return None
+
+
+def _scoped(text: str) -> str:
+    """Return an IPv6 address with a zone, which stays where it names an interface of a link-local address
+    (apr_sockaddr_ip_get). Raises OSError if C's getaddrinfo refuses it; no name is looked up.
+    """
+    host = to_bytes(text)  # which needs no codec for names
+    found = socket.getaddrinfo(host, None, socket.AF_INET6, socket.SOCK_STREAM, 0, socket.AI_NUMERICHOST)
+    shown, scope = str(found[0][4][0]).partition("%")[0], found[0][4][-1]
+    if shown in _LINK_LOCAL and isinstance(scope, int) and scope:
+        try:
+            return f"{shown}%{socket.if_indextoname(scope)}"
+        except OSError:
+            return shown
+    return shown
 
 
 def _is_public(address: str) -> bool:
@@ -206,7 +227,8 @@ def make_address(scope: Scope) -> CompiledHook | None:
         stopped = walk.go(lists)
         if stopped:
             code = "AH01568" if "parsed" in stopped else "AH01569"
-            r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip")
+            cause = _UNKNOWN_NAME if "parsed" in stopped else ""
+            r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip", cause=cause)
         if not walk.moved:
             return OK
         r.connection.useragent_ip, r.connection.user_port = walk.address, 0
