@@ -147,14 +147,20 @@ def _version_2(data: bytes) -> ProxyHeaderFields | None:
 
 class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
     """Lowest layer of the start of a connection; it leaves the connection to the protocol of *make_inner*
-    behind the header, or immediately if the client sends none.
+    behind the header, or immediately if the client sends none: *expects* decides by the address and port of
+    the connection and by its client.
     """
 
-    __slots__ = ("_buffer", "_make_inner", "connection", "server", "service", "transport")
+    __slots__ = ("_buffer", "_expects", "_make_inner", "connection", "server", "service", "transport")
 
-    def __init__(self, service: WorkerState, make_inner: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(
+        self,
+        service: WorkerState,
+        make_inner: Callable[[], asyncio.Protocol],
+        expects: Callable[[str, int, str], bool],
+    ) -> None:
         TimedConnection.__init__(self)
-        self.service, self._make_inner = service, make_inner
+        self.service, self._make_inner, self._expects = service, make_inner, expects
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -163,8 +169,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1])
         listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
         self.server = listener.server
-        expected = self.service.engine.configuration.provider("remoteip", "expects_header")
-        if expected is None or not expected(self.server, self.connection.client_ip):
+        if not self._expects(plain(local[0]), local[1], self.connection.client_ip):
             self._hand_over(ProxyHeaderFields(0))
             return
         self._say(
