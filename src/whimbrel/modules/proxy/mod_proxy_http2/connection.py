@@ -378,8 +378,11 @@ class MultiplexedConnection(BackendConnection):
             self._has_settings = True
 
     def _check_stream(self, kind: int, number: int) -> None:
-        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores."""
-        if kind in _OF_STREAMS and number and (number > self._last or not number & 1):
+        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores, and
+        for a GOAWAY of one stream.
+        """
+        is_unknown = kind in _OF_STREAMS and number and (number > self._last or not number & 1)
+        if is_unknown or (kind == _GOAWAY and number):
             raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
 
     def _go_away(self, last: int, changed: dict[int, BackendStream]) -> None:
