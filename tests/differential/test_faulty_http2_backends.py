@@ -1,4 +1,4 @@
-"""Broken HTTP/2 back ends behind apache2 and Whimbrel: the same statuses, and the next request is answered."""
+"""Broken HTTP/2 back ends behind apache2 and Whimbrel: same statuses, and the next request is answered."""
 
 from __future__ import annotations
 

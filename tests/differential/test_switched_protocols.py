@@ -29,6 +29,7 @@ ProxyPass /ws/ ws://127.0.0.2:@PORT@/
 """
 VARYING = re.compile(rb"(?m)^(Date|Server|Proxy-agent): .*\r\n")
 UPGRADE = "Connection: Upgrade\r\nUpgrade: {}\r\n"
+PLACES = (("any", "websocket"), ("any", "tcp"), ("any", "foo"), ("some", "TCP"), ("ws", "websocket"))
 BODIES = {
     "none": ("", ""),
     "empty": ("Content-Length: 0\r\n", ""),
@@ -46,7 +47,7 @@ def requests() -> dict[str, list[str]]:
     time to pass the proxy.
     """
     out: dict[str, list[str]] = {}
-    for place, wanted in (("any", "websocket"), ("any", "tcp"), ("any", "foo"), ("some", "TCP"), ("ws", "websocket")):
+    for place, wanted in PLACES:
         for name, (fields, body) in BODIES.items():
             if place == "any" or name in ("none", "empty", "short"):
                 head = f"POST /{place}/up HTTP/1.1\r\nHost: localhost\r\n{UPGRADE.format(wanted)}{fields}\r\n"
@@ -74,8 +75,9 @@ def requests() -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[tuple[SwitchingBackend, tuple[ServerProcess, ServerProcess]]]:
-    with SwitchingBackend() as backend, both(CONF.replace("@PORT@", str(backend.port)), Documents({})) as pair:
-        yield backend, pair
+    with SwitchingBackend() as backend:
+        with both(CONF.replace("@PORT@", str(backend.port)), Documents({})) as pair:
+            yield backend, pair
 
 
 def played(backend: SwitchingBackend, server: ServerProcess, parts: list[str]) -> tuple[object, ...]:

@@ -1,5 +1,5 @@
-"""Back ends of HTTP/2 that break the protocol, stall and flood: each fault fails at once or after ProxyTimeout,
-and the requests beside and behind it are answered.
+"""Back ends of HTTP/2 that break the protocol, stall and flood: each fault fails at once or after
+ProxyTimeout, and the requests beside and behind it are answered.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def run(budget: Budget) -> Result:
 MEASURES = [
     Measure(
         "h2-back-ends",
-        "A broken back end of HTTP/2 fails at once, or after ProxyTimeout where it is silent; the next request "
-        "is answered at once, and requests beside it are answered.",
+        "A broken back end of HTTP/2 fails at once, or after ProxyTimeout where it is silent; the next "
+        "request is answered at once, and requests beside it are answered.",
         run,
         cases=1200,
         seconds=240.0,

@@ -102,7 +102,9 @@ def sent(make: Callable[[int], bytes], *, closes: bool = False, resets: bool = F
     return fail
 
 
-def flooded(make: Callable[[int], bytes], pause: float = 0.0, first: Callable[[int], bytes] = lambda _: b"") -> Fault:
+def flooded(
+    make: Callable[[int], bytes], pause: float = 0.0, first: Callable[[int], bytes] = lambda _: b""
+) -> Fault:
     """Return the fault of sending bytes without end behind *first*."""
 
     async def fail(peer: Peer, stream: int) -> None:
@@ -208,7 +210,7 @@ FAULTS: dict[str, Fault] = {
     "length-two": sent(lambda stream: whole(stream, ("content-length", "2"), ("content-length", "3"))),
     "length-short": sent(lambda stream: whole(stream, ("content-length", "1"))),
     "length-long": sent(lambda stream: whole(stream, ("content-length", "3"))),
-    "two-heads": sent(lambda stream: head(stream, BEGIN) + head(stream, BEGIN) + frame(DATA, 1, stream, b"x")),
+    "two-heads": sent(lambda stream: head(stream, BEGIN) * 2 + frame(DATA, 1, stream, b"x")),
     "trailer-status": sent(lambda stream: head(stream, BEGIN) + head(stream, flags=5)),
     "trailer-open": sent(lambda stream: head(stream, BEGIN) + frame(HEADERS, 4, stream, _literal("x", "y"))),
     "data-after-end": sent(lambda stream: whole(stream) + frame(DATA, 1, stream, b"forged")),

@@ -70,7 +70,8 @@ class SwitchingBackend:
         if b"up" in path:
             wanted = _UPGRADE.search(head)
             reason = b"Reasoned" if b"reason" in path else b"Switching Protocols"
-            fields = b"Upgrade: %b\r\nConnection: Upgrade\r\nX-Bird: knot\r\n" % (wanted[1] if wanted else b"x")
+            protocol = wanted[1] if wanted else b"x"
+            fields = b"Upgrade: %b\r\nConnection: Upgrade\r\nX-Bird: knot\r\n" % protocol
             connection.sendall(b"HTTP/1.1 101 %b\r\n%b\r\nhi;" % (reason, fields))
             tunnel = b""
             while (piece := connection.recv(65536)) and b"quit" not in tunnel + piece:

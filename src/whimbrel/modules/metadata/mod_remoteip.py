@@ -170,8 +170,8 @@ def _plain(text: str) -> str | None:
         if ":" in text:
             shown = socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
             return shown.removeprefix("::ffff:") if "." in shown else shown
-        is_alone = is_digits(text[:1]) and not any(blank in text for blank in _BLANKS)
-        return socket.inet_ntoa(socket.inet_aton(text)) if is_alone else None
+        is_numeric = is_digits(text[:1]) and not any(blank in text for blank in _BLANKS)
+        return socket.inet_ntoa(socket.inet_aton(text)) if is_numeric else None
     except (OSError, ValueError):
         return None
 

@@ -29,17 +29,20 @@ class AnswerDecoder(Decoder):
 
     Attributes:
         fields: of the last block, None if they are malformed.
+        is_wanted: the block belongs to a stream that has not ended. For others h2 gets a final head, as it
+            ends the connection at an interim response to a stream that was reset.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.fields: RawFields | None = None
+        self.is_wanted = True
 
     def decode(self, data: bytes, raw: bool = False) -> Iterable[tuple[bytes, bytes]]:  # type: ignore[override]
         """Return what h2 gets of the block *data*; *raw*: as bytes, which is what h2 wants."""
         fields = [(bytes(name), bytes(value)) for name, value in super().decode(data, raw=True)]
         self.fields = fields if is_well_formed(fields) else None
-        if self.fields is None:
+        if self.fields is None or not self.is_wanted:
             return _TOKEN
         return fields[:1] if fields[:1] and fields[0][0] == STATUS else []
 

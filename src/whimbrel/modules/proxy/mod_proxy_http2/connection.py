@@ -347,7 +347,8 @@ class MultiplexedConnection(BackendConnection):
         while len(data) - at >= _HEADER and not self.is_closed:
             size, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
             self._check(size, kind, data[at + 4])
-            self._check_stream(kind, int.from_bytes(data[at + 5 : at + _HEADER], "big") & 0x7FFFFFFF)
+            number = int.from_bytes(data[at + 5 : at + _HEADER], "big") & 0x7FFFFFFF
+            self._check_stream(kind, number)
             stop = at + _HEADER + size
             if stop > len(data):
                 break
@@ -355,6 +356,7 @@ class MultiplexedConnection(BackendConnection):
                 last = int.from_bytes(data[at + _HEADER : at + _HEADER + 4], "big") & 0x7FFFFFFF
                 self._go_away(last, changed)
             else:
+                self._decoder.is_wanted = number in self.streams
                 for event in self._h2.receive_data(data[at:stop]):
                     self._apply(event, changed)
             if kind == _HEADERS or (kind == _DATA and size):
@@ -378,8 +380,8 @@ class MultiplexedConnection(BackendConnection):
             self._has_settings = True
 
     def _check_stream(self, kind: int, number: int) -> None:
-        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores, and
-        for a GOAWAY of one stream.
+        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores,
+        and for a GOAWAY of one stream.
         """
         is_unknown = kind in _OF_STREAMS and number and (number > self._last or not number & 1)
         if is_unknown or (kind == _GOAWAY and number):
