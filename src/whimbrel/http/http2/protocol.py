@@ -17,7 +17,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import upper
+from whimbrel.base.numbers import decimal, upper
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
@@ -287,6 +287,11 @@ def promised_request(
     return head_from_parts(b"", f"{method} {path} HTTP/2.0", headers, rules)
 
 
+def _length(value: bytes) -> int:
+    """Return a length as nghttp2 reads it, -1 for a value that is none."""
+    return decimal(value.decode("ascii")) if _DIGITS.fullmatch(value) is not None else -1
+
+
 def check_trailers(fields: Iterable[RawField], received: int, *, is_announced: bool) -> None:
     """Raise MalformedRequest where fields after a body of *received* bytes are not what they may be.
 
@@ -296,7 +301,7 @@ def check_trailers(fields: Iterable[RawField], received: int, *, is_announced: b
         if not is_field(name, value) or (name == b"te" and value.lower() != b"trailers"):
             raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
         if name == b"content-length":
-            if is_announced or _DIGITS.fullmatch(value) is None or int(value) != received:
+            if is_announced or _length(value) != received:
                 raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
             is_announced = True
 

@@ -349,6 +349,7 @@ class MultiplexedConnection(BackendConnection):
             self._check(size, kind, data[at + 4])
             number = int.from_bytes(data[at + 5 : at + _HEADER], "big") & 0x7FFFFFFF
             self._check_stream(kind, number)
+            is_wanted = number in self.streams
             stop = at + _HEADER + size
             if stop > len(data):
                 break
@@ -356,10 +357,10 @@ class MultiplexedConnection(BackendConnection):
                 last = int.from_bytes(data[at + _HEADER : at + _HEADER + 4], "big") & 0x7FFFFFFF
                 self._go_away(last, changed)
             else:
-                self._decoder.is_wanted = number in self.streams
+                self._decoder.is_wanted = is_wanted
                 for event in self._h2.receive_data(data[at:stop]):
                     self._apply(event, changed)
-            if kind == _HEADERS or (kind == _DATA and size):
+            if is_wanted and (kind == _HEADERS or (kind == _DATA and size)):
                 self._idle_frames = 0
             else:
                 self._idle_frames += 1

@@ -214,11 +214,13 @@ def test_interim_heads_of_one_read_are_bounded() -> None:
         peer.send_headers(1, [(":status", "103")])
         data = peer.data_to_send()
         one = b"\x00\x00\x05\x01\x04\x00\x00\x00\x01\x08\x03103"
-        connection.data_received(data + one * 1000)
+        connection.data_received(data + one * (MAX_INTERIM + 5))
         assert isinstance(stream.failure, StreamError)
         assert stream.failure.status == 502
         assert len(stream.interim) == MAX_INTERIM + 1
         assert not transport.aborted
+        connection.data_received(one * MAX_IDLE_FRAMES)
+        assert transport.aborted
 
     asyncio.run(main())
 
