@@ -301,7 +301,8 @@ class MultiplexedConnection(BackendConnection):
         for stream in changed.values():
             stream.wake()
         if code is not None:
-            self._end_all(StreamError(503))
+            # with other requests beside it, no stream is known to be the cause: each may be sent again
+            self._end_all(StreamError(503, is_lost=len(self.streams) > 1))
             self.close()
         elif not self.is_closed:
             self._continue()

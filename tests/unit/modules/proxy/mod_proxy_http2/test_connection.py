@@ -177,6 +177,24 @@ def test_frames_of_streams_that_no_request_has_begun(frame: bytes) -> None:
     asyncio.run(main())
 
 
+def test_requests_beside_a_broken_one_may_be_repeated() -> None:
+    async def main() -> None:
+        connection, transport = connected()
+        connection.data_received(peer_of(transport).data_to_send())
+        streams = [connection.begin_stream(HEAD, 5.0, ends=True) for _ in range(2)]
+        connection.data_received(b"\xff" * 9)
+        for stream in streams:
+            assert isinstance(stream.failure, StreamError)
+            assert stream.failure.is_lost
+        connection, transport = connected()
+        stream = connection.begin_stream(HEAD, 5.0, ends=True)
+        connection.data_received(b"\xff" * 9)
+        assert isinstance(stream.failure, StreamError)
+        assert not stream.failure.is_lost
+
+    asyncio.run(main())
+
+
 def test_frames_before_a_bad_one_count() -> None:
     async def main() -> None:
         connection, transport = connected()
