@@ -39,7 +39,7 @@ TARGETS = [
     "/real/a%20b",
     "/gone/x",
     "/o/missing",
-] + [f"/s/{name}" for name in "ok refuse goaway reset close garbage missing trailers redirect".split()]
+] + [f"/s/{name}" for name in "ok refuse goaway reset close garbage missing trailers redirect hints".split()]
 VARYING = re.compile(rb"(?m)^(Date|Server|Keep-Alive|Connection|Transfer-Encoding): .*\r\n")
 
 

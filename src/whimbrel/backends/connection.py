@@ -303,6 +303,12 @@ class BackendConnection(asyncio.Protocol):
             else:
                 self.close()
 
+    def hold_input(self) -> None:
+        """Leave further bytes with the back end until `hand_over`."""
+        if self._is_reading and not self.transport.is_closing():
+            self._is_reading = False
+            self.transport.pause_reading()
+
     def hand_over(self, protocol: asyncio.Protocol) -> bytes:
         """Let *protocol* use the transport after a 101 answer; return the bytes that arrived behind it.
 

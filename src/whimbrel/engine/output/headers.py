@@ -291,9 +291,8 @@ def build_response(
     if "downgrade-1.0" in env and r.proto > HTTP_1_0:
         r.proto = HTTP_1_0
     if is_complete(r.body) and "transfer-encoding" in r.headers_out.entries() and not r.plan.dialect.wire_22:
-        r.headers_out.unset(
-            "Transfer-Encoding"
-        )  # set by a directive: the framing adds it, or ends the connection
+        if not r.header_only:  # set by a directive: the framing adds it, or ends the connection
+            r.headers_out.unset("Transfer-Encoding")
         r.headers_out.unset("Content-Length")
     close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
     if bare and not r.plan.dialect.wire_22:

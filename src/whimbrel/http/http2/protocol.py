@@ -17,7 +17,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import upper
+from whimbrel.base.numbers import decimal, upper
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
@@ -40,10 +40,12 @@ _PSEUDO = {
     b":path": compile(rb"/[!-~\x80-\xff]*|\*"),
 }
 _ALL_PSEUDO = _PSEUDO.keys()
+_SETTINGS: Final = b"http2-settings"
+_DIGITS: Final = re.compile(rb"[0-9]{1,18}")
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 _IN_LINE = frozenset((b":method", b":path"))  # checked against LimitRequestLine
 # fields that `read_request` decides about
-_READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))
+_READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length", _SETTINGS)))
 _WELL_FORMED = compile(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*" % _READ_ONLY)
 _WORDS = compile(
     rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"
@@ -200,6 +202,8 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
         name == b"content-length" and (known or not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII))
     ):
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    if name == _SETTINGS:
+        return  # of an HTTP/1 connection; mod_http2 passes it on to nothing
     if not limits.fields or block.count <= limits.fields:
         if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
             block.failed += 1
@@ -283,11 +287,23 @@ def promised_request(
     return head_from_parts(b"", f"{method} {path} HTTP/2.0", headers, rules)
 
 
-def check_trailers(fields: Iterable[RawField]) -> None:
-    """Raise MalformedRequest where fields after a body are not what they may be."""
+def _length(value: bytes) -> int:
+    """Return a length as nghttp2 reads it, -1 for a value that is none."""
+    return decimal(value.decode("ascii")) if _DIGITS.fullmatch(value) is not None else -1
+
+
+def check_trailers(fields: Iterable[RawField], received: int, *, is_announced: bool) -> None:
+    """Raise MalformedRequest where fields after a body of *received* bytes are not what they may be.
+
+    A length among them is the true one; *is_announced*: the head had one already, which nghttp2 refuses.
+    """
     for name, value in fields:
-        if not is_field(name, value):
+        if not is_field(name, value) or (name == b"te" and value.lower() != b"trailers"):
             raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+        if name == b"content-length":
+            if is_announced or _length(value) != received:
+                raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+            is_announced = True
 
 
 def is_field(name: bytes, value: bytes) -> bool:

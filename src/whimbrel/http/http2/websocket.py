@@ -42,7 +42,7 @@ def read_extended(fields: Sequence[RawField], limits: HeadLimits, rules: ParserO
     pseudo = dict([field for field in fields if field[0][:1] == b":"])
     if pseudo.get(b":method") != b"CONNECT" or not all(pseudo.get(name) for name in _PSEUDO):
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
-    if any(name == b"content-length" for name, _ in fields):
+    if not pseudo[PROTOCOL] or any(name == b"content-length" for name, _ in fields):
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
     rest = [field for field in fields if field[0] not in (PROTOCOL, b":method")]
     head = read_request([(b":method", b"GET"), *rest], limits, rules)

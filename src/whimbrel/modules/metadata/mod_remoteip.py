@@ -14,12 +14,11 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import InvalidNetwork, Network, Networks, parse_network, parse_written
-from whimbrel.base.numbers import is_digits, strip
-from whimbrel.config.model import confs
+from whimbrel.base.numbers import is_digits, lower, strip
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import Setter, own, set_flag, set_text
+from whimbrel.modules.support.setters import Setter, own, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
@@ -28,16 +27,31 @@ _PRIVATE = Networks(
     map(parse_written, ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"))
 )
 _GLOBAL = Networks([parse_written("2000::/3")])
+_LINK_LOCAL = Networks([parse_written("fe80::/10")])
+_BLANKS = " \t\n\v\f\r"  # which inet_aton takes for the end of an address
+_ANY = ("*", "_default_", "0.0.0.0", "::")
+_UNKNOWN_NAME = "(EAI 2)Name or service not known"
+
+
+class ProxyProtocolSwitch:
+    """One line RemoteIPProxyProtocol, which concerns the addresses of the server that has it."""
+
+    __slots__ = ("is_on",)
+
+    def __init__(self, is_on: bool) -> None:
+        self.is_on = is_on
 
 
 @dataclass(slots=True)
 class RemoteIpServerConfig:
-    """Per-server settings; *proxies* are (network, is it internal), the first match counts."""
+    """Per-server settings; *proxies* are (network, is it internal), the first match counts; *switch* may be
+    inherited, and is the main server's own object then.
+    """
 
     header: str | None = setting(None)
     proxies_header: str | None = setting(None)
     proxies: list[tuple[Network, bool]] = setting(make=list, merge=appended)
-    proxy_protocol: bool = setting(False)
+    switch: ProxyProtocolSwitch | None = setting(None)
     exceptions: list[Network] = setting(make=list, merge=appended)
 
 
@@ -105,31 +119,76 @@ def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
             ) from None
 
 
-def any_header(configuration: Any) -> bool:
-    """Return True if some server expects connections to begin with a PROXY header."""
-    return any(conf.proxy_protocol for conf in confs(configuration.servers(), RemoteIpServerConfig))
+def switch_protocol(_cmd: Command, conf: Any, words: list[str]) -> None:
+    """RemoteIPProxyProtocol: begin connections to this server's addresses with a PROXY header, or not."""
+    conf.switch = ProxyProtocolSwitch(lower(words[0]) == "on")
 
 
-def expects_header(server: Any, client: str) -> bool:
-    """Return True if connections of *client* to the address of the default server *server* must begin with
-    one.
+class ProxiedAddresses:
+    """The addresses whose connections begin with a PROXY header, by (host, port); a host of "" stands for any
+    and a port of 0 for all. Those of an Off count before all others, and exceptions of any server everywhere
+    (remoteip_hook_pre_connection).
     """
-    conf: RemoteIpServerConfig = server.config(RemoteIpServerConfig)
-    return conf.proxy_protocol and client not in Networks(conf.exceptions)
+
+    def __init__(self, configuration: Any) -> None:
+        self._by_address: dict[tuple[str, int], bool] = {}
+        exceptions: list[Network] = []
+        main: ProxyProtocolSwitch | None = None
+        for server in configuration.servers():
+            conf: RemoteIpServerConfig = server.config(RemoteIpServerConfig)
+            exceptions += conf.exceptions
+            if conf.switch is None or (server.is_virtual and conf.switch is main):
+                continue
+            if not server.is_virtual:
+                main = conf.switch
+                self._by_address["", 0] = main.is_on
+            for address in server.addresses if server.is_virtual else ():
+                host = "" if address.host in _ANY else address.host
+                self._by_address[host, address.port] = conf.switch.is_on
+        self._exceptions = Networks(exceptions)
+
+    @property
+    def is_used(self) -> bool:
+        """Return True if connections to some address begin with a header."""
+        return any(self._by_address.values())
+
+    def expects(self, host: str, port: int, client: str) -> bool:
+        """Return True if a connection of *client* to an address must begin with a header."""
+        keys = ((host, port), (host, 0), ("", port), ("", 0))
+        known = [self._by_address[key] for key in keys if key in self._by_address]
+        return bool(known) and all(known) and client not in self._exceptions
 
 
 # hooks --------------------------------------------------------------------------------------------
 def _plain(text: str) -> str | None:
     """Return the normalized address, None if it is invalid; IPv4 as C's inet_aton reads it (``1.2.3`` is
-    1.2.0.3), also where an IPv6 address maps it (RFC 4291, 2.5.5.2).
+    1.2.0.3), but alone, also where an IPv6 address maps it (RFC 4291, 2.5.5.2).
     """
     try:
+        if "%" in text:
+            return _scoped(text)
         if ":" in text:
             shown = socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
             return shown.removeprefix("::ffff:") if "." in shown else shown
-        return socket.inet_ntoa(socket.inet_aton(text)) if is_digits(text[:1]) and " " not in text else None
+        is_numeric = is_digits(text[:1]) and not any(blank in text for blank in _BLANKS)
+        return socket.inet_ntoa(socket.inet_aton(text)) if is_numeric else None
     except (OSError, ValueError):
         return None
+
+
+def _scoped(text: str) -> str:
+    """Return an IPv6 address with a zone, which stays where it names an interface of a link-local address
+    (apr_sockaddr_ip_get). Raises OSError if C's getaddrinfo refuses it; no name is looked up.
+    """
+    host = to_bytes(text)  # which needs no codec for names
+    found = socket.getaddrinfo(host, None, socket.AF_INET6, socket.SOCK_STREAM, 0, socket.AI_NUMERICHOST)
+    shown, scope = str(found[0][4][0]).partition("%")[0], found[0][4][-1]
+    if shown in _LINK_LOCAL and isinstance(scope, int) and scope:
+        try:
+            return f"{shown}%{socket.if_indextoname(scope)}"
+        except OSError:
+            return shown
+    return shown
 
 
 def _is_public(address: str) -> bool:
@@ -187,12 +246,12 @@ def make_address(scope: Scope) -> CompiledHook | None:
     """
     conf = scope.server_config(RemoteIpServerConfig)
     if conf.header is None:
-        return CompiledHook(_as_announced) if conf.proxy_protocol else None
-    name, proxies_header, announced = conf.header, conf.proxies_header, conf.proxy_protocol
+        return CompiledHook(_as_announced) if conf.switch is not None else None
+    name, proxies_header, is_switched = conf.header, conf.proxies_header, conf.switch is not None
     lists = [(Networks([network]), internal) for network, internal in conf.proxies]
 
     def find(r: Any) -> HookStatus:
-        if announced:
+        if is_switched or r.connection.proxied is not None:
             _as_announced(r)
         if r.connection.proxied is not None:
             return OK
@@ -206,7 +265,8 @@ def make_address(scope: Scope) -> CompiledHook | None:
         stopped = walk.go(lists)
         if stopped:
             code = "AH01568" if "parsed" in stopped else "AH01569"
-            r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip")
+            cause = _UNKNOWN_NAME if "parsed" in stopped else ""
+            r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip", cause=cause)
         if not walk.moved:
             return OK
         r.connection.useragent_ip, r.connection.user_port = walk.address, 0
@@ -230,7 +290,8 @@ def make_reset(scope: Scope) -> CompiledHook | None:
         return None
 
     def reset(r: Any) -> HookStatus:
-        r.connection.useragent_ip = ""
+        proxied = r.connection.proxied  # which counts for virtual hosts without directives too
+        r.connection.useragent_ip = "" if proxied is None else proxied[0]
         return DECLINED
 
     return CompiledHook(reset)
@@ -288,7 +349,7 @@ MODULE = Module(
         _directive(
             "RemoteIPProxyProtocol",
             Args.FLAG,
-            set_flag("proxy_protocol"),
+            switch_protocol,
             "Enable PROXY protocol handling ('on', 'off')",
         ),
         _directive(
@@ -303,8 +364,7 @@ MODULE = Module(
         Hook(LOG_TRANSACTION, make_reset, Order.REALLY_LAST),
     ),
     providers=(
-        Provider("remoteip", "any_header", any_header),
-        Provider("remoteip", "expects_header", expects_header),
+        Provider("remoteip", "proxied_addresses", ProxiedAddresses),
     ),
     versions=Versions.V24,
 )

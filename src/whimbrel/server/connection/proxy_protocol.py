@@ -7,6 +7,7 @@ connection without a valid header is closed without a response.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import struct
 from collections.abc import Callable
@@ -31,6 +32,10 @@ SIGNATURE: Final = b"\r\n\r\n\0\r\nQUIT\n"
 # bytes that httpd has read before it knows the version, and omits from the lengths that it logs
 _FIRST_READ: Final = 15
 _ENDLESS: Final = 8192  # bytes without a line end that are buffered
+_FAMILY_NAMES: Final = {"TCP4": socket.AF_INET, "TCP6": socket.AF_INET6}
+_PARTS: Final = ("client-address", "destination-address", "client-port")
+_CHARACTERS: Final = {socket.AF_INET: "0123456789.", socket.AF_INET6: "0123456789abcdefABCDEF.:"}
+_NUMBER: Final = re.compile(r"[ \t\n\v\f\r]*[-+]?[0-9]").match  # sscanf's %hu
 _FAMILIES: Final = {0x11: (socket.AF_INET, 4, 12, "TCPv4"), 0x21: (socket.AF_INET6, 16, 36, "TCPv6")}
 
 
@@ -45,9 +50,9 @@ class ProxyHeaderFields(NamedTuple):
 class BadHeader(Exception):
     """Error: the connection is unusable; *line* is the log line, if any."""
 
-    def __init__(self, code: str = "", words: str = "") -> None:
+    def __init__(self, code: str = "", words: str = "", cause: str = "") -> None:
         super().__init__(words)
-        self.line = LogLine("error", words, code, "remoteip") if code else None
+        self.line = LogLine("error", words, code, "remoteip", cause) if code else None
 
 
 def read_header(data: bytes) -> ProxyHeaderFields | None:
@@ -77,38 +82,44 @@ def _version_1(data: bytes) -> ProxyHeaderFields | None:
         return ProxyHeaderFields(end + 2)
     if words[1:] == ["UNKNOWN"]:
         raise BadHeader  # as httpd, which reads the following bytes as the rest of the header
-    if words[1:2] not in (["TCP4"], ["TCP6"]):
-        raise BadHeader(
-            "AH03499",
-            f"RemoteIPProxyProtocol: unknown family '{words[1] if len(words) > 1 else ''}'"
-            f" in header '{line}'",
-        )
-    for word, what in enumerate(
-        ("client-address", "destination-address", "client-port", "destination-port"), 2
-    ):
+    if len(words) < 2:
+        raise _bad_line("AH03497", "no family found", line)
+    kind = _FAMILY_NAMES.get(words[1])
+    if kind is None:
+        raise _bad_line("AH03499", f"unknown family '{words[1]}'", line)
+    for word, what in enumerate(_PARTS, 2):  # httpd reads no destination port
         if len(words) <= word:
-            raise BadHeader("AH03497", f"RemoteIPProxyProtocol: no {what} found in header '{line}'")
+            raise _bad_line("AH03497", f"no {what} found", line)
+        if what == "client-address" and words[word].strip(_CHARACTERS[kind]):
+            raise _bad_line("AH03500", f"invalid {what} '{words[word]}' found", line)
+    if _NUMBER(words[4]) is None:
+        raise _bad_line("AH03501", f"error parsing port '{words[4]}'", line)
+    port = atoi(words[4]) & 0xFFFF
     try:
-        return ProxyHeaderFields(end + 2, _address(words[1], words[2]), atoi(words[4]) & 0xFFFF)
+        return ProxyHeaderFields(end + 2, _address(kind, words[2]), port)
     except (OSError, ValueError):
         raise BadHeader(
             "AH03502",
-            f"RemoteIPProxyProtocol: error converting family '{words[1]}'"
-            f" host '{words[2]}' port '{words[4]}'",
+            f"RemoteIPProxyProtocol: error converting family '{kind.value}', host '{words[2]}', and port "
+            f"'{port}' to sockaddr; header was '{line}'",
+            "(EAI 2)Name or service not known",
         ) from None
 
 
-def _address(family: str, text: str) -> str:
+def _bad_line(code: str, what: str, line: str) -> BadHeader:
+    return BadHeader(code, f"RemoteIPProxyProtocol: {what} in header '{line}'")
+
+
+def _address(kind: socket.AddressFamily, text: str) -> str:
     """Return the client's address as the header spells it; raise OSError or ValueError if it is none.
 
-    IPv4 addresses with fewer than four numbers, or with octal ones, become those that they stand for.
+    IPv4 addresses with fewer than four numbers, or with octal ones, become those that they stand for, which
+    httpd admits or refuses too; its logs have the spelling.
     """
-    if family == "TCP6":
-        socket.inet_pton(socket.AF_INET6, text)
+    if kind is socket.AF_INET6:
+        socket.inet_pton(kind, text)
         return text
-    if text.strip("0123456789."):
-        raise ValueError
-    return socket.inet_ntop(socket.AF_INET, socket.inet_aton(text))
+    return socket.inet_ntop(kind, socket.inet_aton(text))
 
 
 def _version_2(data: bytes) -> ProxyHeaderFields | None:
@@ -130,20 +141,26 @@ def _version_2(data: bytes) -> ProxyHeaderFields | None:
     kind, width, least, name = _FAMILIES[family]
     if size < least:
         raise BadHeader("AH10597", f"RemoteIPProxyProtocol: address length {size} too short for {name}")
-    address = socket.inet_ntop(kind, data[16 : 16 + width])
+    address = plain(socket.inet_ntop(kind, data[16 : 16 + width]))
     return ProxyHeaderFields(16 + size, address, struct.unpack_from(">H", data, 16 + 2 * width)[0])
 
 
 class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
     """Lowest layer of the start of a connection; it leaves the connection to the protocol of *make_inner*
-    behind the header, or immediately if the client sends none.
+    behind the header, or immediately if the client sends none: *expects* decides by the address and port of
+    the connection and by its client.
     """
 
-    __slots__ = ("_buffer", "_make_inner", "connection", "server", "service", "transport")
+    __slots__ = ("_buffer", "_expects", "_make_inner", "connection", "server", "service", "transport")
 
-    def __init__(self, service: WorkerState, make_inner: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(
+        self,
+        service: WorkerState,
+        make_inner: Callable[[], asyncio.Protocol],
+        expects: Callable[[str, int, str], bool],
+    ) -> None:
         TimedConnection.__init__(self)
-        self.service, self._make_inner = service, make_inner
+        self.service, self._make_inner, self._expects = service, make_inner, expects
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -152,8 +169,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1])
         listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
         self.server = listener.server
-        expected = self.service.engine.configuration.provider("remoteip", "expects_header")
-        if expected is None or not expected(self.server, self.connection.client_ip):
+        if not self._expects(plain(local[0]), local[1], self.connection.client_ip):
             self._hand_over(ProxyHeaderFields(0))
             return
         self._say(

@@ -18,7 +18,7 @@ def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
     configuration = service.engine.configuration
     dumped = configuration.provider("dumpio", "any_wanted")
     echoed = configuration.provider("echo", "any_enabled")
-    expected = configuration.provider("remoteip", "any_header")
+    proxied = configuration.provider("remoteip", "proxied_addresses")
 
     def http() -> asyncio.Protocol:
         return HttpProtocol(service)
@@ -40,13 +40,14 @@ def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
         from whimbrel.server.connection.tls import layer_factory  # not every server has TLS
 
         factory = layer_factory(service, hosts, factory)
-    if expected is not None and expected(configuration):
+    addresses = None if proxied is None else proxied(configuration)
+    if addresses is not None and addresses.is_used:
         from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader  # rarely used
 
         above = factory
 
         def reader() -> asyncio.Protocol:
-            return ProxyProtocolReader(service, above)
+            return ProxyProtocolReader(service, above, addresses.expects)
 
         factory = reader
     return factory

@@ -66,6 +66,7 @@ class HttpProtocol(FastPath):
         "_read_deadline",
         "_reader",
         "_has_reset_check",
+        "_is_held",
         "_row",
         "_is_poisoned",
     )
@@ -75,7 +76,7 @@ class HttpProtocol(FastPath):
         # reader of an incomplete head; `_buffer` is its data then, a bytearray
         self._reader: HeadReader | None = None
         self._discarded = self._body_bytes = 0
-        self._expects = self._is_poisoned = self._postponed = False
+        self._expects = self._is_held = self._is_poisoned = self._postponed = False
         self._has_reset_check = False
         self._read_deadline: ReadDeadline | None = None
         self._body: RequestBody | None = None
@@ -137,7 +138,7 @@ class HttpProtocol(FastPath):
         if self._state is ConnectionState.LINGER:
             return False
         if self._parser is not None:
-            if not self._expects:  # else the buffer has what there is of the body
+            if not self._is_held:  # else the buffer has what there is of the body
                 self._truncated()
         elif self._state is ConnectionState.READY:
             self._process_buffer()
@@ -168,7 +169,7 @@ class HttpProtocol(FastPath):
         if self._state is ConnectionState.LINGER or self._is_poisoned:
             return
         self._buffer += data
-        if self._parser is not None and not self._expects:
+        if self._parser is not None and not self._is_held:
             self._feed()
         elif len(self._buffer) > MAX_AHEAD:
             self._stop_reading()
@@ -382,7 +383,9 @@ class HttpProtocol(FastPath):
             else LengthBody(head.length or 0)
         )
         self._expects = head.expect_continue
-        if not self._expects:
+        # of a tunnel, whose bytes have no framing, unless a handler reads it as a body
+        self._is_held = self._expects or head.method == "CONNECT"
+        if not self._is_held:
             self._feed()
         return body
 
@@ -397,7 +400,8 @@ class HttpProtocol(FastPath):
                 return
             self._send_interim(100)
             self._expects = False
-            self._feed()
+        if self._is_held:
+            self._release_body()
         self._arm_read_timeout(self._body_bytes)
         self._go_on_reading()
 
@@ -418,7 +422,12 @@ class HttpProtocol(FastPath):
             self.connection.interim_bytes += len(data)
             self.transport.write(data)
         if status == 100:
-            self._feed()
+            self._release_body()
+
+    def _release_body(self) -> None:
+        """Parse what has arrived of the body, and all that follows."""
+        self._is_held = False
+        self._feed()
 
     def _feed(self) -> None:
         """Pass the buffered bytes to the body, or drop them if it has no reader.  They are the last ones if
@@ -491,7 +500,7 @@ class HttpProtocol(FastPath):
             self._discarded = 0
             self._arm_read_timeout(self._body_bytes)
             self._go_on_reading()
-            self._feed()
+            self._release_body()
         else:
             self._ready()
 

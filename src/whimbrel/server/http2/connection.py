@@ -450,7 +450,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def on_trailers(self, stream: Stream, block: FieldBlock) -> None:
         """End a request body at its trailers."""
         try:
-            check_trailers(block.fields)
+            check_trailers(block.fields, stream.received, is_announced=stream.head.length is not None)
         except MalformedRequest as problem:
             self._end(stream, problem.code)
         else:

@@ -10,7 +10,9 @@ from tests.support.client import fetch
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.net import Networks, parse_written
 from whimbrel.engine.request import Connection
+from whimbrel.modules.metadata.mod_remoteip import AddressChain, ProxiedAddresses
 from whimbrel.testing.client import TestClient
 
 CONF = (
@@ -101,16 +103,75 @@ def test_who_must_begin_with_a_proxy_header(tmp_path: Path) -> None:
     serving = build_engine(
         tmp_path, CONF + "RemoteIPProxyProtocol On\nRemoteIPProxyProtocolExceptions 127.0.0.0/8 ::1"
     )
-    expects, any_header = (
-        serving.configuration.provider("remoteip", name) for name in ("expects_header", "any_header")
-    )
-    assert expects is not None and any_header is not None
-    assert any_header(serving.configuration)
-    assert [expects(serving.main, client) for client in ("127.0.0.1", "::1", "10.0.0.1")] == [
-        False,
-        False,
-        True,
-    ]
+    addresses = ProxiedAddresses(serving.configuration)
+    assert addresses.is_used
+    clients = ("127.0.0.1", "::1", "10.0.0.1")
+    assert [addresses.expects("127.0.0.1", 80, client) for client in clients] == [False, False, True]
+
+
+ONE, OTHER, ANY = "<VirtualHost 127.0.0.1:80>\n", "<VirtualHost 127.0.0.2:80>\n", "<VirtualHost *:80>\n"
+END, ON, OFF = "</VirtualHost>\n", "RemoteIPProxyProtocol On\n", "RemoteIPProxyProtocol Off\n"
+EXCEPTIONS = "RemoteIPProxyProtocolExceptions 10.0.0.0/8\n"
+
+
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [
+        (ON, (True, True)),
+        (ON + OFF, (False, False)),
+        (ON + OTHER + END, (True, True)),
+        (ON + OTHER + OFF + END, (True, False)),
+        (OTHER + ON + END, (False, True)),
+        (OTHER + END + OTHER + ON + END, (False, True)),
+        (OTHER + ON + END + OTHER + OFF + END, (False, False)),
+        (OTHER + OFF + END + OTHER + ON + END, (False, True)),
+        (ANY + ON + END, (True, True)),
+        (ANY + ON + END + OTHER + END, (True, True)),
+        (ANY + ON + END + OTHER + OFF + END, (True, False)),
+        (ANY + END + OTHER + ON + END, (False, True)),
+        (ON + ANY + OFF + END, (False, False)),
+        (OFF + ANY + ON + END, (False, False)),
+        (ANY.replace("*:80", "*:1") + ON + END, (False, False)),
+        (ANY.replace("*:80", "*") + ON + END, (True, True)),
+        (ANY.replace("*:80", "_default_:80") + ON + END, (True, True)),
+        (ON + OTHER + EXCEPTIONS + END, (False, False)),
+        (OTHER + ON + END + OTHER + EXCEPTIONS + END, (False, False)),
+    ],
+)
+def test_addresses_whose_connections_begin_with_a_header(
+    tmp_path: Path, conf: str, expected: tuple[bool, bool]
+) -> None:
+    """As 2.4.71 decides for 127.0.0.1:80 and 127.0.0.2:80."""
+    addresses = ProxiedAddresses(build_engine(tmp_path, CONF + conf).configuration)
+    found = tuple(addresses.expects(host, 80, "10.0.0.1") for host in ("127.0.0.1", "127.0.0.2"))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("9.9.9.9", "9.9.9.9"),
+        ("9.9.9.9\tx", None),
+        ("9.9.9.9\n", None),
+        ("9.9.9.9%lo", None),
+        ("fe80::1%lo", "fe80::1%lo"),
+        ("fe80::1%1", "fe80::1%lo"),
+        ("fe80::1%4000000000", "fe80::1"),
+        ("fe80::1%4294967296", None),
+        ("fe80::1%-1", None),
+        ("fe80::1%none", None),
+        ("fe80::1%", None),
+        ("2001:db8::1%1", "2001:db8::1"),
+        ("2001:db8::1%lo", None),
+        ("::ffff:9.9.9.9", "9.9.9.9"),
+        ("localhost", None),
+    ],
+)
+def test_addresses_of_fields(text: str, address: str | None) -> None:
+    """As 2.4.71 reads them; it looks names up, which a client must not make a server do."""
+    chain = AddressChain("127.0.0.1", text)
+    chain.go([(Networks([parse_written("127.0.0.0/8")]), True)])
+    assert (chain.address if chain.moved else None) == address
 
 
 def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support.engine import build_engine
 
+from whimbrel.modules.metadata.mod_remoteip import ProxiedAddresses
 from whimbrel.server.connection.dumpio import DumpIOLayer
 from whimbrel.server.connection.echo import EchoProtocol
 from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.connection.tls import TlsLayer
 from whimbrel.server.http1.protocol import HttpProtocol
+
+REMOTEIP = "LoadModule remoteip_module modules/mod_remoteip.so\n"
 
 
 @pytest.mark.parametrize(
@@ -27,10 +32,13 @@ from whimbrel.server.http1.protocol import HttpProtocol
         ({"remoteip", "ssl"}, ProxyProtocolReader),
     ],
 )
-def test_layers_stack(enabled: set[str], lowest: type) -> None:
+def test_layers_stack(tmp_path: Path, enabled: set[str], lowest: type) -> None:
     def provider(group: str, _name: str) -> Any:
         if group == "ssl":
             return object() if group in enabled else None
+        if group == "remoteip":
+            text = "RemoteIPProxyProtocol On" if group in enabled else ""
+            return lambda _: ProxiedAddresses(build_engine(tmp_path, REMOTEIP + text).configuration)
         return lambda _configuration: group in enabled
 
     service: Any = SimpleNamespace(engine=SimpleNamespace(configuration=SimpleNamespace(provider=provider)))

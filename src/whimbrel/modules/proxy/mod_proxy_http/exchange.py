@@ -271,8 +271,11 @@ class Exchange:
         original, line = r.status, r.status_line
         offered = head.fields.get_list("Upgrade")
         fields = r.headers_out
+        coding = head.fields.get("Transfer-Encoding") if r.header_only or status in _BODILESS else None
         if head.version != _HTTP_0_9:  # its body has no fields that replace those of the response
             fields = r.headers_out = response_fields(call, head.fields)
+        if coding is not None:  # httpd removes it where it reads the body
+            fields.set("Transfer-Encoding", coding)
         kind = fields.entries().get("content-type")
         if kind is not None:
             r.content_type = kind[1]
@@ -375,10 +378,26 @@ class Exchange:
         fields.set("Connection", "Upgrade")
         fields.set("Upgrade", offered)
         r.log("debug", f"HTTP: tunneling protocol {offered}", code="AH10239", module=_MODULE)
-        self.account()
         timeout = max(connection.timeout, r.plan.server_core.timeout)
-        switch(r, connection, fields, timeout)
+        await self._finish_sending(connection, timeout)
+        self.account()
+        switch(r, connection, fields, head.reason, timeout)
         return DONE
+
+    async def _finish_sending(self, connection: BackendConnection, timeout: float) -> None:
+        """Send the rest of the request before the tunnel begins; raises BodyError.
+
+        A back end that takes nothing more within *timeout* seconds gets no more of it.
+        """
+        sender = self._sender
+        if sender is None or sender.done():
+            return
+        connection.hold_input()
+        await asyncio.wait((sender,), timeout=timeout)
+        self.stop_sending()
+        if self._problem is not None:
+            self._stop(connection)
+            raise self._unsendable(self._problem)
 
     # failures -------------------------------------------------------------------------------------
     def log(self, problem: BackendError) -> None:

@@ -120,7 +120,8 @@ async def _prepare(call: ProxyCall, rules: HttpRules, exchange: Exchange) -> Hoo
     force10, line = exchange.force10, b""
     try:
         line = request_line(r.method, route.target, "1.0" if force10 else "1.1")
-        if not has_body(r) and not r.expecting_100 and not exchange.has_upgrade(call):
+        has_upgrade = exchange.has_upgrade(call)  # of requests with a body too
+        if not has_upgrade and not has_body(r) and not r.expecting_100:
             lines = known_lines(call, route.host_field, rules.known, version22=rules.old)
             exchange.body = _NO_BODY
         else:

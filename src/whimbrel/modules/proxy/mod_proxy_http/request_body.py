@@ -84,7 +84,7 @@ async def prefetch(r: Request, *, is_waiting: bool, force10: bool) -> OutgoingBo
             "error", text if r.plan.dialect.messages_24 else f"proxy: {text}", code="AH01093", module=_MODULE
         )
         raise UnsupportedCoding(text)
-    data, is_complete = b"", False
+    data, is_complete = b"", r.body_in.length == 0  # a client may await 100 Continue without a body
     if not is_waiting:
         data, is_complete = await _read_beginning(r)
     if is_complete:

@@ -10,6 +10,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.http.http1.response import interim_bytes
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.fields import has_token
+from whimbrel.http.syntax.head import HTTP_1_1
 from whimbrel.modules.proxy.mod_proxy.model import ProxyWorker
 from whimbrel.modules.proxy.mod_proxy.tunnels import TunnelOrigin, begin_tunnel
 
@@ -29,10 +30,15 @@ def may_upgrade(worker: ProxyWorker, wanted: str, url: str) -> bool:
     return url[:2] == "ws" and wanted == _WEBSOCKET
 
 
-def switch(r: Request, backend: BackendConnection, fields: Headers, timeout: float) -> None:
-    """Let a tunnel to *backend* take the client's connection over, after a 101 response with *fields*."""
+def switch(
+    r: Request, backend: BackendConnection, fields: Headers, reason: str | None, timeout: float
+) -> None:
+    """Let a tunnel to *backend* take the client's connection over, after a 101 response with *fields* and
+    *reason*; a client of HTTP/1.0 gets no interim response (ap_send_interim_response).
+    """
     r.status, r.status_line, r.headers_out = 101, None, fields
-    begin_tunnel(r, UpgradedOrigin(backend), interim_bytes(101, fields.items()), timeout=timeout)
+    head = interim_bytes(101, fields.items(), reason) if r.proto >= HTTP_1_1 else b""
+    begin_tunnel(r, UpgradedOrigin(backend), head, timeout=timeout)
 
 
 class UpgradedOrigin(TunnelOrigin):

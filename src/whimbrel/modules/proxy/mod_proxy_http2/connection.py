@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 from h2.config import H2Configuration
@@ -26,19 +27,27 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
-from whimbrel.base.numbers import strtol, upper
+from whimbrel.base.numbers import strtol
 from whimbrel.engine.coroutines import Completion
 from whimbrel.http.client.answer import ResponseHead
-from whimbrel.http.http2.protocol import ErrorCode, is_field
-from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.client.response_reader import MAX_INTERIM
+from whimbrel.http.http2.protocol import ErrorCode
+from whimbrel.modules.proxy.mod_proxy_http2.answer_head import STATUS, AnswerDecoder, answer_head
 
 WINDOW: Final = 65535  # bytes of an answer that one stream holds
 CONNECTION_WINDOW: Final = 1 << 24
 MAX_UNSENT: Final = 1 << 20  # bytes of frames that a back end makes necessary and does not read
+MAX_IDLE_FRAMES: Final = 1000  # frames in a row that bring no answer forward: PING, SETTINGS, empty DATA
 _MAX_FRAME: Final = 16384
 _HEADER: Final = 9
+_DATA: Final = 0
+_HEADERS: Final = 1
+_SETTINGS: Final = 4
 _GOAWAY: Final = 7
+_OF_STREAMS: Final = frozenset((_DATA, _HEADERS, 3, 8, 9))  # RST_STREAM, WINDOW_UPDATE, CONTINUATION
+_ACK: Final = 1
 CANCEL: Final = 8
+_BODILESS: Final = frozenset((204, 304))
 HEADS: Final = (ResponseReceived, InformationalResponseReceived, TrailersReceived)
 REFUSED: Final = 7
 
@@ -56,11 +65,21 @@ class StreamError(Exception):
         self.status, self.is_untouched, self.is_lost = status, is_untouched, is_lost
 
 
+class BrokenProtocol(Exception):
+    """Frames after which nothing that the back end sends can be read; *code* is that of GOAWAY."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 class BackendStream:
-    """One request and its answer.
+    """One request and its answer. The back end's time to answer begins anew with each part of the answer that
+    is read and each part of the request that is sent, whatever else the connection receives.
 
     Attributes:
         head: of the answer; `interim`: heads with a status of 1xx, which the reader removes.
+        left: bytes of the body that Content-Length still promises, None without it.
         done: the answer is complete. `failure`: why it will never be. `has_sent`: the request is complete.
         buffered: bytes of the body that wait in `take`.
     """
@@ -69,6 +88,8 @@ class BackendStream:
         "_connection",
         "_deadline",
         "_event",
+        "_has_advanced",
+        "_is_head",
         "_owed",
         "_pieces",
         "_timer",
@@ -80,11 +101,16 @@ class BackendStream:
         "head",
         "id",
         "interim",
+        "left",
         "timeout",
     )
 
-    def __init__(self, connection: MultiplexedConnection, number: int, timeout: float) -> None:
+    def __init__(
+        self, connection: MultiplexedConnection, number: int, timeout: float, *, is_head: bool
+    ) -> None:
         self._connection, self.id, self.timeout = connection, number, timeout
+        self._is_head = is_head
+        self.left: int | None = None
         self.head: ResponseHead | None = None
         self.interim: list[ResponseHead] = []
         self.done = self.has_sent = False
@@ -95,6 +121,7 @@ class BackendStream:
         self._writable: Completion[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0
+        self._has_advanced = True
 
     # reading --------------------------------------------------------------------------------------
     async def changed(self) -> None:
@@ -103,7 +130,9 @@ class BackendStream:
             return
         loop = asyncio.get_running_loop()
         self._event = event = Completion[None]()
-        self._deadline = loop.time() + self.timeout
+        if self._has_advanced:
+            self._has_advanced = False
+            self._deadline = loop.time() + self.timeout
         if self._timer is None:
             self._timer = loop.call_at(self._deadline, self._expire)
         await event
@@ -111,6 +140,7 @@ class BackendStream:
     def take(self) -> bytes:
         """Return the bytes that have arrived, and open the window for as many."""
         data = b"".join(self._pieces)
+        self._has_advanced = self._has_advanced or self.buffered > 0
         self._pieces, self.buffered = [], 0
         if self._owed and not self.done and self.failure is None:
             self._connection.open_window(self.id, self._owed)
@@ -122,7 +152,28 @@ class BackendStream:
         if data:
             self._pieces.append(data)
             self.buffered += len(data)
+            if self.left is not None:
+                self.left -= len(data)
         self._owed += size
+
+    @property
+    def has_surplus(self) -> bool:
+        """Return True if the body has more bytes than Content-Length admits."""
+        return self.left is not None and self.left < 0
+
+    def begin_answer(self, head: ResponseHead) -> None:
+        """Keep the head of the answer."""
+        self.head, self._has_advanced = head, True
+        length = head.fields.get("Content-Length")
+        if length is not None:
+            is_bodiless = self._is_head or head.status in _BODILESS
+            self.left = 0 if is_bodiless else strtol(length)[0]
+
+    def add_interim(self, head: ResponseHead) -> bool:
+        """Keep the head of an interim response; return False if there are too many."""
+        self.interim.append(head)
+        self._has_advanced = True
+        return len(self.interim) <= MAX_INTERIM
 
     def cancel(self) -> None:
         """Reset a stream whose answer is not wanted, or whose request was answered before its end."""
@@ -158,7 +209,7 @@ class BackendStream:
             self._timer = loop.call_at(self._deadline, self._expire)
             return
         self.fail(StreamError(503))
-        self._connection.reset(self)
+        self._connection.give_up(self)
         self.wake()
 
     # sending --------------------------------------------------------------------------------------
@@ -176,7 +227,8 @@ class BackendStream:
             size = min(len(data) - at, room)
             if size > 0 or at == len(data):
                 last = at + size == len(data)
-                connection.send_data(self.id, data[at : at + size], ends=ends and last)
+                if not connection.send_data(self.id, data[at : at + size], ends=ends and last):
+                    return False
                 self._deadline = asyncio.get_running_loop().time() + self.timeout
                 at += size
                 if last:
@@ -196,18 +248,32 @@ class MultiplexedConnection(BackendConnection):
         is_draining: no further stream begins here.
     """
 
-    __slots__ = ("_h2", "_limit", "_partial", "_seen", "_waiting", "is_draining", "streams")
+    __slots__ = (
+        "_decoder",
+        "_h2",
+        "_has_settings",
+        "_idle_frames",
+        "_last",
+        "_limit",
+        "_partial",
+        "_seen",
+        "_waiting",
+        "is_draining",
+        "streams",
+    )
 
     def __init__(self, pool: ConnectionOwner) -> None:
         super().__init__(pool)
         self.streams: dict[int, BackendStream] = {}
-        self.is_draining = False
+        self.is_draining = self._has_settings = False
+        self._idle_frames = self._last = 0
         self._limit = 1  # until SETTINGS arrive
         self._partial, self._seen = b"", 0
         self._waiting: deque[Completion[None]] = deque()
-        # h2 ends the connection at a malformed field, nghttp2 the stream: `_is_well_formed`
+        # h2 ends the connection at a malformed field or length, nghttp2 the stream: `AnswerDecoder`
         options = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
         self._h2 = H2Connection(options)
+        self._h2.decoder = self._decoder = AnswerDecoder()
         values = {SettingCodes.ENABLE_PUSH: 0, SettingCodes.MAX_HEADER_LIST_SIZE: 65536}
         self._h2.local_settings = Settings(client=True, initial_values=values)
 
@@ -222,19 +288,24 @@ class MultiplexedConnection(BackendConnection):
         if self.is_closed:
             return
         changed: dict[int, BackendStream] = {}
+        code = None
         try:
-            frames = self._frames(data, changed)
-            for event in self._h2.receive_data(frames) if frames else ():
-                self._apply(event, changed)
-        except H2Error:
-            self._flush()
-            self._end_all(StreamError(503))
-            self.close()
-            return
+            self._read(data, changed)
+        except BrokenProtocol as problem:
+            code = problem.code
+        except H2Error:  # h2 has made its GOAWAY
+            code = ErrorCode.NO_ERROR
+        if code:
+            self._h2.close_connection(code)
         self._flush()
         for stream in changed.values():
             stream.wake()
-        self._continue()
+        if code is not None:
+            # with other requests beside it, no stream is known to be the cause: each may be sent again
+            self._end_all(StreamError(503, is_lost=len(self.streams) > 1))
+            self.close()
+        elif not self.is_closed:
+            self._continue()
 
     def eof_received(self) -> bool:
         self._lose()
@@ -266,36 +337,63 @@ class MultiplexedConnection(BackendConnection):
         self._admit()
 
     # frames ---------------------------------------------------------------------------------------
-    def _frames(self, data: bytes, changed: dict[int, BackendStream]) -> bytes:
-        """Return the complete frames but GOAWAY, after which h2 would read no further frame."""
+    def _read(self, data: bytes, changed: dict[int, BackendStream]) -> None:
+        """Process the frames that are complete; raises BrokenProtocol, H2Error.
+
+        Each frame goes to h2 alone, so that those before a bad one count. GOAWAY does not, as h2 would read
+        no frame behind it.
+        """
         data = self._partial + data
-        at, begin, out = 0, 0, []
-        while len(data) - at >= _HEADER:
-            length = int.from_bytes(data[at : at + 3], "big")
-            stop = at + _HEADER + length
-            if length > _MAX_FRAME:
-                break  # h2 refuses it
+        at = 0
+        while len(data) - at >= _HEADER and not self.is_closed:
+            size, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
+            self._check(size, kind, data[at + 4])
+            number = int.from_bytes(data[at + 5 : at + _HEADER], "big") & 0x7FFFFFFF
+            self._check_stream(kind, number)
+            is_wanted = number in self.streams
+            stop = at + _HEADER + size
             if stop > len(data):
-                self._partial = data[at:]
-                out.append(data[begin:at])
-                return b"".join(out)
-            if data[at + 3] == _GOAWAY and length >= 8:
-                out.append(data[begin:at])
-                begin = stop
+                break
+            if kind == _GOAWAY and size >= 8:
                 last = int.from_bytes(data[at + _HEADER : at + _HEADER + 4], "big") & 0x7FFFFFFF
                 self._go_away(last, changed)
+            else:
+                self._decoder.is_wanted = is_wanted
+                for event in self._h2.receive_data(data[at:stop]):
+                    self._apply(event, changed)
+            if is_wanted and (kind == _HEADERS or (kind == _DATA and size)):
+                self._idle_frames = 0
+            else:
+                self._idle_frames += 1
+                if self._idle_frames > MAX_IDLE_FRAMES:
+                    raise BrokenProtocol(ErrorCode.ENHANCE_YOUR_CALM)
             at = stop
-        if len(data) - at >= _HEADER:
-            at = len(data)
         self._partial = data[at:]
-        out.append(data[begin:at])
-        return b"".join(out)
+
+    def _check(self, size: int, kind: int, flags: int) -> None:
+        """Raise BrokenProtocol for a frame that is too long, before its bytes are awaited, and for a first
+        frame that is not SETTINGS (RFC 9113, 3.4): the back end does not speak HTTP/2.
+        """
+        if size > _MAX_FRAME:
+            raise BrokenProtocol(ErrorCode.FRAME_SIZE_ERROR)
+        if not self._has_settings:
+            if kind != _SETTINGS or flags & _ACK:
+                raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
+            self._has_settings = True
+
+    def _check_stream(self, kind: int, number: int) -> None:
+        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores,
+        and for a GOAWAY of one stream.
+        """
+        is_unknown = kind in _OF_STREAMS and number and (number > self._last or not number & 1)
+        if is_unknown or (kind == _GOAWAY and number):
+            raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
 
     def _go_away(self, last: int, changed: dict[int, BackendStream]) -> None:
         self.is_draining = True
         for number in [number for number in self.streams if number > last]:
             stream = self.streams.pop(number)
-            stream.fail(StreamError(503, is_untouched=True))
+            stream.fail(StreamError(502, is_untouched=True))
             changed[number] = stream
 
     def _apply(self, event: Any, changed: dict[int, BackendStream]) -> None:
@@ -317,20 +415,35 @@ class MultiplexedConnection(BackendConnection):
         changed[stream.id] = stream
         if isinstance(event, DataReceived):
             stream.add(event.data, event.flow_controlled_length)
-        elif isinstance(event, HEADS) and not _is_well_formed(event.headers):
-            stream.fail(StreamError(502))
-            self.reset(stream, ErrorCode.PROTOCOL_ERROR)
-        elif isinstance(event, ResponseReceived):
-            stream.head = _head(event.headers)
-        elif isinstance(event, InformationalResponseReceived):
-            stream.interim.append(_head(event.headers))
+            if stream.has_surplus:
+                self._refuse(stream, ErrorCode.PROTOCOL_ERROR)
+        elif isinstance(event, HEADS):
+            self._take_head(stream, event)
         elif isinstance(event, StreamEnded):
             del self.streams[stream.id]
-            stream.done = True
+            if stream.left:
+                stream.fail(StreamError(502))
+            else:
+                stream.done = True
         elif isinstance(event, StreamReset):
             del self.streams[stream.id]
             refused = event.error_code == REFUSED and stream.head is None
             stream.fail(StreamError(502, is_untouched=refused))
+
+    def _take_head(self, stream: BackendStream, event: Any) -> None:
+        fields = self._decoder.fields
+        is_trailer = isinstance(event, TrailersReceived)
+        if fields is None or is_trailer == (fields[:1] != [] and fields[0][0] == STATUS):
+            self._refuse(stream, ErrorCode.PROTOCOL_ERROR)
+        elif isinstance(event, ResponseReceived):
+            stream.begin_answer(answer_head(fields))
+        elif not is_trailer and not stream.add_interim(answer_head(fields)):
+            self._refuse(stream, ErrorCode.ENHANCE_YOUR_CALM)
+
+    def _refuse(self, stream: BackendStream, code: ErrorCode) -> None:
+        """End a stream whose answer is malformed; the others go on."""
+        stream.fail(StreamError(502))
+        self.reset(stream, code)
 
     def _consume(self, size: int) -> None:
         """Open the window of the connection again, in large steps."""
@@ -349,6 +462,11 @@ class MultiplexedConnection(BackendConnection):
     def _wake_senders(self) -> None:
         for stream in list(self.streams.values()):
             stream.wake_sender()
+
+    def give_up(self, stream: BackendStream) -> None:
+        """Cancel a stream whose time is over; no further one begins on a connection that is so slow."""
+        self.is_draining = True
+        self.reset(stream)
 
     def retire(self) -> None:
         """Begin no further stream here; close the connection once the others have ended."""
@@ -393,57 +511,47 @@ class MultiplexedConnection(BackendConnection):
         except H2Error:
             self.is_draining = True
             raise StreamError(503, is_untouched=True) from None
-        stream = self.streams[number] = BackendStream(self, number, timeout)
+        self._last = number
+        stream = self.streams[number] = BackendStream(self, number, timeout, is_head=fields[0][1] == b"HEAD")
         stream.has_sent = ends
+        self._idle_frames = 0
         self._flush()
         return stream
 
     def room_of(self, number: int) -> int:
         """Return the bytes that the next frame of the stream may have."""
-        if self.is_paused:
+        if self.is_paused or number not in self.streams:
             return 0
         return min(self._h2.local_flow_control_window(number), self._h2.max_outbound_frame_size)
 
-    def send_data(self, number: int, data: bytes, *, ends: bool) -> None:
-        """Send one frame of a body."""
-        self._h2.send_data(number, data, end_stream=ends)
-        self._flush()
+    def send_data(self, number: int, data: bytes, *, ends: bool) -> bool:
+        """Send one frame of a body; return False if the stream has ended."""
+        self._idle_frames = 0
+        return self._act(lambda: self._h2.send_data(number, data, end_stream=ends))
 
     def open_window(self, number: int, size: int) -> None:
         """Let the back end send *size* further bytes."""
         if number in self.streams:
-            self._h2.increment_flow_control_window(size, number)
-            self._flush()
+            self._act(lambda: self._h2.increment_flow_control_window(size, number))
 
     def reset(self, stream: BackendStream, code: int = CANCEL) -> None:
         """Cancel a stream of which nothing more is wanted."""
         if self.streams.pop(stream.id, None) is not None:
-            self._h2.reset_stream(stream.id, code)
-            self._flush()
+            self._act(lambda: self._h2.reset_stream(stream.id, code))
             self._continue()
 
     def abandon(self, stream: BackendStream) -> None:
-        """End the request of a stream that is answered, which else would count as open."""
+        """End the request of a stream that is answered, which else would count as open; the back end may have
+        ended it itself (RFC 9113, 8.1).
+        """
         if not self.is_closed:
-            self._h2.reset_stream(stream.id, CANCEL)
-            self._flush()
+            self._act(lambda: self._h2.reset_stream(stream.id, CANCEL))
 
-
-def _is_well_formed(fields: Any) -> bool:
-    """Return True if nghttp2 accepts *fields* in a response: a TE field has the value ``trailers``."""
-    return all(
-        name[:1] == b":" or (is_field(name, value) and (name != b"te" or value.lower() == b"trailers"))
-        for name, value in fields
-    )
-
-
-def _head(fields: Any) -> ResponseHead:
-    """Return the head of an answer; h2 has checked that it has a status."""
-    status, out = 500, Headers()
-    for name, value in fields:
-        if name == b":status":
-            status = strtol(value.decode("latin-1"))[0]
-        elif name[:1] != b":":
-            words = name.decode("latin-1").split("-")
-            out.add("-".join([upper(word[:1]) + word[1:] for word in words]), value.decode("latin-1"))
-    return ResponseHead((1, 1), status, None, out)
+    def _act(self, action: Callable[[], None]) -> bool:
+        """Send the frame that *action* makes; return False if h2 has closed the stream or the connection."""
+        try:
+            action()
+        except H2Error:
+            return False
+        self._flush()
+        return True

@@ -109,15 +109,17 @@ class Http2Exchange:
 
     # the answer -----------------------------------------------------------------------------------
     async def _head(self) -> None:
+        """Wait for the head, and for the first bytes or the end: until then an error page can be sent."""
         stream = self.stream
-        while stream.head is None:
+        while True:
             self._pass_interim()
             if stream.failure is not None:
                 raise stream.failure
+            if stream.head is not None and (stream.buffered or stream.done):
+                return
             if stream.done:
                 raise StreamError(502)
             await stream.changed()
-        self._pass_interim()
 
     def _pass_interim(self) -> None:
         r, stream = self.call.r, self.stream
@@ -128,7 +130,7 @@ class Http2Exchange:
         for head in interim:
             add_fields(r, head.fields)
             is_continue = head.status == 100
-            if head.status == 103 or (self._expects if is_continue else r.connection.is_http2):
+            if self._expects if is_continue else r.connection.is_http2:
                 r.interim(head.status, r.headers_out.items())
                 r.headers_out.clear()
             if is_continue and self._expects:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.engine.coroutines import Completion
-from whimbrel.modules.proxy.mod_proxy_http2.connection import MultiplexedConnection
+from whimbrel.modules.proxy.mod_proxy_http2.connection import MultiplexedConnection, StreamError
 
 MAX_SESSIONS: Final = 256  # back ends of one process whose connections are shared
 _KEY: Final = "proxy http2 sessions"
@@ -29,12 +30,14 @@ class BackendSession:
         """Return a connection with room for a stream, made by *connect* if there is none; None if none could
         be opened. Raises what *connect* raises, and StreamError after *timeout* seconds without room.
         """
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
         while True:
             current = self.current
             if current is not None and not current.is_draining and not current.is_closed:
                 if current.has_room:
                     return current
-                await current.room(timeout)
+                await self._room(current, end - loop.time())
             elif self._is_connecting:
                 waiter = Completion[None]()
                 self._waiting.append(waiter)
@@ -43,6 +46,14 @@ class BackendSession:
                 opened = await self._connect(connect)
                 if opened is None or opened.has_room:
                     return opened
+
+    async def _room(self, connection: MultiplexedConnection, timeout: float) -> None:
+        """Wait for room; a connection that has none for so long gets no further stream."""
+        try:
+            await connection.room(timeout)
+        except StreamError:
+            connection.retire()
+            raise
 
     def retire(self) -> None:
         """Begin no further stream on the connection; it closes once its streams have ended."""
