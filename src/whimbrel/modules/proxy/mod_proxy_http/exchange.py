@@ -271,7 +271,7 @@ class Exchange:
         original, line = r.status, r.status_line
         offered = head.fields.get_list("Upgrade")
         fields = r.headers_out
-        coding = head.fields.get("Transfer-Encoding") if r.header_only or status in _BODILESS else None
+        coding = head.fields.get_list("Transfer-Encoding") if r.header_only or status in _BODILESS else None
         if head.version != _HTTP_0_9:  # its body has no fields that replace those of the response
             fields = r.headers_out = response_fields(call, head.fields)
         if coding is not None:  # httpd removes it where it reads the body
