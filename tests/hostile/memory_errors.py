@@ -172,6 +172,11 @@ def _other_failures() -> tuple[Failure, ...]:
     )
 
 
+def all_failures() -> tuple[Failure, ...]:
+    """Return every failing request."""
+    return _dav_failures() + _other_failures()
+
+
 LUA = """function handle(r)
   local body = r:requestbody()
   local form = r.uri:find("multipart") and r:parsebody(2000000)
@@ -212,7 +217,7 @@ def measure(count: int, names: tuple[str, ...] = ()) -> Result:
     with server:
         for _ in range(20):
             server.get("/a.txt")
-        for failure in _dav_failures() + _other_failures():
+        for failure in all_failures():
             if names and failure.name not in names:
                 continue
             _repeat(server, failure, count, result)
