@@ -166,84 +166,26 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
     return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
 
 
-class _Pcre:
-    """A PCRE pattern over the bytes of one-character-per-byte text.
-
-    Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's
-    interpreter, which is what httpd uses, searches again under httpd's limit.
-    """
-
-    __slots__ = ("_gives_up", "_interpret", "_make", "_search", "groupindex", "groups")
-
-    def __init__(self, compiled: Any, make: Callable[[], Any], gives_up: type[Exception]) -> None:
-        self._search, self.groups, self._gives_up, self._make = (
-            compiled.search,
-            compiled.groups,
-            gives_up,
-            make,
-        )
-        self._interpret: Any = None
-        self.groupindex = {
-            str(name, "latin-1") if isinstance(name, bytes) else name: n
-            for name, n in compiled.groupindex.items()
-        }
-
-    def search(self, subject: str) -> Match | None:
-        data = subject.encode("latin-1")
-        try:
-            match = self._search(data)
-        except self._gives_up as problem:
-            match = self._search_interpreted(data) if _is_undecided(problem) else None
-        return None if match is None else _BytesFound(match)
-
-    def _search_interpreted(self, data: bytes) -> Any:
-        if self._interpret is None:
-            self._interpret = self._make().search
-        try:
-            return self._interpret(data)
-        except self._gives_up:
-            return None
-
-
-def _is_undecided(problem: Exception) -> bool:
-    """Return True if compiled code has given up a search that the interpreter may finish."""
-    return any(word in str(problem) for word in ("stack", "limit"))
-
-
-class _BytesFound:
-    """A match over bytes that gives its groups as text."""
-
-    __slots__ = ("_match", "end", "start")
-
-    def __init__(self, match: Any) -> None:
-        self._match = match
-        self.start, self.end = match.start, match.end
-
-    def group(self, number: int = 0, /) -> Any:
-        value = self._match.group(number)
-        return value if value is None else value.decode("latin-1")
-
-    def groups(self) -> Any:
-        return tuple(None if g is None else g.decode("latin-1") for g in self._match.groups())
-
-
 def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
-    import pcre2  # costs 12 ms: only for patterns that need it
+    from whimbrel.base.pcre import Pcre, PcreError  # costs 12 ms: only for patterns that need it
 
-    flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
     text = (pattern if version22 else _end_only(pattern, r"\z")).encode("latin-1")
     try:
-        compiled = pcre2.compile(_COMPILED_LIMIT + text, flags, jit=False)
-    except (pcre2.PatternError, pcre2.LibraryError) as problem:
+        return Pcre(text, _is_anchored(pattern), has_dotall=not version22, ignores_case=ignore_case)
+    except PcreError as problem:
         raise RegexError(str(problem)) from None
-    try:
-        compiled.jit_compile()
-    except pcre2.LibraryError:
-        pass  # for example (*NO_JIT)
-    return _Pcre(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
 
 
-_COMPILED_LIMIT: Final = (
-    b"(*LIMIT_MATCH=20000)"  # compiled code counts fewer steps than the interpreter, whose count decides
-)
-_HEAP_LIMIT: Final = b"(*LIMIT_HEAP=65536)"  # kB that the interpreter may take for one search
+def _is_anchored(pattern: str) -> bool:
+    """Return True if *pattern* begins with ``^`` and has no alternative outside of groups.
+
+    True is a hint about costs: a wrong one makes a search slower.
+    """
+    if not pattern.startswith("^"):
+        return False
+    depth = 0
+    for character in _ESCAPE_CLASS_END.sub("", pattern):
+        depth += (character == "(") - (character == ")")
+        if character == "|" and not depth:
+            return False
+    return True

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -89,6 +89,9 @@ class Engine:
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)
         self.shapes = self.response_cache.shapes
         self.turns = Turns()
+        from whimbrel.base.sync_waits import SyncWaits  # imports greenlet, which a check does not need
+
+        self.sync_waits = SyncWaits(runtime.search)
         self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
         self.validated_fields: set[tuple[str, str]] = (
             set()
@@ -116,8 +119,13 @@ class Engine:
         """Return the response to one request; no input of a client makes it raise."""
         return run_until_suspended(self.answer(connection, head, body))
 
-    async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
+    def answer(
+        self, connection: Connection, head: Head, body: RequestBody
+    ) -> Coroutine[Any, Any, Response]:
         """`respond` as a coroutine."""
+        return self.sync_waits.run(self._answer(connection, head, body))
+
+    async def _answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
         r, status = read_request(self, connection, head)
         r.body_in, connection.request = body, r
         if status == OK:
