@@ -11,11 +11,12 @@ from functools import partial
 
 import pcre2
 
-from whimbrel.base.pcre_library import GaveUp, Library, load_library
+from whimbrel.base.pcre_library import GaveUp, InterpretedPattern, load_library
+from whimbrel.base.regex import check_long_search
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from whimbrel.base.regex import Match
 
@@ -39,7 +40,7 @@ class Pcre:
         groupindex: numbers of the named groups.
     """
 
-    __slots__ = ("_compiled", "_flags", "_interpreter", "_text", "_tiers", "groupindex", "groups")
+    __slots__ = ("_compiled", "_flags", "_interpreter", "_shared", "_text", "_tiers", "groupindex", "groups")
 
     def __init__(self, text: bytes, is_anchored: bool, *, has_dotall: bool, ignores_case: bool) -> None:
         self._text = text
@@ -47,6 +48,7 @@ class Pcre:
         self._tiers = _ANCHORED_TIERS if is_anchored else _TIERS
         self._compiled: dict[int, Callable[[bytes], Any]] = {}
         self._interpreter: Callable[[bytes], Any] | None = None
+        self._shared: InterpretedPattern | None = None
         first = self._compile(self._tiers[0][1])
         self._compiled[self._tiers[0][1]] = first.search
         self.groups: int = first.groups
@@ -84,6 +86,7 @@ class Pcre:
         return self._search_long(data)
 
     def _search_long(self, data: bytes) -> Match | None:
+        check_long_search()
         from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
 
         interpreter = self._interpreter
@@ -95,16 +98,48 @@ class Pcre:
             return None
         return None if match is None else BytesMatch(match)
 
+    def pcre(self) -> Pcre:
+        """Return this pattern; see `_GuardedRe.pcre` of base/regex.py."""
+        return self
+
+    def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
+        """See `Regex.find_all`; the subject is not copied. A search that PCRE gives up finds nothing."""
+        from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
+
+        data, start = subject.encode("latin-1"), 0
+        pattern = self._interpreter_of_library()
+        while True:
+            if pattern is not None:
+                batch = search_beside_loop(partial(pattern.find_some, data, start))
+            else:
+                found = self._search_long(data[start:])
+                batch = [] if found is None else [(start, found)]
+            for start, match in batch:
+                yield start, match if isinstance(match, BytesMatch) else BytesMatch(match)
+                start += match.end()
+            if not batch or not match.end():
+                return
+
     def _interpret(self) -> Callable[[bytes], Any]:
         """Return the search of the interpreter: of the shared library, which releases the GIL, where there is
         one.
         """
-        text = _HEAP_LIMIT + self._text
-        library: Library | None = load_library()
-        if library is not None:
-            return library.compile(text, int(self._flags)).search
-        search: Callable[[bytes], Any] = pcre2.compile(text, self._flags, jit=False).search
+        pattern = self._interpreter_of_library()
+        if pattern is not None:
+            return pattern.search
+        search: Callable[[bytes], Any] = pcre2.compile(_HEAP_LIMIT + self._text, self._flags, jit=False).search
         return search
+
+    def _interpreter_of_library(self) -> InterpretedPattern | None:
+        if self._shared is None:
+            library = load_library()
+            if library is None:
+                return None
+            try:
+                self._shared = library.compile(_HEAP_LIMIT + self._text, int(self._flags))
+            except GaveUp:
+                return None
+        return self._shared
 
 
 def _is_undecided(problem: Exception) -> bool:

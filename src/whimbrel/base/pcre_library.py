@@ -7,11 +7,15 @@ half a second.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from time import perf_counter
 
 from whimbrel.base.static_typing import Any, Final
 
 _NAME: Final = "libpcre2-8.so.0"
+BATCH_SECONDS: Final = 0.005  # of one call of `find_some`, which one thread runs
 _NO_MATCH: Final = -1
 _UNSET: Final = ctypes.c_size_t(-1).value  # offset of a group that took no part
 
@@ -66,26 +70,55 @@ class InterpretedPattern:
     def __del__(self) -> None:
         self._library.pcre2_code_free_8(self._code)
 
-    def search(self, data: bytes, start: int = 0) -> Span | None:
-        """Return the first match in the bytes of *data* behind *start*, which are the whole subject.
+    def search(self, data: bytes) -> Span | None:
+        """Return the first match in *data*.
 
         Raises:
             GaveUp: a limit was exceeded.
         """
-        library = self._library
-        state = library.pcre2_match_data_create_from_pattern_8(self._code, None)
+        with self._state() as state:
+            return self._match(state, data, 0)
+
+    def find_some(self, data: bytes, start: int) -> list[tuple[int, Span]]:
+        """Return matches of *data* from *start* on, with the start of each search; [] if there are no more.
+
+        The subject of each search begins behind the last match. The list ends with a match of nothing, and
+        after `BATCH_SECONDS`. A search that exceeds a limit finds nothing.
+        """
+        matches: list[tuple[int, Span]] = []
+        end = perf_counter() + BATCH_SECONDS
+        with self._state() as state:
+            while perf_counter() < end:
+                try:
+                    match = self._match(state, data, start)
+                except GaveUp:
+                    break
+                if match is None:
+                    break
+                matches.append((start, match))
+                if not match.end():
+                    break
+                start += match.end()
+        return matches
+
+    @contextmanager
+    def _state(self) -> Iterator[int]:
+        state: int = self._library.pcre2_match_data_create_from_pattern_8(self._code, None)
         try:
-            subject = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
-            found = library.pcre2_match_8(self._code, subject + start, len(data) - start, 0, 0, state, None)
-            if found == _NO_MATCH:
-                return None
-            if found < 0:
-                raise GaveUp
-            count = library.pcre2_get_ovector_count_8(state)
-            offsets = library.pcre2_get_ovector_pointer_8(state)[: 2 * count]
+            yield state
         finally:
-            library.pcre2_match_data_free_8(state)
-        return Span(data, start, offsets)
+            self._library.pcre2_match_data_free_8(state)
+
+    def _match(self, state: int, data: bytes, start: int) -> Span | None:
+        library = self._library
+        subject = (ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0) + start
+        found = library.pcre2_match_8(self._code, subject, len(data) - start, 0, 0, state, None)
+        if found == _NO_MATCH:
+            return None
+        if found < 0:
+            raise GaveUp
+        count = library.pcre2_get_ovector_count_8(state)
+        return Span(data, start, library.pcre2_get_ovector_pointer_8(state)[: 2 * count])
 
 
 class Span:

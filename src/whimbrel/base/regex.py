@@ -8,7 +8,9 @@ everything else goes to PCRE itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache, partial
 
 from whimbrel.base.lazy_re import compile
@@ -18,11 +20,35 @@ if TYPE_CHECKING:
     from whimbrel.base.regex_cost import Scan
 
 
+MAX_COPIED: Final = 8190  # length of a subject whose rest is copied behind each match
 MAX_PATTERNS: Final = 16384  # compiled patterns; a configuration with thousands is read several times
 
 
 class RegexError(Exception):
     """The pattern does not compile."""
+
+
+class LongSearch(Exception):
+    """A search of `short_searches` would take long."""
+
+
+_IS_SHORT_ONLY: Final[ContextVar[bool]] = ContextVar("searches are short", default=False)
+
+
+@contextmanager
+def short_searches() -> Iterator[None]:
+    """Raise LongSearch for each search in the block whose steps exceed what an event loop can spare."""
+    token = _IS_SHORT_ONLY.set(True)
+    try:
+        yield
+    finally:
+        _IS_SHORT_ONLY.reset(token)
+
+
+def check_long_search() -> None:
+    """Raise LongSearch within `short_searches`."""
+    if _IS_SHORT_ONLY.get():
+        raise LongSearch
 
 
 class Match(Protocol):
@@ -40,13 +66,30 @@ class Match(Protocol):
 class Regex:
     """A compiled expression; `search` is ap_regexec."""
 
-    __slots__ = ("groups", "ignore_case", "names", "pattern", "search")
+    __slots__ = ("_compiled", "groups", "ignore_case", "names", "pattern", "search")
 
     def __init__(self, pattern: str, ignore_case: bool, compiled: Any) -> None:
-        self.pattern, self.ignore_case = pattern, ignore_case
+        self.pattern, self.ignore_case, self._compiled = pattern, ignore_case, compiled
         self.search: Any = compiled.search
         self.groups: int = compiled.groups
         self.names: dict[str, int] = dict(compiled.groupindex)
+
+    def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
+        """Yield each match with the start of its search, which is where the match before it ends.
+
+        Each search has a subject of its own, so that ``^`` matches at its start. The last match is the first
+        one of nothing at the start of a subject, which would match there for ever.
+        """
+        if len(subject) > MAX_COPIED:
+            yield from self._compiled.pcre().find_all(subject)
+            return
+        search, start = self.search, 0
+        while (match := search(subject)) is not None:
+            yield start, match
+            end = match.end()
+            if not end:
+                return
+            subject, start = subject[end:], start + end
 
     def __repr__(self) -> str:
         return f"Regex({self.pattern!r}{', i' if self.ignore_case else ''})"
@@ -151,11 +194,13 @@ class _GuardedRe:
         self.search: Callable[[str], Any] = search if length >= _MAX_SUBJECT else self._search
 
     def _search(self, subject: str) -> Any:
-        if len(subject) <= self._length:
-            return self._quick(subject)
+        return self._quick(subject) if len(subject) <= self._length else self.pcre().search(subject)
+
+    def pcre(self) -> Any:
+        """Return the pattern under PCRE."""
         if self._sure is None:
             self._sure = self._make()
-        return self._sure.search(subject)
+        return self._sure
 
 
 _ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)

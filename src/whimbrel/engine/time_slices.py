@@ -11,6 +11,7 @@ from collections import deque
 from time import perf_counter
 from typing import Final
 
+from whimbrel.base.sync_waits import await_here, may_wait
 from whimbrel.engine.coroutines import yield_to_loop
 
 SLICE: Final = 0.00025  # seconds
@@ -76,6 +77,13 @@ class Slices:
         self._steps += 1
         if self._steps > MAX_SHORT and perf_counter() >= self._end:
             await self._turns.next()
+            self._end = perf_counter() + self._turns.length
+
+    def pause_here(self) -> None:
+        """`pause` in synchronous code, which goes on at once where it cannot wait."""
+        self._steps += 1
+        if self._steps > MAX_SHORT and perf_counter() >= self._end and may_wait():
+            await_here(self._turns.next())
             self._end = perf_counter() + self._turns.length
 
 

@@ -92,6 +92,10 @@ async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None
         r.set_uncacheable()
 
 
+async def _called(work: Callable[[bytes], bytes], data: bytes) -> bytes:
+    return work(data)
+
+
 class FailedSource(Source):
     """The end of a body whose filter failed."""
 
@@ -209,6 +213,8 @@ class TransformedSource(GatheredSource):
         try:
             if self._transform.is_heavy and len(data) >= PIECE:
                 return await self._r.engine.runtime.compute(lambda: work(data))
+            if self._transform.is_sliced:
+                return await self._r.engine.sync_waits.run(_called(work, data))
             return work(data)
         except FilterError as failure:
             if not failure.passed:

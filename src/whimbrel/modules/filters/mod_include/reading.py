@@ -67,7 +67,7 @@ class PageSource(Source):
         while (data := await self._ready.read()) is None:
             if self._ended:
                 return None
-            self._ended = await render(self._page)
+            self._ended = await self._page.r.engine.sync_waits.run(render(self._page))
             self._ready = JoinedSource(self._page.ready())
         return data
 
