@@ -196,7 +196,8 @@ def compare(site: FloodedSite, floods: tuple[Flood, ...], seconds: float, seed: 
 
 def run(budget: Budget) -> Result:
     """Run five seconds of each flood."""
-    return compare(FloodedSite(CONF, _documents(), _fill), FLOODS, min(5.0, budget.seconds / len(FLOODS) / 2.5), budget.seed)
+    seconds = min(5.0, budget.seconds / len(FLOODS) / 2.5)
+    return compare(FloodedSite(CONF, _documents(), _fill), FLOODS, seconds, budget.seed)
 
 
 MEASURES = (

@@ -22,7 +22,7 @@ from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
@@ -69,6 +69,11 @@ def _merge_trailers(r: Request) -> None:
             r.headers_in.merge(name, value)
 
 
+def _accounted(_result: None, problem: BaseException | None) -> None:
+    if problem is not None:
+        raise problem
+
+
 class Engine:
     """Answers requests under one configuration; any number of engines may run side by side."""
 
@@ -101,6 +106,7 @@ class Engine:
         self.worker_state: dict[str, Any] = {}
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[Any, ...]] = {}
+        self._waiting_logs: dict[int, bool] = {}
         self._log_second, self._log_time = -1, b""
 
     # answering ------------------------------------------------------------------------------------
@@ -217,6 +223,20 @@ class Engine:
         """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
         cacheable.
         """
+        if self._may_logs_wait(r.server):
+            from asyncio import _get_running_loop  # slow import that -t must not pay
+
+            if (loop := _get_running_loop()) is not None:
+                waiting = run_until_suspended(self.sync_waits.run(self._account_later(r, count, response, more)))
+                if isinstance(waiting, Suspended):
+                    drive(waiting, loop, _accounted)
+                return
+        self._account_sent(r, count, response, more)
+
+    async def _account_later(self, r: Request, count: int, response: Response, more: int) -> None:
+        self._account_sent(r, count, response, more)
+
+    def _account_sent(self, r: Request, count: int, response: Response, more: int) -> None:
         first = r
         while first.prev is not None:
             first = first.prev
@@ -312,6 +332,14 @@ class Engine:
             provider = self.configuration.provider("log", "writers")
             writers = self._access_logs[id(server)] = tuple(provider(server)) if provider is not None else ()
         return writers
+
+    def _may_logs_wait(self, server: Server) -> bool:
+        """Return True if a condition of a log of *server* may wait."""
+        known = self._waiting_logs.get(id(server))
+        if known is None:
+            known = any(writer.may_wait for writer in self._log_writers(server))
+            self._waiting_logs[id(server)] = known
+        return known
 
     # sections -------------------------------------------------------------------------------------
     def plain_directories(self, server: Server) -> list[Section]:

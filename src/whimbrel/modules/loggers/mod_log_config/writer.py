@@ -326,6 +326,11 @@ class AccessLogger:
             or not self.response_fields.isdisjoint(_OF_FILES)
         )
 
+    @property
+    def may_wait(self) -> bool:
+        """Return True if the condition may wait, for a sub-request or for a long search."""
+        return isinstance(self.condition, ExprCondition)
+
     def matches(self, r: Any) -> bool:
         """Return True if this request is logged here."""
         return self.condition is None or self.condition.holds(first_request(r))
