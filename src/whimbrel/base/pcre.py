@@ -1,8 +1,8 @@
 """PCRE patterns over the bytes of one-character-per-byte text, with httpd's limits.
 
-A search has up to three parts, with the same result as httpd's. Compiled code searches first, under a limit of
-steps that keeps it short. PCRE's interpreter, which is what httpd runs, searches again where that limit does
-not suffice; it runs beside the event loop where the calling code may wait.
+Compiled code searches first, under a limit of steps that keeps it short. Where the limit does not suffice,
+PCRE's interpreter, which is what httpd runs, searches again under httpd's limit. It runs beside the event
+loop where the calling code may wait.
 """
 
 from __future__ import annotations
@@ -110,15 +110,15 @@ class Pcre:
         pattern = self._interpreter_of_library()
         while True:
             if pattern is not None:
-                batch = search_beside_loop(partial(pattern.find_some, data, start))
+                found = search_beside_loop(partial(pattern.find_some, data, start))
+                batch: list[tuple[int, Match]] = [(at, BytesMatch(span)) for at, span in found]
             else:
-                found = self._search_long(data[start:])
-                batch = [] if found is None else [(start, found)]
-            for start, match in batch:
-                yield start, match if isinstance(match, BytesMatch) else BytesMatch(match)
-                start += match.end()
-            if not batch or not match.end():
+                match = self._search_long(data[start:])
+                batch = [] if match is None else [(start, match)]
+            yield from batch
+            if not batch or not batch[-1][1].end():
                 return
+            start = batch[-1][0] + batch[-1][1].end()
 
     def _interpret(self) -> Callable[[bytes], Any]:
         """Return the search of the interpreter: of the shared library, which releases the GIL, where there is
@@ -127,7 +127,8 @@ class Pcre:
         pattern = self._interpreter_of_library()
         if pattern is not None:
             return pattern.search
-        search: Callable[[bytes], Any] = pcre2.compile(_HEAP_LIMIT + self._text, self._flags, jit=False).search
+        text = _HEAP_LIMIT + self._text
+        search: Callable[[bytes], Any] = pcre2.compile(text, self._flags, jit=False).search
         return search
 
     def _interpreter_of_library(self) -> InterpretedPattern | None:

@@ -112,7 +112,7 @@ def _plain(pattern: str) -> bool:
 # Unknown to the PCRE 5 of 2.2: (?<name>...), (?'name'...), (?|...).
 _NOT_IN_22 = compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
-_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
+_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*+(?:\]|\Z)|\$", re.DOTALL)
 
 
 def without_end(pattern: str) -> str:
@@ -203,7 +203,7 @@ class _GuardedRe:
         return self._sure
 
 
-_ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
+_ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+(?:\]|\Z))|\$", re.S)
 
 
 def _end_only(pattern: str, end: str = r"\Z") -> str:

@@ -1,8 +1,8 @@
 """Waiting in synchronous code: `await_here` suspends the coroutine that has called the code.
 
-Conditions, patterns and formats are evaluated by synchronous functions, because nearly none of them waits. The
-few that do (a sub-request that checks a password, a search that takes long) suspend the greenlet that runs the
-step of the coroutine.
+Conditions, patterns and formats are evaluated by synchronous functions, because nearly none of them waits.
+The few that do (a sub-request that checks a password, a search that takes long) suspend the greenlet that
+runs the step of the coroutine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 MAX_SPARE: Final = 4  # greenlets that wait for their next step; starting one costs more than its step
 
 
-class _Steps(greenlet):
+class _Steps(greenlet):  # type: ignore[misc]  # greenlet has no types
     """A greenlet that runs one step of a coroutine after the other.
 
     Attributes:
@@ -51,6 +51,12 @@ class _Steps(greenlet):
         self.caller, self.gr_context = caller, caller.gr_context
         self.switch(step, argument)
 
+    def take(self) -> tuple[Any, BaseException | None]:
+        """Return what the step has returned, and what it has raised."""
+        outcome = self.result, self.problem
+        self.result = self.problem = None
+        return outcome
+
 
 class SyncWaits:
     """Runs coroutines whose synchronous code may wait; `search` runs a long search beside the event loop."""
@@ -65,7 +71,8 @@ class SyncWaits:
     def run(self, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """Return the result of *work*, in whose synchronous code `await_here` suspends it."""
         spare = self._spare
-        step, argument = cast(Callable[[Any], Any], work.send), cast(Any, None)
+        step: Callable[[Any], Any] = work.send
+        argument: Any = None
         while True:
             if spare:
                 steps = spare.pop()
@@ -83,17 +90,17 @@ class SyncWaits:
                 else:
                     steps.caller = getcurrent()
                     steps.switch(value)
-            waiting, problem, steps.result, steps.problem = steps.result, steps.problem, None, None
+            waiting, raised = steps.take()
             if len(spare) < MAX_SPARE:
                 spare.append(steps)
-            if problem is not None:
-                if problem.__class__ is StopIteration:
-                    result: T = problem.value
-                    return result
+            if isinstance(raised, StopIteration):
+                result: T = raised.value
+                return result
+            if raised is not None:
                 try:
-                    raise problem
+                    raise raised
                 finally:
-                    del problem  # the frame of its own traceback
+                    del raised  # whose traceback has this frame
             try:
                 argument = yield waiting
             except BaseException as thrown:
@@ -116,9 +123,11 @@ def await_here(work: Awaitable[T]) -> T:
 
 
 def search_beside_loop(work: Callable[[], T]) -> T:
-    """Return the result of *work*, a search that releases the GIL: beside the loop where the code may wait."""
+    """Return the result of *work*, a search that releases the GIL; it runs beside the loop where the code may
+    wait.
+    """
     steps = getcurrent()
     if steps.__class__ is not _Steps:
         return work()
-    result: T = await_here(cast(_Steps, steps).waits.search(work))
+    result: T = await_here(steps.waits.search(work))
     return result

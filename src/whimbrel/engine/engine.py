@@ -227,7 +227,8 @@ class Engine:
             from asyncio import _get_running_loop  # slow import that -t must not pay
 
             if (loop := _get_running_loop()) is not None:
-                waiting = run_until_suspended(self.sync_waits.run(self._account_later(r, count, response, more)))
+                work = self.sync_waits.run(self._account_later(r, count, response, more))
+                waiting = run_until_suspended(work)
                 if isinstance(waiting, Suspended):
                     drive(waiting, loop, _accounted)
                 return

@@ -156,7 +156,7 @@ class Decoder:
 
 
 def _meta(data: bytes) -> tuple[bytes, int] | None:
-    """Return the charset of the first META element that libxml2 takes one from, and the end of the element."""
+    """Return the charset of the first META element that libxml2 takes one from, and the element's end."""
     for start, end in meta_tags(data, _META.search):
         match = _META_CHARSET.search(data, start, end)
         if match is None:

@@ -57,7 +57,18 @@ class Substituted(Transform):
     """Lines after substitution; a line that is not complete waits for its rest."""
 
     is_sliced = True
-    __slots__ = ("_fresh", "_held", "_is_one_bucket", "_limit", "_r", "_rules", "_size", "_slices", "_stages", "early")
+    __slots__ = (
+        "_fresh",
+        "_held",
+        "_is_one_bucket",
+        "_limit",
+        "_r",
+        "_rules",
+        "_size",
+        "_slices",
+        "_stages",
+        "early",
+    )
 
     def __init__(self, r: Request, rules: Rules, *, is_one_bucket: bool) -> None:
         self._r, self._rules, self._stages = r, rules, compile_stages(rules)

@@ -17,7 +17,7 @@ from whimbrel.modules.generators.mod_status.page import Names, auto_22, auto_24,
 from whimbrel.modules.generators.mod_status.state import State
 
 TYPE: Final = "application/json"
-_NUMBER: Final = re.compile(r"-?\d*\.?\d+(?:e[+-]?\d+)?\Z")
+_NUMBER: Final = re.compile(r"-?(?:\d++(?:\.\d++)?|\.\d++)(?:e[+-]?\d++)?\Z")
 _QUERY: Final = re.compile(r"(?:.*&)?json(?:=[^&]*)?(?:&.*)?\Z")
 
 
