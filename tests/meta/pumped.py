@@ -20,7 +20,7 @@ def pumped(pattern: str, flags: int, length: int) -> Iterator[str]:
     tree = _parser.parse(pattern, flags & ~re.UNICODE | re.ASCII)
     seen = set()
     for start, unit in (("", _sample(tree)), *_repeated(tree, "")):
-        for pump in {unit, unit[: len(unit) // 2], unit[:-1]} - {""}:
+        for pump in {unit, start, unit[: len(unit) // 2], unit[:-1]} - {""}:
             if (start, pump) not in seen:
                 seen.add((start, pump))
                 text = start + pump * (length // len(pump))
