@@ -203,7 +203,9 @@ class _GuardedRe:
         return self._sure
 
 
-_ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+(?:\]|\Z))|\$", re.S)
+_ESCAPE_CLASS_END = compile(
+    r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+(?:\]|\Z))|\$", re.S
+)
 
 
 def _end_only(pattern: str, end: str = r"\Z") -> str:

@@ -41,7 +41,9 @@ def test_lengths_make_no_difference(pattern: str, length: int) -> None:
 
     subject = "ab" * (length // 2)
     match = compile_regex(pattern).search(subject)
-    wanted = pcre2.compile(pattern.encode().replace(b"$", rb"\z"), pcre2.DOTALL).search(subject.encode())
+    wanted = pcre2.compile(
+        pattern.encode().replace(b"$", rb"\z"), pcre2.DOTALL, jit=False
+    ).search(subject.encode())
     assert (match is None) == (wanted is None)
     if wanted is not None:
         groups = tuple(None if group is None else group.decode() for group in wanted.groups())
@@ -61,7 +63,7 @@ def test_all_matches_of_a_long_subject(pattern: str) -> None:
 
 
 def test_many_matches_take_linear_time() -> None:
-    found = compile_regex(r"\b?(x+)").find_all("xy" * 50_000)
+    found = compile_regex(r"(x+)(?=y)").find_all("xy" * 50_000)
     begin = time.process_time()
     assert sum(1 for _match in found) == 50_000
     assert time.process_time() - begin < 5

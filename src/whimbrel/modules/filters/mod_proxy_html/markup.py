@@ -27,7 +27,7 @@ _MARKED: Final = compile(rb"(?:=[ \t\r\n]*(?:\"(?=\")|'(?='))|<!--(?=-?>))|<(?=!
 _OPEN: Final = compile(rb"(?:=[ \t\r\n]{0,64}[\"']?|<(?:!(?:-{0,3}|(?i:d[octyp]{0,5}))?)?)\Z")
 MAX_SCRIPT: Final = 256 * 1024  # bytes of a script, and of a tag, that are parsed as a whole
 MAX_TAG: Final = 1024
-_SCRIPT_END: Final = compile(rb"</(?:script|style)[^>]*>")
+_SCRIPT_END: Final = compile(rb"</(?:script|style)")
 _META: Final = compile(rb"(?i)<meta(?=[ \t\r\n/])")
 _META_CHARSET: Final = compile(rb"(?i)charset[ \t\r\n]*=[ \t\r\n]*[\"']?([a-z0-9_:.-]+)")
 _META_TEXT: Final = compile(rb"(?i)content[ \t\r\n]*=")
@@ -77,7 +77,7 @@ class Splitter:
         data, self._held = self._held + data, b""
         low = data[-MAX_SCRIPT:].lower()
         start = max(low.rfind(b"<script"), low.rfind(b"<style"))
-        if start < 0 or _SCRIPT_END.search(low, start) is not None:
+        if start < 0 or _has_script_end(low, start):
             start = low.rfind(b"<", len(low) - min(len(low), MAX_TAG))
             if start >= 0 and low.find(b">", start) >= 0:
                 start = -1
@@ -90,6 +90,12 @@ class Splitter:
         """Return what is held back."""
         held, self._held = self._held, b""
         return held
+
+
+def _has_script_end(low: bytes, start: int) -> bool:
+    """Return True if *low* has a whole end tag of a script or style behind *start*."""
+    match = _SCRIPT_END.search(low, start)
+    return match is not None and low.find(b">", match.end()) >= 0
 
 
 class Decoder:
