@@ -67,7 +67,7 @@ def _site(body: str) -> GeneratedSite:
     )
 
 
-def _compare(root: Path, body: str, paths: tuple[str, ...]) -> None:
+def check_same(root: Path, body: str, paths: tuple[str, ...]) -> None:
     with ExitStack() as stack:
         site = _site(body)
         one, other = (stack.enter_context(ServerProcess(p, site, root)) for p in (APACHE, WHIMBREL))
@@ -81,11 +81,11 @@ def _compare(root: Path, body: str, paths: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("use", USES)
 def test_conditions(root: Path, use: str) -> None:
-    _compare(root, f'<Directory "%ROOT%">\n{USES[use]}\n</Directory>', PATHS)
+    check_same(root, f'<Directory "%ROOT%">\n{USES[use]}\n</Directory>', PATHS)
 
 
 def test_pages(root: Path) -> None:
-    _compare(root, "", ("/page.shtml", "/legacy/page.shtml"))
+    check_same(root, "", ("/page.shtml", "/legacy/page.shtml"))
 
 
 def test_logs(root: Path) -> None:

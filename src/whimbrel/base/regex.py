@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import lru_cache, partial
 
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from whimbrel.base.searches import Match as Match
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from whimbrel.base.regex_cost import Scan
@@ -26,41 +25,6 @@ MAX_PATTERNS: Final = 16384  # compiled patterns; a configuration with thousands
 
 class RegexError(Exception):
     """The pattern does not compile."""
-
-
-class LongSearch(Exception):
-    """A search of `short_searches` would take long."""
-
-
-_IS_SHORT_ONLY: Final[ContextVar[bool]] = ContextVar("searches are short", default=False)
-
-
-@contextmanager
-def short_searches() -> Iterator[None]:
-    """Raise LongSearch for each search in the block whose steps exceed what an event loop can spare."""
-    token = _IS_SHORT_ONLY.set(True)
-    try:
-        yield
-    finally:
-        _IS_SHORT_ONLY.reset(token)
-
-
-def check_long_search() -> None:
-    """Raise LongSearch within `short_searches`."""
-    if _IS_SHORT_ONLY.get():
-        raise LongSearch
-
-
-class Match(Protocol):
-    """A match; groups count from 0, a group that took no part is None."""
-
-    def group(self, number: int = 0, /) -> Any: ...
-
-    def groups(self) -> Any: ...
-
-    def start(self, number: int = 0, /) -> int: ...
-
-    def end(self, number: int = 0, /) -> int: ...
 
 
 class Regex:

@@ -7,7 +7,8 @@ from itertools import islice
 
 import pytest
 
-from whimbrel.base.regex import MAX_COPIED, LongSearch, compile_regex, short_searches
+from whimbrel.base.regex import MAX_COPIED, compile_regex
+from whimbrel.base.searches import LongSearch, short_searches
 
 NESTED = "a" * 60 + "!"
 LONG = "xy" * MAX_COPIED

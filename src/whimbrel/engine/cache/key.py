@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
-from whimbrel.base.regex import LongSearch, short_searches
+from whimbrel.base.searches import LongSearch, short_searches
 from whimbrel.http.syntax.head_shape import LINE_PIECES, MAX_COMPILED, BuildKey, HeadShape, SplitHead
 
 # In the place of a field name: the response is for one client's address, for one query.
