@@ -12,13 +12,13 @@ from functools import partial
 import pcre2
 
 from whimbrel.base.pcre_library import GaveUp, InterpretedPattern, load_library
-from whimbrel.base.searches import check_long_search
+from whimbrel.base.short_searches import check_long_search
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from whimbrel.base.searches import Match
+    from whimbrel.base.regex import Match
 
 
 class PcreError(Exception):

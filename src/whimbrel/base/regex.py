@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.searches import Match as Match
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, cast
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
     from whimbrel.base.regex_cost import Scan
@@ -25,6 +24,18 @@ MAX_PATTERNS: Final = 16384  # compiled patterns; a configuration with thousands
 
 class RegexError(Exception):
     """The pattern does not compile."""
+
+
+class Match(Protocol):
+    """A match; groups count from 0, a group that took no part is None."""
+
+    def group(self, number: int = 0, /) -> Any: ...
+
+    def groups(self) -> Any: ...
+
+    def start(self, number: int = 0, /) -> int: ...
+
+    def end(self, number: int = 0, /) -> int: ...
 
 
 class Regex:

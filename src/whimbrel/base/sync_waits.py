@@ -1,4 +1,4 @@
-"""Waiting in synchronous code: `await_here` suspends the coroutine that has called the code.
+"""Waiting in synchronous code: `await_only` suspends the coroutine that has called the code.
 
 Conditions, patterns and formats are evaluated by synchronous functions, because nearly none of them waits.
 The few that do (a sub-request that checks a password, a search that takes long) suspend the greenlet that
@@ -69,7 +69,7 @@ class SyncWaits:
 
     @types.coroutine
     def run(self, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """Return the result of *work*, in whose synchronous code `await_here` suspends it."""
+        """Return the result of *work*, in whose synchronous code `await_only` suspends it."""
         spare = self._spare
         step: Callable[[Any], Any] = work.send
         argument: Any = None
@@ -110,11 +110,11 @@ class SyncWaits:
 
 
 def may_wait() -> bool:
-    """Return True if `await_here` can be called."""
+    """Return True if `await_only` can be called."""
     return getcurrent().__class__ is _Steps
 
 
-def await_here(work: Awaitable[T]) -> T:
+def await_only(work: Awaitable[T]) -> T:
     """Return the result of *work*, for which the coroutine that runs this code waits."""
     steps = cast(_Steps, getcurrent())
     steps.inner = work
@@ -129,5 +129,5 @@ def search_beside_loop(work: Callable[[], T]) -> T:
     steps = getcurrent()
     if steps.__class__ is not _Steps:
         return work()
-    result: T = await_here(steps.waits.search(work))
+    result: T = await_only(steps.waits.search(work))
     return result

@@ -129,10 +129,10 @@ def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     If it does, the request waits for it. Where no request can wait, it runs again on a thread of its own.
     """
-    from whimbrel.base.sync_waits import await_here, may_wait  # imports greenlet; -t evaluates nothing
+    from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet; -t evaluates nothing
 
     if may_wait():
-        return await_here(work())
+        return await_only(work())
     found = run_until_suspended(work())
     if not isinstance(found, Suspended):
         return found

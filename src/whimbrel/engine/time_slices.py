@@ -11,7 +11,6 @@ from collections import deque
 from time import perf_counter
 from typing import Final
 
-from whimbrel.base.sync_waits import await_here, may_wait
 from whimbrel.engine.coroutines import yield_to_loop
 
 SLICE: Final = 0.00025  # seconds
@@ -79,12 +78,15 @@ class Slices:
             await self._turns.next()
             self._end = perf_counter() + self._turns.length
 
-    def pause_here(self) -> None:
+    def pause_sync(self) -> None:
         """`pause` in synchronous code, which goes on at once where it cannot wait."""
         self._steps += 1
-        if self._steps > MAX_SHORT and perf_counter() >= self._end and may_wait():
-            await_here(self._turns.next())
-            self._end = perf_counter() + self._turns.length
+        if self._steps > MAX_SHORT and perf_counter() >= self._end:
+            from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet
+
+            if may_wait():
+                await_only(self._turns.next())
+                self._end = perf_counter() + self._turns.length
 
 
 async def names_in(path: bytes, slices: Slices) -> list[bytes]:

@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from whimbrel.base.regex import MAX_COPIED, compile_regex
-from whimbrel.base.searches import LongSearch, short_searches
+from whimbrel.base.short_searches import LongSearch, ShortSearches
 
 NESTED = "a" * 60 + "!"
 LONG = "xy" * MAX_COPIED
@@ -27,10 +27,10 @@ def test_a_search_beyond_the_limit_finds_nothing() -> None:
 def test_short_searches_end_early() -> None:
     regex = compile_regex("(a+)+$")
     begin = time.process_time()
-    with short_searches(), pytest.raises(LongSearch):
+    with ShortSearches(), pytest.raises(LongSearch):
         regex.search(NESTED)
     assert time.process_time() - begin < 0.05
-    with short_searches():
+    with ShortSearches():
         assert regex.search("baa").groups() == ("aa",)
 
 

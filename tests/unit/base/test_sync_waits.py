@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from whimbrel.base.sync_waits import MAX_SPARE, SyncWaits, await_here, may_wait, search_beside_loop
+from whimbrel.base.sync_waits import MAX_SPARE, SyncWaits, await_only, may_wait, search_beside_loop
 
 
 async def _awaited(work: Any) -> Any:
@@ -30,7 +30,7 @@ def waited(value: int) -> int:
         await asyncio.sleep(0.001)
         return value
 
-    return await_here(later())
+    return await_only(later())
 
 
 async def added(value: int) -> int:

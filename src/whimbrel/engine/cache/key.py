@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
-from whimbrel.base.searches import LongSearch, short_searches
+from whimbrel.base.short_searches import LongSearch, ShortSearches
 from whimbrel.http.syntax.head_shape import LINE_PIECES, MAX_COMPILED, BuildKey, HeadShape, SplitHead
 
 # In the place of a field name: the response is for one client's address, for one query.
@@ -192,7 +192,7 @@ class KeySpec:
         """
         name, value = field[0], to_text(field[1])
         try:
-            with short_searches():
+            with ShortSearches():
                 result = name + b":" + b"".join([b"y" if value in values else b"n" for values in sets])
         except LongSearch:
             result = name + b"=" + field[1]

@@ -125,7 +125,7 @@ class Substituted(Transform):
         edited = self._substituted_pages(text)
         if edited is None:
             try:
-                edited = substitute_lines(self._rules, text, self._slices.pause_here)
+                edited = substitute_lines(self._rules, text, self._slices.pause_sync)
             except Cut as cut:
                 raise self._failure(cut.passed) from None
         return block if edited == text else to_bytes(edited)
@@ -143,7 +143,7 @@ class Substituted(Transform):
                 return None
             out.append(edited)
             at = end
-            self._slices.pause_here()
+            self._slices.pause_sync()
         return "".join(out)
 
     def _failure(self, passed: str) -> FilterError:
