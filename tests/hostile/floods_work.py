@@ -140,15 +140,24 @@ class Attack:
         self._process.join(10)
 
 
+@dataclass(frozen=True)
+class FloodedSite:
+    """What the servers serve under the floods: configuration, documents, and what is written before them."""
+
+    conf: str
+    documents: dict[str, bytes]
+    fill: Callable[[ServerProcess], None] = lambda server: None
+
+
 def latencies(
-    program: Program, floods: tuple[Flood, ...], seconds: float, seed: int
+    program: Program, site: FloodedSite, floods: tuple[Flood, ...], seconds: float, seed: int
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Return p99 of an honest client beside each flood, in seconds ("" is no flood), and each flood's
     responses.
     """
     p99, responses = {}, {}
-    with ServerProcess(program, HostileSite(CONF, _documents(), processes=2)) as server:
-        _fill(server)
+    with ServerProcess(program, HostileSite(site.conf, site.documents, processes=2)) as server:
+        site.fill(server)
         server.get("/a.txt")
         with HonestClient(server).at_work() as honest:
             time.sleep(seconds)
@@ -161,14 +170,14 @@ def latencies(
     return p99, responses
 
 
-def compare(floods: tuple[Flood, ...], seconds: float, seed: int) -> Result:
+def compare(site: FloodedSite, floods: tuple[Flood, ...], seconds: float, seed: int) -> Result:
     """Run each of *floods* against both servers."""
     result = Result()
     if not APACHE.is_present:
         result.skipped = "apache2 is not installed"
         return result
-    theirs, their_count = latencies(APACHE, floods, seconds, seed)
-    ours, our_count = latencies(WHIMBREL, floods, seconds, seed)
+    theirs, their_count = latencies(APACHE, site, floods, seconds, seed)
+    ours, our_count = latencies(WHIMBREL, site, floods, seconds, seed)
     for name in ("", *(flood.name for flood in floods)):
         shown = name or "no flood"
         result.figures |= {
@@ -187,7 +196,8 @@ def compare(floods: tuple[Flood, ...], seconds: float, seed: int) -> Result:
 
 def run(budget: Budget) -> Result:
     """Run five seconds of each flood."""
-    return compare(FLOODS, min(5.0, budget.seconds / len(FLOODS) / 2.5), budget.seed)
+    seconds = min(5.0, budget.seconds / len(FLOODS) / 2.5)
+    return compare(FloodedSite(CONF, _documents(), _fill), FLOODS, seconds, budget.seed)
 
 
 MEASURES = (

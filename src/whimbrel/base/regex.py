@@ -8,7 +8,7 @@ everything else goes to PCRE itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
 from whimbrel.base.lazy_re import compile
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from whimbrel.base.regex_cost import Scan
 
 
+MAX_COPIED: Final = 8190  # length of a subject whose rest is copied behind each match
 MAX_PATTERNS: Final = 16384  # compiled patterns; a configuration with thousands is read several times
 
 
@@ -40,13 +41,30 @@ class Match(Protocol):
 class Regex:
     """A compiled expression; `search` is ap_regexec."""
 
-    __slots__ = ("groups", "ignore_case", "names", "pattern", "search")
+    __slots__ = ("_compiled", "groups", "ignore_case", "names", "pattern", "search")
 
     def __init__(self, pattern: str, ignore_case: bool, compiled: Any) -> None:
-        self.pattern, self.ignore_case = pattern, ignore_case
+        self.pattern, self.ignore_case, self._compiled = pattern, ignore_case, compiled
         self.search: Any = compiled.search
         self.groups: int = compiled.groups
         self.names: dict[str, int] = dict(compiled.groupindex)
+
+    def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
+        """Yield each match with the start of its search, which is where the match before it ends.
+
+        Each search has a subject of its own, so that ``^`` matches at its start. The last match is the first
+        one of nothing at the start of a subject, which would match there for ever.
+        """
+        if len(subject) > MAX_COPIED:
+            yield from self._compiled.pcre().find_all(subject)
+            return
+        search, start = self.search, 0
+        while (match := search(subject)) is not None:
+            yield start, match
+            end = match.end()
+            if not end:
+                return
+            subject, start = subject[end:], start + end
 
     def __repr__(self) -> str:
         return f"Regex({self.pattern!r}{', i' if self.ignore_case else ''})"
@@ -69,7 +87,7 @@ def _plain(pattern: str) -> bool:
 # Unknown to the PCRE 5 of 2.2: (?<name>...), (?'name'...), (?|...).
 _NOT_IN_22 = compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
-_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
+_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*+(?:\]|\Z)|\$", re.DOTALL)
 
 
 def without_end(pattern: str) -> str:
@@ -151,14 +169,18 @@ class _GuardedRe:
         self.search: Callable[[str], Any] = search if length >= _MAX_SUBJECT else self._search
 
     def _search(self, subject: str) -> Any:
-        if len(subject) <= self._length:
-            return self._quick(subject)
+        return self._quick(subject) if len(subject) <= self._length else self.pcre().search(subject)
+
+    def pcre(self) -> Any:
+        """Return the pattern under PCRE."""
         if self._sure is None:
             self._sure = self._make()
-        return self._sure.search(subject)
+        return self._sure
 
 
-_ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
+_ESCAPE_CLASS_END = compile(
+    r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+(?:\]|\Z))|\$", re.S
+)
 
 
 def _end_only(pattern: str, end: str = r"\Z") -> str:
@@ -166,84 +188,26 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
     return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
 
 
-class _Pcre:
-    """A PCRE pattern over the bytes of one-character-per-byte text.
-
-    Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's
-    interpreter, which is what httpd uses, searches again under httpd's limit.
-    """
-
-    __slots__ = ("_gives_up", "_interpret", "_make", "_search", "groupindex", "groups")
-
-    def __init__(self, compiled: Any, make: Callable[[], Any], gives_up: type[Exception]) -> None:
-        self._search, self.groups, self._gives_up, self._make = (
-            compiled.search,
-            compiled.groups,
-            gives_up,
-            make,
-        )
-        self._interpret: Any = None
-        self.groupindex = {
-            str(name, "latin-1") if isinstance(name, bytes) else name: n
-            for name, n in compiled.groupindex.items()
-        }
-
-    def search(self, subject: str) -> Match | None:
-        data = subject.encode("latin-1")
-        try:
-            match = self._search(data)
-        except self._gives_up as problem:
-            match = self._search_interpreted(data) if _is_undecided(problem) else None
-        return None if match is None else _BytesFound(match)
-
-    def _search_interpreted(self, data: bytes) -> Any:
-        if self._interpret is None:
-            self._interpret = self._make().search
-        try:
-            return self._interpret(data)
-        except self._gives_up:
-            return None
-
-
-def _is_undecided(problem: Exception) -> bool:
-    """Return True if compiled code has given up a search that the interpreter may finish."""
-    return any(word in str(problem) for word in ("stack", "limit"))
-
-
-class _BytesFound:
-    """A match over bytes that gives its groups as text."""
-
-    __slots__ = ("_match", "end", "start")
-
-    def __init__(self, match: Any) -> None:
-        self._match = match
-        self.start, self.end = match.start, match.end
-
-    def group(self, number: int = 0, /) -> Any:
-        value = self._match.group(number)
-        return value if value is None else value.decode("latin-1")
-
-    def groups(self) -> Any:
-        return tuple(None if g is None else g.decode("latin-1") for g in self._match.groups())
-
-
 def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
-    import pcre2  # costs 12 ms: only for patterns that need it
+    from whimbrel.base.pcre import Pcre, PcreError  # costs 12 ms: only for patterns that need it
 
-    flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
     text = (pattern if version22 else _end_only(pattern, r"\z")).encode("latin-1")
     try:
-        compiled = pcre2.compile(_COMPILED_LIMIT + text, flags, jit=False)
-    except (pcre2.PatternError, pcre2.LibraryError) as problem:
+        return Pcre(text, _is_anchored(pattern), has_dotall=not version22, ignores_case=ignore_case)
+    except PcreError as problem:
         raise RegexError(str(problem)) from None
-    try:
-        compiled.jit_compile()
-    except pcre2.LibraryError:
-        pass  # for example (*NO_JIT)
-    return _Pcre(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
 
 
-_COMPILED_LIMIT: Final = (
-    b"(*LIMIT_MATCH=20000)"  # compiled code counts fewer steps than the interpreter, whose count decides
-)
-_HEAP_LIMIT: Final = b"(*LIMIT_HEAP=65536)"  # kB that the interpreter may take for one search
+def _is_anchored(pattern: str) -> bool:
+    """Return True if *pattern* begins with ``^`` and has no alternative outside of groups.
+
+    True is a hint about costs: a wrong one makes a search slower.
+    """
+    if not pattern.startswith("^"):
+        return False
+    depth = 0
+    for character in _ESCAPE_CLASS_END.sub("", pattern):
+        depth += (character == "(") - (character == ")")
+        if character == "|" and not depth:
+            return False
+    return True

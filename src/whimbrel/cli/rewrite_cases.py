@@ -31,7 +31,7 @@ class BadTable(Exception):
     """Malformed table; the message names the line."""
 
 
-_HEADER: Final = re.compile(r"\[([^\]:]+):\s*([^\]]*)\]")
+_HEADER: Final = re.compile(r"\[([^\]:]++):\s*+([^\]]*+)\]")
 
 
 def read_cases(text: str) -> list[RewriteCase]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -22,7 +22,7 @@ from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
@@ -69,6 +69,11 @@ def _merge_trailers(r: Request) -> None:
             r.headers_in.merge(name, value)
 
 
+def _accounted(_result: None, problem: BaseException | None) -> None:
+    if problem is not None:
+        raise problem
+
+
 class Engine:
     """Answers requests under one configuration; any number of engines may run side by side."""
 
@@ -89,6 +94,9 @@ class Engine:
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)
         self.shapes = self.response_cache.shapes
         self.turns = Turns()
+        from whimbrel.base.sync_waits import SyncWaits  # imports greenlet, which a check does not need
+
+        self.sync_waits = SyncWaits(runtime.search)
         self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
         self.validated_fields: set[tuple[str, str]] = (
             set()
@@ -98,6 +106,7 @@ class Engine:
         self.worker_state: dict[str, Any] = {}
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[Any, ...]] = {}
+        self._waiting_logs: dict[int, bool] = {}
         self._log_second, self._log_time = -1, b""
 
     # answering ------------------------------------------------------------------------------------
@@ -116,8 +125,13 @@ class Engine:
         """Return the response to one request; no input of a client makes it raise."""
         return run_until_suspended(self.answer(connection, head, body))
 
-    async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
+    def answer(
+        self, connection: Connection, head: Head, body: RequestBody
+    ) -> Coroutine[Any, Any, Response]:
         """`respond` as a coroutine."""
+        return self.sync_waits.run(self._answer(connection, head, body))
+
+    async def _answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
         r, status = read_request(self, connection, head)
         r.body_in, connection.request = body, r
         is_unread = False
@@ -218,6 +232,21 @@ class Engine:
         """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
         cacheable.
         """
+        if self._may_logs_wait(r.server):
+            from asyncio import _get_running_loop  # slow import that -t must not pay
+
+            if (loop := _get_running_loop()) is not None:
+                work = self.sync_waits.run(self._account_later(r, count, response, more))
+                waiting = run_until_suspended(work)
+                if isinstance(waiting, Suspended):
+                    drive(waiting, loop, _accounted)
+                return
+        self._account_sent(r, count, response, more)
+
+    async def _account_later(self, r: Request, count: int, response: Response, more: int) -> None:
+        self._account_sent(r, count, response, more)
+
+    def _account_sent(self, r: Request, count: int, response: Response, more: int) -> None:
         first = r
         while first.prev is not None:
             first = first.prev
@@ -313,6 +342,14 @@ class Engine:
             provider = self.configuration.provider("log", "writers")
             writers = self._access_logs[id(server)] = tuple(provider(server)) if provider is not None else ()
         return writers
+
+    def _may_logs_wait(self, server: Server) -> bool:
+        """Return True if a condition of a log of *server* may wait."""
+        known = self._waiting_logs.get(id(server))
+        if known is None:
+            known = any(writer.may_wait for writer in self._log_writers(server))
+            self._waiting_logs[id(server)] = known
+        return known
 
     # sections -------------------------------------------------------------------------------------
     def plain_directories(self, server: Server) -> list[Section]:

@@ -15,7 +15,7 @@ from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
-from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.coroutines import Suspended, run_until_suspended
 from whimbrel.expr.api import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
@@ -126,17 +126,21 @@ class RequestView:
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of *work*, which rarely suspends; if it does, it runs again on a thread
-    of its own.
+    """Return the result of *work*, which rarely suspends.
+
+    If it does, the request waits for it. Where no request can wait, it runs again on a thread of its own.
     """
+    from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet; -t evaluates nothing
+
+    if may_wait():
+        return await_only(work())
     found = run_until_suspended(work())
-    if not hasattr(found, "__await__"):
-        done: T = found
-        return done
-    import asyncio  # imported late: it costs 40 ms, and -t evaluates nothing
+    if not isinstance(found, Suspended):
+        return found
+    import asyncio  # imported late: it costs 40 ms
     from concurrent.futures import ThreadPoolExecutor
 
-    found.close()  # type: ignore[union-attr]
+    found.work.close()
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(work())).result()
 

@@ -16,6 +16,7 @@ from whimbrel.http.semantics.headers import Headers
 
 if TYPE_CHECKING:
     from whimbrel.base.bounded_dict import BoundedDict
+    from whimbrel.base.sync_waits import SyncWaits
     from whimbrel.config.configuration import Configuration
     from whimbrel.config.model import Section, Server
     from whimbrel.engine.deps.files import FileCache, TickStatCache
@@ -49,6 +50,7 @@ class RequestEngine(Protocol):
         file_cache, stat_cache: contents of small files; results of stat within one tick.
         shapes: shapes of request heads.
         turns: queue of long work.
+        sync_waits: runs coroutines whose synchronous code may wait.
         error_pages, status_lines: canned pages and beginnings of heads, once built.
         head_templates: finished heads (output.head_cache).
         validated_fields: response fields that passed validation.
@@ -67,6 +69,7 @@ class RequestEngine(Protocol):
     stat_cache: TickStatCache
     shapes: HeadShapes
     turns: Turns
+    sync_waits: SyncWaits
     error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes]
     status_lines: dict[tuple[int, bool], bytes]
     head_templates: BoundedDict[tuple[Any, ...], Any]

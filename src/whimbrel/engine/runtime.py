@@ -110,6 +110,12 @@ class Runtime(Protocol):
     async def compute(self, work: Callable[[], T]) -> T:
         """Run *work* that keeps a core busy and releases the GIL beside the event loop."""
 
+    async def search(self, work: Callable[[], T]) -> T:
+        """Run a long search of a pattern, which releases the GIL, beside the event loop.
+
+        A cancellation leaves the search to its end, which the limit of its steps brings.
+        """
+
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address (reverse lookup), or None."""
 

@@ -78,6 +78,16 @@ class Slices:
             await self._turns.next()
             self._end = perf_counter() + self._turns.length
 
+    def pause_sync(self) -> None:
+        """`pause` in synchronous code, which goes on at once where it cannot wait."""
+        self._steps += 1
+        if self._steps > MAX_SHORT and perf_counter() >= self._end:
+            from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet
+
+            if may_wait():
+                await_only(self._turns.next())
+                self._end = perf_counter() + self._turns.length
+
 
 async def names_in(path: bytes, slices: Slices) -> list[bytes]:
     """Return the names in a directory as the system gives them; raises OSError."""

@@ -66,6 +66,10 @@ class FakeRuntime:
         """Call *work* in this thread."""
         return work()
 
+    async def search(self, work: Callable[[], T]) -> T:
+        """Call *work* in this thread."""
+        return work()
+
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in *names*; 127.0.0.1 is localhost."""
         return self.names.get(address) or ("localhost" if address == "127.0.0.1" else None)

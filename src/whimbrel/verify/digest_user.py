@@ -13,7 +13,7 @@ from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, Probe
 DIGEST: Final = "digest"
 OLD_DIGEST: Final = "digest without qop"
 """The scheme of a client that knows RFC 2069 only."""
-_PARAMETER: Final = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))')
+_PARAMETER: Final = re.compile(r'(?<!\w)(\w++)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))')
 _COUNT: Final = "00000001"
 _CLIENT_NONCE: Final = "0123456789abcdef"
 

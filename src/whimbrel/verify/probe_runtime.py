@@ -69,6 +69,10 @@ class ProbeRuntime:
         """Call *work* in this thread."""
         return work()
 
+    async def search(self, work: Callable[[], T]) -> T:
+        """Call *work* in this thread."""
+        return work()
+
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in `names`."""
         return self.names.get(address)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
+from whimbrel.base.short_searches import LongSearch, ShortSearches
 from whimbrel.http.syntax.head_shape import LINE_PIECES, MAX_COMPILED, BuildKey, HeadShape, SplitHead
 
 # In the place of a field name: the response is for one client's address, for one query.
@@ -185,9 +186,16 @@ class KeySpec:
         return bits
 
     def _classify(self, field: tuple[bytes, bytes], sets: tuple[Container[str], ...]) -> bytes:
-        """Return the results of the predicates on a field's value."""
+        """Return the results of the predicates on a field's value.
+
+        A value on which a predicate would search for long stands for its own class.
+        """
         name, value = field[0], to_text(field[1])
-        result = name + b":" + b"".join([b"y" if value in values else b"n" for values in sets])
+        try:
+            with ShortSearches():
+                result = name + b":" + b"".join([b"y" if value in values else b"n" for values in sets])
+        except LongSearch:
+            result = name + b"=" + field[1]
         cost = len(name) + len(value) + LINE_COST
         self._class_bytes += cost
         if len(self._classes) >= MAX_KNOWN or self._class_bytes > MAX_KNOWN_BYTES:

@@ -71,11 +71,13 @@ class Transform:
             in chunks. `end` may set it; output of `feed` always counts so.
         is_heavy: True if `feed` releases the GIL for most of its time: it then runs in a thread for large
             pieces, and so uses nothing but its own state. `end` always runs in the event loop.
+        is_sliced: True if `feed` and `end` pause (`Slices.pause_sync`) or search for long (base/pcre.py).
     """
 
     __slots__ = ()
     early: bool = False
     is_heavy: bool = False
+    is_sliced: bool = False
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:

@@ -93,6 +93,10 @@ async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None
         r.set_uncacheable()
 
 
+async def _called(work: Callable[..., bytes | None], *arguments: bytes) -> bytes | None:
+    return work(*arguments)
+
+
 class FailedSource(Source):
     """The end of a body whose filter failed."""
 
@@ -237,6 +241,8 @@ class TransformedSource(GatheredSource):
         try:
             if self._transform.is_heavy and size >= PIECE:
                 return await self._r.engine.runtime.compute(partial(work, *arguments))
+            if self._transform.is_sliced:
+                return await self._r.engine.sync_waits.run(_called(work, *arguments))
             return work(*arguments)
         except FilterError as failure:
             if not failure.passed:

@@ -44,13 +44,17 @@ class Monitor:
         self.servers: dict[str, Heartbeat] = {}
         self._transport: asyncio.DatagramTransport | None = None
 
-    def received(self, address: str, text: str) -> None:
-        """Take a report over."""
+    def received(self, address: str, text: str, port: int = 0) -> None:
+        """Take a report over; *port* is the sender's."""
         now = self.engine.runtime.now()
         report = parse_report(address, text, now)
         if report is None:
-            self._log("crit", "AH02087", f"malformed message from {address}")
-        elif address in self.servers or len(self.servers) < MAX_SERVERS:
+            self._log("crit", "AH02087", f"malformed message from {_shown(address, port)}")
+            return
+        fields = fields_of(text)
+        words = f"busy={fields['busy']} ready={fields['ready']}"
+        self._log("debug", "AH02086", f"{_shown(address, port)} {words}")
+        if address in self.servers or len(self.servers) < MAX_SERVERS:
             self.servers[address] = report
 
     def store(self) -> None:
@@ -103,12 +107,16 @@ class Monitor:
         self.engine.error_log.about_server(self.engine.main, line)
 
 
+def _shown(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
 class _Receiver(asyncio.DatagramProtocol):
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
 
     def datagram_received(self, data: bytes, address: Any) -> None:
-        self.monitor.received(str(address[0]), data[:MAX_MESSAGE].decode("latin-1"))
+        self.monitor.received(str(address[0]), data[:MAX_MESSAGE].decode("latin-1"), address[1])
 
 
 def monitor_of(engine: Any) -> Monitor:

@@ -175,7 +175,7 @@ class _CutOff:
 
 
 # MySQL and MariaDB --------------------------------------------------------------------------------
-_PAIR: Final = re.compile(r"(\w+)\s*=\s*([^ \r\n\t;|,]*)", re.ASCII)
+_PAIR: Final = re.compile(r"(?<!\w)(\w++)\s*+=\s*([^ \r\n\t;|,]*)", re.ASCII)
 _NAMES: Final = {
     "host": "host",
     "user": "user",

@@ -6,7 +6,7 @@ libxml2 knows is left to its parser; others are converted here. Manual: mod/mod_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -17,6 +17,7 @@ from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Vers
 from whimbrel.engine.body import is_complete, size_of
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, Transform
 from whimbrel.modules.filters.charsets import UTF_8, built_in, detected, iconv_name
+from whimbrel.modules.filters.meta_tags import meta_tags
 from whimbrel.modules.support.first_bytes import cut, first_bytes
 from whimbrel.modules.support.setters import add_text, global_only
 from whimbrel.registry.module import Module, Provider
@@ -33,7 +34,8 @@ _CUT_NOTE: Final = "xml2enc meta"  # position of the META element that was cut
 _NOTE: Final = "xml2enc charset"  # charset of the document for iconv, and its own name, separated by a blank
 MIN_SNIFFED: Final = 4096  # bytes that are read before the charset is decided
 UNKNOWN: Final = 8191  # length that httpd takes for a document of unknown length
-_META: Final = compile(rb"(?is)<meta[^>]*http-equiv[ \t\r\n='\"]*content-type[^>]*>")
+_META: Final = compile(rb"(?i)<meta")
+_CONTENT_TYPE: Final = compile(rb"(?i)http-equiv[ \t\r\n='\"]*content-type")
 _CHARSET: Final = compile(r"(?i)charset=([A-Za-z0-9_-]+)")
 
 
@@ -101,8 +103,10 @@ class _Sniffer:
             self.charset, self.read = found
             named = True
             self.log("info", "AH01432", "Got charset from XML rules.")
-        if (match := _META.search(start)) is not None:
-            self._cut_meta(match, named)
+        for begin, end in meta_tags(start, _META.search):
+            if _CONTENT_TYPE.search(start, begin, end) is not None:
+                self._cut_meta(start[begin:end], begin, named)
+                break
         iconv = None if self.read else self._open()
         if self.charset:
             self._r.content_type = _with_utf8(kind)
@@ -113,11 +117,11 @@ class _Sniffer:
         self.read = iconv_name(own) if own else ""
         return bool(own)
 
-    def _cut_meta(self, match: Any, named: bool) -> None:
+    def _cut_meta(self, tag: bytes, begin: int, named: bool) -> None:
         """Take the charset from a META element, unless it is known, and cut the element."""
-        self._r.body = cut(self._r.body, match.start(), match.end())
-        self.meta = match.start()
-        if not named and (charset := _CHARSET.search(match[0].decode("latin-1"))):
+        self._r.body = cut(self._r.body, begin, begin + len(tag))
+        self.meta = begin
+        if not named and (charset := _CHARSET.search(tag.decode("latin-1"))):
             self.charset = charset[1]
             if self._take(self.charset):
                 self.log("info", "AH01433", f"Got charset {self.charset} from HTML META")

@@ -216,7 +216,9 @@ def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belon
 
 
 _MEDIA = compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*", re.ASCII)
-_PARAMETER = compile(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S | re.ASCII)
+_PARAMETER = compile(
+    r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;\s]*+(?:\s++[^;\s]++)*+)\s*(?=;|$)', re.S | re.ASCII
+)
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:

@@ -23,10 +23,10 @@ from whimbrel.registry.settings import setting
 HANDLERS = ("imap-file", "application/x-httpd-imap")
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">'
 MAX_POINTS = 100
-_NUMBER = r"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-_PAIR = re.compile(_NUMBER + r"[, ]+" + _NUMBER)
+_NUMBER = r"[ \t]*+([+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?)"
+_PAIR = re.compile(_NUMBER + r"[, ]++" + _NUMBER)
 _SKIP = re.compile(r"\s*\d*.?\s*\d*", re.S | re.ASCII)
-_LEADING = re.compile(_NUMBER.removeprefix(r"[ \t]*"))
+_LEADING = re.compile(_NUMBER.removeprefix(r"[ \t]*+"))
 Point = tuple[float, float]
 
 

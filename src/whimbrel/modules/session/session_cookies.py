@@ -17,7 +17,7 @@ from whimbrel.directives.tokens import getword
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-_PIECE: Final = re.compile(r"([,;]*)([^,;]+)")
+_PIECE: Final = re.compile(r"(?<![,;])([,;]*+)([^,;]++)")
 _BLANKS: Final = " \t"
 _DEFAULT_ATTRIBUTES: Final = "HttpOnly;Secure;Version=1"
 

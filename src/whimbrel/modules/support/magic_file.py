@@ -36,7 +36,7 @@ _INDIRECT: Final = re.compile(r"(?:\.(?P<kind>[lsb]))?(?P<more>[+-]\d+)?\)", re.
 _NUMBER: Final = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)", re.ASCII)
 _ESCAPES: Final = {"n": "\n", "r": "\r", "b": "\b", "t": "\t", "f": "\f", "v": "\v"}
 _BLANK: Final = " \t\n\v\f\r"
-_PRINT: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[lh]*([sdiouxXc%])")
+_PRINT: Final = re.compile(r"%[-+ #0]*+\d*+(?:\.\d++)?[lh]*+([sdiouxXc%])")
 
 
 @dataclass(slots=True)

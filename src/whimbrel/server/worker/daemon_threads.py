@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Semaphore, Thread
 from typing import Any, TypeVar
@@ -14,11 +17,12 @@ T = TypeVar("T")
 class DaemonThreads:
     """Threads that are started when they are needed, at most *size*; further work waits in a queue.
 
-    Unlike those of ThreadPoolExecutor they are daemon threads, since their work may never end.
+    Unlike those of ThreadPoolExecutor they are daemon threads, since their work may never end. *niceness* is
+    what Linux gives to a single thread.
     """
 
-    def __init__(self, size: int) -> None:
-        self._size, self._count = size, 0
+    def __init__(self, size: int, *, niceness: int = 0) -> None:
+        self._size, self._count, self._niceness = size, 0, niceness
         self._idle = Semaphore(0)
         self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
 
@@ -32,6 +36,9 @@ class DaemonThreads:
         return future
 
     def _run(self) -> None:
+        if self._niceness:
+            with suppress(OSError, AttributeError):  # a system call that a sandbox forbids
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._niceness)
         while True:
             _work_off(*self._queue.get())
             self._idle.release()

@@ -31,6 +31,8 @@ T = TypeVar("T")
 MAX_SCRIPTS: Final = 64
 # bounds of the threads for other blocking work; one kind of slow work (LDAP) holds at most half of the least
 MIN_THREADS, MAX_THREADS = 16, 32
+MAX_SEARCHES: Final = 32  # long searches of patterns at the same time in one worker; further ones wait
+SEARCH_NICENESS: Final = 10  # so that they leave the processors to the event loops
 FILTER_SLOTS: Final = 8  # large bodies of up to 1 MB each in memory; one of them is in the compute thread
 
 
@@ -62,6 +64,7 @@ class ServerRuntime:
         self._pool: ThreadPoolExecutor | None = None
         self._connector: UnixConnector | None = None
         self._compute_pool: ThreadPoolExecutor | None = None
+        self._searches: DaemonThreads | None = None
         self._scripts: dict[bool, DaemonThreads] = {}  # True: those that read for others
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
         self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
@@ -114,6 +117,14 @@ class ServerRuntime:
         if self._compute_pool is None:
             self._compute_pool = ThreadPoolExecutor(1, thread_name_prefix="compute")
         return await _run(self._compute_pool, work)
+
+    async def search(self, work: Callable[[], T]) -> T:
+        """See Runtime.search. Searches that have no thread yet end with a cancellation."""
+        if self._searches is None:
+            from whimbrel.server.worker.daemon_threads import DaemonThreads  # few requests need one
+
+            self._searches = DaemonThreads(MAX_SEARCHES, niceness=SEARCH_NICENESS)
+        return await asyncio.wrap_future(self._searches.submit(work))
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address, or None."""

@@ -36,7 +36,7 @@ _KINDS: Final = {
 }
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
 # arguments for 2.2 that match no client's name; 2.4 refuses them
-_COMMENT: Final = re.compile(r"[ \t]+#.*")
+_COMMENT: Final = re.compile(r"(?<![ \t])[ \t]++#.*")
 _MATCHES: Final = frozenset(
     {SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH}
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from mmap import mmap
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_reports_by_datagram(tmp_path: Path) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    engine = engine_of(tmp_path, f"HeartbeatListen 127.0.0.1:{port}\nHeartbeatMaxServers 0")
+    engine = engine_of(tmp_path, f"HeartbeatListen 127.0.0.1:{port}\nHeartbeatMaxServers 0\nLogLevel debug")
 
     async def run() -> Monitor:
         monitor = Monitor(engine)
@@ -96,6 +97,9 @@ def test_reports_by_datagram(tmp_path: Path) -> None:
         return monitor
 
     monitor = asyncio.run(run())
+    log = "".join(line.decode() for lines in monitor.engine.runtime.logs.values() for line in lines)
+    assert re.search(r"\[heartmonitor:debug\].* AH02086: 127\.0\.0\.1:\d+ busy=2 ready=4\n", log)
+    assert re.search(r"\[heartmonitor:crit\].* AH02087: malformed message from 127\.0\.0\.1:\d+\n", log)
     assert (tmp_path / "logs" / "hb.dat").read_text().startswith("127.0.0.1 &ready=4&busy=2&lastseen=0")
     for number in range(MAX_SERVERS + 10):
         monitor.received(f"10.0.{number // 250}.{number % 250}", "v=1&ready=1&busy=1")

@@ -47,7 +47,10 @@ def decode_entities(value: str) -> str:
 
     Numbers of unprintable characters vanish, unknown names stay.
     """
-    return _ENTITY.sub(_character, value) if "&" in value else value
+    if "&" not in value:
+        return value
+    end = value.rfind(";") + 1  # behind which each `&#` would be searched up to the end
+    return _ENTITY.sub(_character, value[:end]) + value[end:]
 
 
 def _character(match: re.Match[str]) -> str:

@@ -92,7 +92,7 @@ class PageSource(Source):
             if document is not None and document.has_flush:
                 document.has_flush = False
                 return b""
-            self._ended = await render(self._page)
+            self._ended = await self._page.r.engine.sync_waits.run(render(self._page))
             self._ready = JoinedSource(self._page.ready())
         return data
 

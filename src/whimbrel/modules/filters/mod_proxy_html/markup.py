@@ -12,11 +12,12 @@ They stand where lxml and newer versions of libxml2 differ from httpd's libxml2 
 from __future__ import annotations
 
 from codecs import utf_8_decode
-from typing import Any, Final
+from typing import Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import upper
 from whimbrel.modules.filters.charsets import BUILT_IN, UTF_8
+from whimbrel.modules.filters.meta_tags import meta_tags
 from whimbrel.modules.support.iconv import EILSEQ, Iconv
 
 MARK: Final = "\U0010fd3a"  # private use
@@ -26,10 +27,9 @@ _MARKED: Final = compile(rb"(?:=[ \t\r\n]*(?:\"(?=\")|'(?='))|<!--(?=-?>))|<(?=!
 _OPEN: Final = compile(rb"(?:=[ \t\r\n]{0,64}[\"']?|<(?:!(?:-{0,3}|(?i:d[octyp]{0,5}))?)?)\Z")
 MAX_SCRIPT: Final = 256 * 1024  # bytes of a script, and of a tag, that are parsed as a whole
 MAX_TAG: Final = 1024
-_SCRIPT_END: Final = compile(rb"</(?:script|style)[^>]*>")
-_META: Final = compile(
-    rb"(?i)<meta(?=[ \t\r\n/])[^>]*?charset[ \t\r\n]*=[ \t\r\n]*[\"']?([a-z0-9_:.-]+)[^>]*>"
-)
+_SCRIPT_END: Final = compile(rb"</(?:script|style)")
+_META: Final = compile(rb"(?i)<meta(?=[ \t\r\n/])")
+_META_CHARSET: Final = compile(rb"(?i)charset[ \t\r\n]*=[ \t\r\n]*[\"']?([a-z0-9_:.-]+)")
 _META_TEXT: Final = compile(rb"(?i)content[ \t\r\n]*=")
 _META_TYPE: Final = compile(rb"(?i)http-equiv[ \t\r\n]*=[ \t\r\n]*[\"']?content-type")
 _WIDE: Final = ("UTF-16", "UTF16", "UTF-32", "UTF32", "UCS-", "UCS2", "UCS4", "ISO-10646")
@@ -77,7 +77,7 @@ class Splitter:
         data, self._held = self._held + data, b""
         low = data[-MAX_SCRIPT:].lower()
         start = max(low.rfind(b"<script"), low.rfind(b"<style"))
-        if start < 0 or _SCRIPT_END.search(low, start) is not None:
+        if start < 0 or _has_script_end(low, start):
             start = low.rfind(b"<", len(low) - min(len(low), MAX_TAG))
             if start >= 0 and low.find(b">", start) >= 0:
                 start = -1
@@ -90,6 +90,12 @@ class Splitter:
         """Return what is held back."""
         held, self._held = self._held, b""
         return held
+
+
+def _has_script_end(low: bytes, start: int) -> bool:
+    """Return True if *low* has a whole end tag of a script or style behind *start*."""
+    match = _SCRIPT_END.search(low, start)
+    return match is not None and low.find(b">", match.end()) >= 0
 
 
 class Decoder:
@@ -120,10 +126,10 @@ class Decoder:
             return self._decode(self._iconv, data, final)
         if self._is_sniffing and (match := _meta(data)) is not None:
             self._is_sniffing = False
-            charset, iconv = _found(match[1])
+            (charset, iconv), end = _found(match[0]), match[1]
             if iconv is not None:
                 self._charset, self._iconv = charset, iconv
-                return data[: match.end()] + self._decode(iconv, data[match.end() :], final)
+                return data[:end] + self._decode(iconv, data[end:], final)
             self._charset = charset or self._charset
         return self._validate(data, final)
 
@@ -155,12 +161,14 @@ class Decoder:
         return out
 
 
-def _meta(data: bytes) -> Any:
-    """Return the match of the first META element that libxml2 takes a charset from."""
-    for match in _META.finditer(data):
-        tag = match[0]
-        if not _META_TEXT.search(tag, 0, match.start(1) - match.start()) or _META_TYPE.search(tag):
-            return match
+def _meta(data: bytes) -> tuple[bytes, int] | None:
+    """Return the charset of the first META element that libxml2 takes one from, and the element's end."""
+    for start, end in meta_tags(data, _META.search):
+        match = _META_CHARSET.search(data, start, end)
+        if match is None:
+            continue
+        if not _META_TEXT.search(data, start, match.start(1)) or _META_TYPE.search(data, start, end):
+            return match[1], end
     return None
 
 

@@ -17,6 +17,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.output.filter import FilterError, OutputFilter, Transform
+from whimbrel.engine.time_slices import Slices
 from whimbrel.modules.filters.mod_substitute.lines import Cut, Rules, substitute_lines
 from whimbrel.modules.filters.mod_substitute.pages import compile_stages, substitute_page
 from whimbrel.modules.filters.mod_substitute.patterns import NO_LIMIT, Pattern, parse
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 DEFAULT_LIMIT: Final = 1 << 20
+MAX_PAGE: Final = 16 * 1024  # bytes of whole lines that are searched without a pause
 MAX_MAPPED: Final = 4 << 20  # bytes of a file that httpd maps as one bucket
 _UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -54,11 +56,23 @@ class SubstituteDirConfig:
 class Substituted(Transform):
     """Lines after substitution; a line that is not complete waits for its rest."""
 
-    __slots__ = ("_fresh", "_held", "_is_one_bucket", "_limit", "_r", "_rules", "_size", "_stages", "early")
+    is_sliced = True
+    __slots__ = (
+        "_fresh",
+        "_held",
+        "_is_one_bucket",
+        "_limit",
+        "_r",
+        "_rules",
+        "_size",
+        "_slices",
+        "_stages",
+        "early",
+    )
 
     def __init__(self, r: Request, rules: Rules, *, is_one_bucket: bool) -> None:
         self._r, self._rules, self._stages = r, rules, compile_stages(rules)
-        self._is_one_bucket = is_one_bucket
+        self._is_one_bucket, self._slices = is_one_bucket, Slices(r.engine.turns)
         self._held: list[bytes] = []
         self._size = 0
         self._fresh = True
@@ -112,13 +126,29 @@ class Substituted(Transform):
 
     def _run(self, block: bytes) -> bytes:
         text = to_text(block)
-        edited = None if self._stages is None else substitute_page(self._rules, self._stages, text)
+        edited = self._substituted_pages(text)
         if edited is None:
             try:
-                edited = substitute_lines(self._rules, text)
+                edited = substitute_lines(self._rules, text, self._slices.pause_sync)
             except Cut as cut:
                 raise self._failure(cut.passed) from None
-        return block if edited is text else to_bytes(edited)
+        return block if edited == text else to_bytes(edited)
+
+    def _substituted_pages(self, text: str) -> str | None:
+        """Return *text* after substitution in pages; None if the rules of lines must decide."""
+        stages, out, at = self._stages, list[str](), 0
+        if stages is None:
+            return None
+        while at < len(text):
+            end = text.rfind("\n", at, at + MAX_PAGE) + 1 or text.find("\n", at) + 1 or len(text)
+            page = text[at:end]
+            edited = substitute_page(self._rules, stages, page)
+            if edited is None:
+                return None
+            out.append(edited)
+            at = end
+            self._slices.pause_sync()
+        return "".join(out)
 
     def _failure(self, passed: str) -> FilterError:
         reason = f"Line too long, URI {self._r.uri}"

@@ -6,6 +6,7 @@ pattern) or replaces it by one. Each bucket is a subject of its own for the patt
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -37,8 +38,15 @@ class Cut(Exception):
         self.passed = passed
 
 
-def substitute_lines(rules: Rules, text: str) -> str:
-    """Return the lines of *text* after substitution; raise Cut."""
+def _go_on() -> None:
+    """Make no pause."""
+
+
+def substitute_lines(rules: Rules, text: str, pause: Callable[[], None] = _go_on) -> str:
+    """Return the lines of *text* after substitution; raise Cut.
+
+    *pause* is called behind each line and each match.
+    """
     out: list[str] = []
     passed = count = 0
     lines = text.split("\n")
@@ -47,17 +55,18 @@ def substitute_lines(rules: Rules, text: str) -> str:
         if last and not line:
             break
         try:
-            buckets = substitute_line(rules, line if last else line + "\n")
+            buckets = substitute_line(rules, line if last else line + "\n", pause)
         except OverlongLine:
             raise Cut("".join(out[:passed])) from None
         out.append("".join(buckets))
+        pause()
         count += len(buckets)
         if count > MAX_BUCKETS:
             passed, count = len(out), 0
     return "".join(out)
 
 
-def substitute_line(rules: Rules, line: str) -> list[str]:
+def substitute_line(rules: Rules, line: str, pause: Callable[[], None] = _go_on) -> list[str]:
     """Return the buckets of *line* after substitution; raise OverlongLine."""
     buckets = [line]
     flatten = len(rules.patterns) > 1
@@ -65,12 +74,12 @@ def substitute_line(rules: Rules, line: str) -> list[str]:
         edited: list[str] = []
         for bucket in buckets:
             edit = _flattened if flatten and pattern.flatten else _split
-            edited += edit(pattern, bucket, rules)
+            edited += edit(pattern, bucket, rules, pause)
         buckets = edited
     return buckets
 
 
-def _flattened(pattern: Pattern, bucket: str, rules: Rules) -> list[str]:
+def _flattened(pattern: Pattern, bucket: str, rules: Rules, pause: Callable[[], None]) -> list[str]:
     """Return *bucket* after *pattern*, as one bucket."""
     out: list[str] = []
     at, left = 0, rules.limit
@@ -79,13 +88,14 @@ def _flattened(pattern: Pattern, bucket: str, rules: Rules) -> list[str]:
         left = _left(pattern, left, start - at, text)
         out += (subject[at:start], text)
         at = end
+        pause()
     if not out:
         return [bucket]
     out.append(subject[at:])
     return ["".join(map(_until_nul, out)) if rules.ends_at_nul else "".join(out)]
 
 
-def _split(pattern: Pattern, bucket: str, rules: Rules) -> list[str]:
+def _split(pattern: Pattern, bucket: str, rules: Rules, pause: Callable[[], None]) -> list[str]:
     """Return *bucket* after *pattern*, split at the matches."""
     out: list[str] = []
     at, left = 0, rules.limit
@@ -94,6 +104,7 @@ def _split(pattern: Pattern, bucket: str, rules: Rules) -> list[str]:
         left = _left(pattern, left, start - at, text)
         out += (bucket[at:start], _until_nul(text) if pattern.is_expression else text)
         at = end
+        pause()
     out.append(bucket[at:])
     if len(out) > 1 and not pattern.is_expression and left < len(out[-1]):
         raise OverlongLine

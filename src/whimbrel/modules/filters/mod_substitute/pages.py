@@ -18,7 +18,7 @@ from whimbrel.modules.filters.mod_substitute.patterns import FixedText, Pattern,
 from whimbrel.modules.support.substitution import Substitution
 
 # steps of a matcher that one piece may take, by proof; beyond it lines are matched one by one
-MAX_STEPS: Final = 4_000_000
+MAX_STEPS: Final = 1_000_000
 
 Stage = Callable[[str], "str | None"]
 

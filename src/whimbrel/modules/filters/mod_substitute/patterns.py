@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
-from whimbrel.base.regex import Regex, RegexError, scannable
+from whimbrel.base.regex import Match, Regex, RegexError, scannable
 from whimbrel.base.regex_cost import Scan
 from whimbrel.directives.command import Command
 from whimbrel.modules.support.substitution import Substitution
@@ -25,7 +25,7 @@ _FLAGS: Final = "Bad Substitute flag, only s///[infq] are supported"
 
 
 _INLINE: Final = re.compile(r"\(\?(?!:)|\\[EQ]").search  # options, which may change what a dot matches
-_TOKENS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:[a-z^]+:\]|[^\]\\])*\]|\.", re.DOTALL)
+_TOKENS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:[a-z^]+:\]|[^\]\\])*+(?:\]|\Z)|\.", re.DOTALL)
 
 
 class OverlongLine(Exception):
@@ -84,14 +84,18 @@ class PatternExpression:
             OverlongLine: the match of nothing at the beginning of a subject, which httpd repeats until the
                 line is too long.
         """
-        search, apply = self.regex.search, self.substitution.apply
-        subject, at = line, 0
-        while (match := search(subject)) is not None:
+        apply = self.substitution.apply
+        for at, match in self._matches(line):
             start, end = match.start(), match.end()
             yield at + start, at + end, apply(match)
             if not end:
                 raise OverlongLine
-            subject, at = subject[end:], at + end
+
+    def _matches(self, line: str) -> Iterator[tuple[int, Match]]:
+        scan = self.scan
+        if scan is None or scan.cost.degree:
+            return self.regex.find_all(line)
+        return ((0, cast(Match, match)) for match in scan.pattern.finditer(line))
 
 
 Pattern = FixedText | PatternExpression

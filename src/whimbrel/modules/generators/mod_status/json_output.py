@@ -17,13 +17,12 @@ from whimbrel.modules.generators.mod_status.page import Names, auto_22, auto_24,
 from whimbrel.modules.generators.mod_status.state import State
 
 TYPE: Final = "application/json"
-_NUMBER: Final = re.compile(r"-?\d*\.?\d+(?:e[+-]?\d+)?\Z")
-_QUERY: Final = re.compile(r"(?:.*&)?json(?:=[^&]*)?(?:&.*)?\Z")
+_NUMBER: Final = re.compile(r"-?(?:\d++(?:\.\d++)?|\.\d++)(?:e[+-]?\d++)?\Z")
 
 
 def wanted(args: str | None) -> bool:
     """Return True if the query has the parameter ``json``."""
-    return args is not None and _QUERY.match(args) is not None
+    return args is not None and any(part.partition("=")[0] == "json" for part in args.split("&"))
 
 
 def document(names: Names, s: State, new: bool) -> str:

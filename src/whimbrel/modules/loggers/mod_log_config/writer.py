@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MAX_FROZEN: Final = 64  # lines of cached responses that differ in their constant texts
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-_FIELD = compile(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
+_FIELD = compile(r"(?P<head>(?:[!<>,\d]|\{[^}]*\})*+)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
 _HEAD = compile(r"[!<>]|\d+|\{[^}]*\}")
 
 
@@ -325,6 +325,11 @@ class AccessLogger:
             or any(item.reads_path for item in items)
             or not self.response_fields.isdisjoint(_OF_FILES)
         )
+
+    @property
+    def may_wait(self) -> bool:
+        """Return True if the condition may wait, for a sub-request or for a long search."""
+        return isinstance(self.condition, ExprCondition)
 
     def matches(self, r: Any) -> bool:
         """Return True if this request is logged here."""

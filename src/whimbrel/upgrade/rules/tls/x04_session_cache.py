@@ -12,7 +12,7 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import is_module_missing
 
-SHM: Final = re.compile(r'(\s*"?)shm:', re.IGNORECASE)
+SHM: Final = re.compile(r'(?<!\s)(\s*+"?)shm:', re.IGNORECASE)
 NEEDED: Final = {
     "shmcb": "socache_shmcb_module",
     "dbm": "socache_dbm_module",

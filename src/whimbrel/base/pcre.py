@@ -1,0 +1,167 @@
+"""PCRE patterns over the bytes of one-character-per-byte text, with httpd's limits.
+
+Compiled code searches first, under a limit of steps that keeps it short. Where the limit does not suffice,
+PCRE's interpreter, which is what httpd runs, searches again under httpd's limit. It runs beside the event
+loop where the calling code may wait.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pcre2
+
+from whimbrel.base.pcre_library import GaveUp, InterpretedPattern, load_library
+from whimbrel.base.short_searches import check_long_search
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from whimbrel.base.regex import Match
+
+
+class PcreError(Exception):
+    """The pattern does not compile; the text is PCRE's."""
+
+
+# Compiled code takes some 3 ns for a step, and the limit holds for each place where a match may begin. Rows:
+# length of the subject up to which the limit keeps a search below some 2 ms, and the limit.
+_TIERS: Final = ((30, 20_000), (512, 1_000), (8_190, 60))
+_ANCHORED_TIERS: Final = ((8_190, 20_000),)
+_HEAP_LIMIT: Final = b"(*LIMIT_HEAP=65536)"  # kB that the interpreter may take for one search
+
+
+class Pcre:
+    """A compiled pattern.
+
+    Attributes:
+        groups: number of groups.
+        groupindex: numbers of the named groups.
+    """
+
+    __slots__ = ("_compiled", "_flags", "_interpreter", "_shared", "_text", "_tiers", "groupindex", "groups")
+
+    def __init__(self, text: bytes, is_anchored: bool, *, has_dotall: bool, ignores_case: bool) -> None:
+        self._text = text
+        self._flags = (pcre2.DOTALL if has_dotall else 0) | (pcre2.IGNORECASE if ignores_case else 0)
+        self._tiers = _ANCHORED_TIERS if is_anchored else _TIERS
+        self._compiled: dict[int, Callable[[bytes], Any]] = {}
+        self._interpreter: Callable[[bytes], Any] | None = None
+        self._shared: InterpretedPattern | None = None
+        first = self._compile(self._tiers[0][1])
+        self._compiled[self._tiers[0][1]] = first.search
+        self.groups: int = first.groups
+        self.groupindex: dict[str, int] = {
+            str(name, "latin-1") if isinstance(name, bytes) else name: number
+            for name, number in first.groupindex.items()
+        }
+
+    def _compile(self, limit: int) -> Any:
+        try:
+            compiled = pcre2.compile(b"(*LIMIT_MATCH=%d)" % limit + self._text, self._flags, jit=False)
+        except (pcre2.PatternError, pcre2.LibraryError) as problem:
+            raise PcreError(str(problem)) from None
+        try:
+            compiled.jit_compile()
+        except pcre2.LibraryError:
+            pass  # for example (*NO_JIT)
+        return compiled
+
+    def search(self, subject: str) -> Match | None:
+        """Return the first match, None if there is none or PCRE gives up."""
+        data = subject.encode("latin-1")
+        for length, limit in self._tiers:
+            if len(data) <= length:
+                search = self._compiled.get(limit)
+                if search is None:
+                    search = self._compiled[limit] = self._compile(limit).search
+                try:
+                    match = search(data)
+                except pcre2.LibraryError as problem:
+                    if not _is_undecided(problem):
+                        return None
+                    break
+                return None if match is None else BytesMatch(match)
+        return self._search_long(data)
+
+    def _search_long(self, data: bytes) -> Match | None:
+        check_long_search()
+        from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
+
+        interpreter = self._interpreter
+        if interpreter is None:
+            interpreter = self._interpreter = self._interpret()
+        try:
+            match = search_beside_loop(partial(interpreter, data))
+        except (GaveUp, pcre2.LibraryError):
+            return None
+        return None if match is None else BytesMatch(match)
+
+    def pcre(self) -> Pcre:
+        """Return this pattern; see `_GuardedRe.pcre` of base/regex.py."""
+        return self
+
+    def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
+        """See `Regex.find_all`; the subject is not copied. A search that PCRE gives up finds nothing."""
+        from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
+
+        data, start = subject.encode("latin-1"), 0
+        pattern = self._interpreter_of_library()
+        while True:
+            if pattern is not None:
+                found = search_beside_loop(partial(pattern.find_some, data, start))
+                batch: list[tuple[int, Match]] = [(at, BytesMatch(span)) for at, span in found]
+            else:
+                match = self._search_long(data[start:])
+                batch = [] if match is None else [(start, match)]
+            yield from batch
+            if not batch or not batch[-1][1].end():
+                return
+            start = batch[-1][0] + batch[-1][1].end()
+
+    def _interpret(self) -> Callable[[bytes], Any]:
+        """Return the search of the interpreter: of the shared library, which releases the GIL, where there is
+        one.
+        """
+        pattern = self._interpreter_of_library()
+        if pattern is not None:
+            return pattern.search
+        text = _HEAP_LIMIT + self._text
+        search: Callable[[bytes], Any] = pcre2.compile(text, self._flags, jit=False).search
+        return search
+
+    def _interpreter_of_library(self) -> InterpretedPattern | None:
+        if self._shared is None:
+            library = load_library()
+            if library is None:
+                return None
+            try:
+                self._shared = library.compile(_HEAP_LIMIT + self._text, int(self._flags))
+            except GaveUp:
+                return None
+        return self._shared
+
+
+def _is_undecided(problem: Exception) -> bool:
+    """Return True if compiled code has given up a search that the interpreter may finish."""
+    return any(word in str(problem) for word in ("stack", "limit"))
+
+
+class BytesMatch:
+    """A match over bytes that gives its groups as text."""
+
+    __slots__ = ("_match", "end", "start")
+
+    def __init__(self, match: Any) -> None:
+        self._match = match
+        self.start, self.end = match.start, match.end
+
+    def group(self, number: int = 0, /) -> Any:
+        """Return the text of a group; None if it took no part."""
+        value = self._match.group(number)
+        return value if value is None else value.decode("latin-1")
+
+    def groups(self) -> Any:
+        """Return the texts of the groups from 1 on."""
+        return tuple(None if g is None else g.decode("latin-1") for g in self._match.groups())

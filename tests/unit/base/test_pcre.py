@@ -1,0 +1,70 @@
+"""Searches of PCRE: limits, groups, and all matches of one subject."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+
+import pytest
+
+from whimbrel.base.regex import MAX_COPIED, compile_regex
+from whimbrel.base.short_searches import LongSearch, ShortSearches
+
+NESTED = "a" * 60 + "!"
+LONG = "xy" * MAX_COPIED
+
+
+def spans(pattern: str, subject: str) -> list[tuple[int, int, int]]:
+    """Return start of the search, start and end of up to 50 matches."""
+    found = islice(compile_regex(pattern).find_all(subject), 50)
+    return [(at, match.start(), match.end()) for at, match in found]
+
+
+def test_a_search_beyond_the_limit_finds_nothing() -> None:
+    assert compile_regex("(a+)+$").search(NESTED) is None
+
+
+def test_short_searches_end_early() -> None:
+    regex = compile_regex("(a+)+$")
+    begin = time.process_time()
+    with ShortSearches(), pytest.raises(LongSearch):
+        regex.search(NESTED)
+    assert time.process_time() - begin < 0.05
+    with ShortSearches():
+        assert regex.search("baa").groups() == ("aa",)
+
+
+@pytest.mark.parametrize("length", [20, 100, 1000, 8000, 20_000])
+@pytest.mark.parametrize("pattern", ["(a|b)+(c)?$", "^(?:a|b)+(d)?", r"(?=(b))\w", "(x)?(?:ab)+"])
+def test_lengths_make_no_difference(pattern: str, length: int) -> None:
+    """Compiled code with each of its limits, and the interpreter, find the same."""
+    import pcre2
+
+    subject = "ab" * (length // 2)
+    match = compile_regex(pattern).search(subject)
+    wanted = pcre2.compile(
+        pattern.encode().replace(b"$", rb"\z"), pcre2.DOTALL, jit=False
+    ).search(subject.encode())
+    assert (match is None) == (wanted is None)
+    if wanted is not None:
+        groups = tuple(None if group is None else group.decode() for group in wanted.groups())
+        assert (match.start(), match.end(), match.groups()) == (wanted.start(), wanted.end(), groups)
+
+
+@pytest.mark.parametrize("pattern", ["^x", r"\bx", "y", "(?<=x)y", "x|$", "(?:xy)+", "q", "(x)(y)(z)?"])
+def test_all_matches_of_a_long_subject(pattern: str) -> None:
+    """Each search has a subject of its own: a copy of the rest of the text."""
+    search, subject, at, wanted = compile_regex(pattern).search, LONG, 0, []
+    while len(wanted) < 50 and (match := search(subject)) is not None:
+        wanted.append((at, match.start(), match.end()))
+        if not match.end():
+            break
+        subject, at = subject[match.end() :], at + match.end()
+    assert spans(pattern, LONG) == wanted
+
+
+def test_many_matches_take_linear_time() -> None:
+    found = compile_regex(r"(x+)(?=y)").find_all("xy" * 50_000)
+    begin = time.process_time()
+    assert sum(1 for _match in found) == 50_000
+    assert time.process_time() - begin < 5
