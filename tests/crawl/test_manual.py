@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+pytest.importorskip("lxml", reason="the optional package lxml is not installed")
+
 from tests.crawl.applications import APPLICATIONS
 from tests.crawl.session import Excuse, Options, Session
 from tests.differential.servers import APACHE

@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+pytest.importorskip("lxml", reason="the optional package lxml is not installed")
+
 from tests.crawl.compare import Comparison
 from tests.crawl.logs import compare_access
 from tests.crawl.pages import Page, crawl, links

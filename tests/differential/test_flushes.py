@@ -20,6 +20,8 @@ from typing import Final
 
 import pytest
 
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from tests.differential.paused_chains import FILTERS, SOURCES, Chain, Job, PausedSite, all_chains
 from tests.differential.paused_sources import FIRST, HEAD, Received
 from tests.differential.servers import APACHE, WHIMBREL

@@ -12,6 +12,8 @@ from threading import Thread
 
 import pytest
 
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from tests.differential.servers import APACHE, WHIMBREL
 from tests.differential.stock_site import StockServer, write_documents
 from tests.support.http2_backend import Http2Backend

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.differential.managed_pair import ManagedProcess, managed
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.support.pebble import MISSING

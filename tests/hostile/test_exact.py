@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from tests.hostile import regexes, stale, wire
 from tests.hostile.measure import Budget
 from tests.hostile.server import APACHE, WHIMBREL, HostileSite, ServerProcess

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.hostile import tls_hosts, vary
 from tests.hostile.measure import Budget
 from tests.hostile.server import APACHE

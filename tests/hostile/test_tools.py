@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.hostile.tools import BOUNDS, faults, lay_bounds, run
 from tests.support.hostile_tree import HostileTree
 

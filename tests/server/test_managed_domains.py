@@ -9,6 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.server.conftest import ServerProcess
 from tests.support.pebble import MISSING, Pebble, pebble
 

@@ -14,6 +14,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.server.conftest import ServerProcess
 from tests.support.ocsp import Certificate
 

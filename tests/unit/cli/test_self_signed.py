@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from whimbrel.cli.self_signed import include_line, make
 
 

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("ldap", reason="python-ldap (extra ldap) is not installed")
+
 from tests.support.access_site import MODULES, AccessSite
 from tests.support.ldap_directory import BASE, MISSING, PEOPLE, LdapDirectory
 
 from whimbrel.modules.ldap.mod_ldap import worker_of
 from whimbrel.modules.ldap.mod_ldap.connections import LdapConnection
 
-pytest.importorskip("ldap", reason="python-ldap (extra ldap) is not installed")
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 URL = 'AuthLDAPURL "ldap://127.0.0.1:{port}/' + PEOPLE + '?uid,mail,cn"\n'
 AREA = "<Location {path}>\nAuthType Basic\nAuthName x\nAuthBasicProvider ldap\n{settings}</Location>\n"

@@ -8,6 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+pytest.importorskip("lmdb", reason="the optional package lmdb is not installed")
+
 from tests.support.cache_server import CacheServer
 from tests.support.cached_site import FRESH, CachedSite
 

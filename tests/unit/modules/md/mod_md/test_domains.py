@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.managed_domains import RECORDED, recorded_store
 
 from whimbrel.modules.md.mod_md import activation, job

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.managed_domains import DAY, EC, NOW, FakeAuthority, domain, leaf, manager
 
 from whimbrel.modules.md.mod_md import job, keys

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.managed_domains import EC, NOW, URL, FakeAuthority, domain, leaf
 
 from whimbrel.modules.md.mod_md import keys

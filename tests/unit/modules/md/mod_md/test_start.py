@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.managed_domains import EC, ManagedSite, leaf
 
 from whimbrel.base.errors import PostConfigError

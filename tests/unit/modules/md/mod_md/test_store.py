@@ -7,6 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.managed_domains import recorded_store
 
 from whimbrel.modules.md.mod_md import keys

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 import asyncio
 from pathlib import Path
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.tls import text_of
 from tests.support.tls_backend import TlsBackend
 from tests.support.tls_site import TlsSite

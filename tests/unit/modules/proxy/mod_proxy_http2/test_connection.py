@@ -6,6 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
+
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from tests.support.http2_backend import goaway

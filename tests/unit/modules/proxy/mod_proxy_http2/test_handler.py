@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from tests.support.http2_backend import BIG, Http2Backend
 from tests.support.proxy_server import ProxyServer, answering
 from tests.support.site import load_module_lines

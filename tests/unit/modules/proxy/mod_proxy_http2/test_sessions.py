@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from types import SimpleNamespace
 from typing import Any
 

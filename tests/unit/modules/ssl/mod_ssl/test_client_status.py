@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.ocsp import (
     REVOKED,
     UNKNOWN,

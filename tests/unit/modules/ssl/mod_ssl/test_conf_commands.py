@@ -7,6 +7,9 @@ import ssl
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.tls_clients import ONE_HOST, TlsClient, TlsServerSite, status
 
 from whimbrel.base.errors import PostConfigError, StartError

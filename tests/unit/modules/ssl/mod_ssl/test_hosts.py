@@ -7,6 +7,9 @@ import ssl
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.tls_clients import TWO_HOSTS, TlsClient, TlsServerSite, status
 
 

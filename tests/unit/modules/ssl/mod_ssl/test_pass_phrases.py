@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.tls import text_of
 
 from whimbrel.modules.ssl.mod_ssl.key_files import EncryptedKey, NoKey, private_key

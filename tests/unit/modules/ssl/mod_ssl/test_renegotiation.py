@@ -7,6 +7,9 @@ import ssl
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.tls_clients import ADDRESS, ONE_HOST, TlsClient, TlsServerSite, status
 
 V2, V3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3

@@ -9,6 +9,9 @@ from time import monotonic
 from typing import Any
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from cryptography.x509 import ocsp
 from OpenSSL import SSL
 from tests.support.ocsp import (

@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.support.engine import start_engine
 from tests.support.site import load_module_lines
 from tests.support.tls import case

@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from cryptography import x509
 from tests.support.tls import case, recorded_tls
 from tests.support.tls_site import TlsSite
