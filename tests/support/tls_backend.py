@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+import pytest
+
 from tests.support.tls import text_of
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\ntop"
@@ -21,6 +23,7 @@ class TlsBackend:
     """
 
     def __init__(self, root: Path, name: str = "lo", number: int = 178, *, plain: bool = False) -> None:
+        pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
         self.names: list[str | None] = []
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         for kind in ("crt", "key"):

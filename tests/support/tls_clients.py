@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.access_site import MODULES, AccessSite
 from tests.support.fakes import FakeTransport
 from tests.support.site import MTIME, write_files
@@ -45,6 +47,7 @@ class TlsServerSite(AccessSite):
             if name.startswith("conf/")
         }
         write_files(root, files, None)
+        pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
         super().__init__(
             root,
             "Listen 127.0.0.1:8443\n"

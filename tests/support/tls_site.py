@@ -6,6 +6,8 @@ import re
 from base64 import b64encode
 from pathlib import Path
 
+import pytest
+
 from tests.support.access_site import MODULES, AccessSite
 from tests.support.tls import FakeTls
 from whimbrel.engine.connection import Connection
@@ -16,6 +18,7 @@ class TlsSite(AccessSite):
     """A site with mod_ssl, without certificates: sessions are fakes."""
 
     def __init__(self, root: Path, conf: str, version: str = "2.4", more: str = "") -> None:
+        pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
         super().__init__(root, conf, version, f"{MODULES[version]} env headers rewrite {more} ssl")
 
     def over(

@@ -37,7 +37,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
     "config.execute": ".config.unimplemented_lines",
     "config.unimplemented": ".expr.parser",
-    "engine.expressions": ".engine.lookahead",
+    "engine.expressions": ".base.sync_waits .engine.lookahead",
     "expr.api": ".expr.compiler .expr.parser",
     "http.semantics.dates": "calendar",
     "modules.support.auth.auth_api": ".engine.explain.decisions",
@@ -97,7 +97,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.proxy.mod_proxy_scgi": ".modules.proxy.mod_proxy_scgi.handler",
     "modules.proxy.mod_proxy_uwsgi": ".modules.proxy.mod_proxy_uwsgi.canonical "
     ".modules.proxy.mod_proxy_uwsgi.handler",
-    "modules.aaa.mod_authnz_ldap.settings": "dataclasses .catalogue.checks.rules",
+    "modules.aaa.mod_authnz_ldap.settings": "dataclasses .catalogue.checks.rules "
+    ".modules.support.programs_not_run",
     "modules.aaa.mod_authnz_ldap.users": "ldap",
     "modules.ldap.mod_ldap": "importlib.util .modules.ldap.mod_ldap.cache .modules.ldap.mod_ldap.status "
     ".modules.ldap.mod_ldap.worker",
@@ -140,12 +141,16 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.ssl.mod_ssl.sessions": ".modules.ssl.mod_ssl.certificates",
     "modules.ssl.mod_ssl.requirements": ".engine.expressions .modules.ssl.mod_ssl.variables",
     "modules.ssl.mod_ssl.section_setters": ".modules.ssl.mod_ssl.requirements",
+    "modules.ssl.mod_ssl.start": ".modules.ssl.mod_ssl.compatibility",
     "modules.ssl.mod_ssl.variables": ".modules.ssl.mod_ssl.certificate_variables",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
     "modules.session.session_cipher": "cryptography.exceptions cryptography.hazmat.primitives.ciphers "
     "cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
     "cryptography.hazmat.decrepit.ciphers.algorithms",
-    "base.regex": "pcre2 .base.regex_cost",
+    "base.pcre": ".base.sync_waits",
+    "base.regex": "pcre2 .base.pcre .base.regex_cost",
+    "engine.engine": ".base.sync_waits",
+    "engine.time_slices": ".base.sync_waits",
     "server.logs.logs": "syslog",
     "server.http2.sender": ".server.http2.tunnels",
     "server.worker.runtime": ".server.worker.daemon_threads",

@@ -27,6 +27,7 @@ def site_of(root: Path, conf: str) -> AccessSite:
     return AccessSite(root, CONF + conf.replace("@", str(root)), "2.4", LOADED)
 
 
+@NEEDED
 @pytest.mark.parametrize(
     ("conf", "passphrases"),
     [
@@ -73,6 +74,7 @@ def test_a_library_without_the_cipher_saves_nothing(tmp_path: Path, monkeypatch:
     assert (session_fields(site.fetch(), "Set-Cookie"), site.codes()) == ([], ["AH01832", "AH01820"])
 
 
+@NEEDED
 def test_an_unknown_cipher_saves_nothing(tmp_path: Path) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new\nSessionCryptoCipher nope\n")
     assert (session_fields(site.fetch(), "Set-Cookie"), site.codes()) == ([], ["AH01824", "AH01820"])
@@ -109,6 +111,7 @@ def test_no_start_without_ciphers(
         site_of(tmp_path, conf)
 
 
+@NEEDED
 @pytest.mark.parametrize("program", ["/none/here", "/bin/false", "echo x"])
 def test_a_program_that_prints_nothing_gives_an_empty_passphrase(tmp_path: Path, program: str) -> None:
     """Asked of apache2: the line is accepted; a program without path is not searched."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from whimbrel.base.errors import ConfigError
@@ -102,7 +103,12 @@ def set_byte_code(cmd: Command, conf: LuaDirConfig, _words: list[str]) -> None:
 
 
 def check_syntax(function: LuaFunction) -> None:
-    """Raise ConfigError for an inline section that does not compile."""
+    """Raise ConfigError for an inline section that does not compile.
+
+    Without the library the text is not compiled: the start is refused later.
+    """
+    if find_spec("lupa") is None:
+        return
     from whimbrel.modules.lua.mod_lua.machine import compile_problem  # the library is loaded if it is needed
 
     problem = compile_problem(function)
