@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final
 
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.verify.patterns import classes
 from whimbrel.verify.patterns.syntax import (
     Anchor,
@@ -43,7 +44,7 @@ def _of_tree(tree: Tree) -> Iterator[str]:
     yield ""
     yield from texts
     for text in texts:
-        yield from (f"x{text}", f"{text}x", f"/{text}", f"{text}/", f"{text}\n", f"x{text}x", text.swapcase())
+        yield from (f"x{text}", f"{text}x", f"/{text}", f"{text}/", f"{text}\n", f"x{text}x", _swapped(text))
     for text in texts:
         yield from _changed(text)
 
@@ -54,12 +55,17 @@ def _changed(text: str) -> Iterator[str]:
         before, after = text[:at], text[at + 1 :]
         yield before + after
         yield before + character * 2 + after
-        if character.swapcase() != character:
-            yield before + character.swapcase() + after
+        if _swapped(character) != character:
+            yield before + _swapped(character) + after
         yield before + ("x" if character != "x" else "y") + after
     for at in range(min(len(text), 60)):
         yield text[at:]
         yield text[:at]
+
+
+def _swapped(text: str) -> str:
+    """Return *text* with the other case of its ASCII letters."""
+    return to_text(to_bytes(text).swapcase())
 
 
 def _texts(tree: Tree) -> Iterator[str]:

@@ -281,7 +281,7 @@ class _Parser:
             return None
         tree = self._inside(found.end() - self.at)
         self.ignore_case, self.is_dotall, self.is_extended = before
-        return tree
+        return Sequence((tree,)) if isinstance(tree, Anchor | Around) else tree
 
     # escapes and classes ----------------------------------------------------------------------------
     def _escape(self) -> Tree:
@@ -319,7 +319,7 @@ class _Parser:
             return self._hexadecimal()
         if letter == "0":
             return self._octal()
-        if letter == "c" or not letter or letter.isalnum():
+        if letter == "c" or not letter or letter.isascii() and letter.isalnum():
             raise UnknownSyntax(f"the escape \\{letter}")
         return ord(letter)
 

@@ -1,0 +1,177 @@
+"""The patterns of lines and sections: what each is matched with, and what else the line says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.verify.config_lines import ConfigLine, LineScope
+from whimbrel.verify.patterns.languages import Pattern
+
+URL: Final = "url"
+RELATIVE: Final = "relative url"
+FILE: Final = "file"
+DIRECTORY: Final = "directory"
+RESPONSE: Final = "response field"
+UNKNOWN: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternUse:
+    """One pattern of a line.
+
+    Attributes:
+        subject: what it is matched with: url, relative url, file, directory, response field, or the name of a
+            variable or header field; "" if a request cannot be made for it.
+        rest: the other words of the line, to find its partner.
+        has_spans: the result depends on which part of the text is matched, not only on the match.
+    """
+
+    pattern: Pattern
+    subject: str
+    rest: tuple[str, ...] = ()
+    has_spans: bool = False
+
+
+_CASELESS: Final = frozenset(("setenvifnocase", "browsermatchnocase"))
+_OF_URL: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
+_SECTIONS: Final = frozenset(("files", "directory", "location", "proxy"))
+_EDITS: Final = frozenset(("edit", "edit*"))
+_FLAGS: Final = re.compile(r"\[([^\]]*)\]\Z")
+_TEST: Final = re.compile(r"%\{(?:HTTP:([^}]+)|([A-Za-z_]+))\}\Z")
+_OF_EXPRESSION: Final = re.compile(
+    r"""(?:%\{(?P<name>[A-Za-z_]+)(?::(?P<field>[^}]+))?\}|(?:req|http|req_novary)\(\s*'(?P<called>[^']+)'\s*\))?
+    ["']?\s*(?:=~|!~|-match)\s*["']?
+    (?:m?\#(?P<hash>(?:[^\#\\]|\\.)*)\#|/(?P<slash>(?:[^/\\]|\\.)*)/)(?P<flags>[a-z]*)""",
+    re.VERBOSE,
+)
+_HAS_GROUP: Final = re.compile(r"\$[0-9&]")
+_HAS_CONDITION_GROUP: Final = re.compile(r"%[0-9]")
+
+
+def family(name: str) -> str:
+    """Return the name that a directive has in common with its twins that differ in the matching alone."""
+    return name.removesuffix("nocase") if name in _CASELESS else name.removesuffix("match")
+
+
+def uses_of_line(line: ConfigLine, *, version22: bool) -> list[PatternUse]:
+    """Return the patterns of a directive, [] if it has none."""
+    name, words = line.name, line.words()
+    if name in ("setenvif", "setenvifnocase") and len(words) > 2:
+        pattern = Pattern(words[1], name in _CASELESS, False, version22)
+        spans = bool(_HAS_GROUP.search(" ".join(words[2:])))
+        return [PatternUse(pattern, words[0], (words[0].lower(), *words[2:]), spans)]
+    if name in ("browsermatch", "browsermatchnocase") and len(words) > 1:
+        pattern = Pattern(words[0], name in _CASELESS, False, version22)
+        spans = bool(_HAS_GROUP.search(" ".join(words[1:])))
+        return [PatternUse(pattern, "User-Agent", tuple(words[1:]), spans)]
+    if name == "rewriterule" and len(words) > 1:
+        subject = URL if line.scope.kind == "server" else RELATIVE
+        use = _of_rewriting(words[0], subject, words[1], words[2:], version22)
+        return [PatternUse(use.pattern, use.subject, use.rest, _has_spans(line, words[1], _HAS_GROUP))]
+    if name == "rewritecond" and len(words) > 1:
+        if words[1].lstrip("!")[:1] in ("-", "<", ">", "=") or words[0].lower() == "expr":
+            return list(_of_expression(line.args, version22))
+        use = _of_rewriting(words[1], _variable(words[0]), words[0], words[2:], version22)
+        return [PatternUse(use.pattern, use.subject, use.rest, _has_spans(line, "", _HAS_CONDITION_GROUP))]
+    if name in _OF_URL and words:
+        return [PatternUse(Pattern(words[0], version22=version22), URL, tuple(words[1:]), True)]
+    if name == "redirectmatch" and words:
+        at = 0 if len(words) == 1 or words[0].startswith(("/", "^")) else 1
+        rest = (*words[:at], *words[at + 1 :])
+        spans = bool(_HAS_GROUP.search(" ".join(rest)))
+        return [PatternUse(Pattern(words[at], version22=version22), URL, rest, spans)]
+    if name in ("header", "requestheader"):
+        return list(_of_edit(words, version22))
+    return list(_of_expression(line.args, version22))
+
+
+def _of_rewriting(
+    text: str, subject: str, other: str, flags: list[str], version22: bool
+) -> PatternUse:
+    found = _FLAGS.match(flags[0]) if flags else None
+    words = [word.strip() for word in found[1].split(",")] if found is not None else []
+    ignore_case = any(word.lower() in ("nc", "nocase") for word in words)
+    rest = (other, *(word for word in words if word.lower() not in ("nc", "nocase")))
+    negated = text.startswith("!")
+    return PatternUse(Pattern(text[negated:], ignore_case, negated, version22), subject, rest)
+
+
+def _has_spans(line: ConfigLine, substitution: str, groups: re.Pattern[str]) -> bool:
+    """Return True if the rule of *line*, or a condition of the rule, refers to groups of the pattern."""
+    if groups.search(substitution):
+        return True
+    return any(groups.search(one.args) for one in rewriting_of(line) if one is not line)
+
+
+def rewriting_of(line: ConfigLine) -> list[ConfigLine]:
+    """Return the rule that *line* is or belongs to, with its conditions; the rule is the last."""
+    found: list[ConfigLine] = []
+    for one in line.scope.lines:
+        if one.name == "rewritecond":
+            found.append(one)
+        elif one.name == "rewriterule":
+            found.append(one)
+            if line in found:
+                return found
+            found = []
+    return [line]
+
+
+def _variable(test: str) -> str:
+    """Return the variable or field that is all of the test string of a condition, "" for other ones."""
+    found = _TEST.match(test)
+    return "" if found is None else found[1] or _field_of(found[2])
+
+
+def _field_of(variable: str) -> str:
+    low = variable.lower()
+    if not low.startswith("http_") or low == "http_host":
+        return low
+    return "-".join(part.capitalize() for part in low.removeprefix("http_").split("_"))
+
+
+def _of_edit(words: list[str], version22: bool) -> Iterator[PatternUse]:
+    low = [word.lower() for word in words[:2]]
+    at = next((number for number, word in enumerate(low) if word in _EDITS), -1)
+    if at >= 0 and len(words) > at + 2:
+        rest = (*words[: at + 2], *words[at + 3 :])
+        yield PatternUse(Pattern(words[at + 2], version22=version22), RESPONSE, rest, True)
+        return
+    yield from _of_expression(" ".join(words), version22)
+
+
+def _of_expression(text: str, version22: bool) -> Iterator[PatternUse]:
+    """Yield the patterns in an expression; *rest* is the text around all of them."""
+    found = list(_OF_EXPRESSION.finditer(text))
+    rest = (_OF_EXPRESSION.sub(lambda match: f"{match['name']}{match['field']}{match['called']}~", text),)
+    for match in found:
+        if match["field"] and match["name"].lower() in ("http", "req"):
+            subject = match["field"]
+        else:
+            subject = match["called"] or _field_of(match["name"] or "")
+        pattern = match["hash"] if match["hash"] is not None else match["slash"].replace("\\/", "/")
+        if set(match["flags"]) <= {"i"}:
+            yield PatternUse(Pattern(pattern, "i" in match["flags"], False, version22), subject, rest)
+
+
+def use_of_scope(scope: LineScope, *, version22: bool) -> PatternUse | None:
+    """Return the pattern of a section, None if it has none."""
+    kind = scope.kind.removesuffix("match")
+    if kind in ("if", "elseif"):
+        return next(_of_expression(scope.args, version22), None)
+    words = [word for word in ConfigLine("", scope.args, "", 0, scope).words() if word]
+    if kind not in _SECTIONS or not words:
+        return None
+    is_regex = scope.kind.endswith("match") or words[0] == "~"
+    subject = {"files": FILE, "directory": DIRECTORY, "location": URL}.get(kind, UNKNOWN)
+    if is_regex:
+        has_named_groups = "(?<" in words[-1] or "(?P<" in words[-1]
+        return PatternUse(Pattern(words[-1], version22=version22), subject, (), has_named_groups)
+    if kind == "files" or set(words[-1]) & set("*?["):
+        compiled = compile_fnmatch(words[-1], by_segment=kind != "files")
+        return PatternUse(Pattern(compiled.pattern, version22=version22), subject)
+    return None
