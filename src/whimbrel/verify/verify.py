@@ -9,7 +9,6 @@ from typing import Final
 
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.access.space import Space
 from whimbrel.base.errors import ForeignDirective, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
@@ -27,6 +26,7 @@ from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
 from whimbrel.verify.patterns.checks import PatternChecks
+from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck
@@ -99,7 +99,7 @@ class Comparison:
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
         self._assume_directories()
-        space = Space()
+        space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}

@@ -32,7 +32,7 @@ MAX_STATES: Final = 20_000
 MAX_THREADS: Final = 400_000
 """Threads that all states of one pattern have together: their memory."""
 MAX_EFFORT: Final = 1_000_000
-"""Visits of instructions while states are built: less than a second; a verdict depends on this bound, so that it
+"""Visits of instructions while states are built: less than a second. A verdict depends on this bound, which
 is the same on all machines."""
 MAX_SECONDS: Final = 4.0
 """Seconds after which one automaton is given up, whatever its effort is."""

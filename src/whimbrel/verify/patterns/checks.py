@@ -36,7 +36,7 @@ class PatternChecks:
         found: list[NotDecided] = []
         for number, pair in enumerate(pattern_pairs(*self.sides)):
             if number >= MAX_PAIRS:
-                found.append(NotDecided(f"more than {MAX_PAIRS} patterns differ; the others were not compared"))
+                found.append(NotDecided(f"more than {MAX_PAIRS} patterns differ; the rest was not compared"))
                 break
             undecided = self._check(pair, compare, differences)
             if undecided is not None:
@@ -74,9 +74,7 @@ class PatternChecks:
         other = Entrance(probe.host.partition(":")[0].lower(), route.address, route.port, route.is_tls)
         return self.source.server_keys(other) == self.source.server_keys(route)
 
-    def _compare_at(
-        self, request: PatternRequest, probe: Probe, compare: Callable[[Probe], None]
-    ) -> None:
+    def _compare_at(self, request: PatternRequest, probe: Probe, compare: Callable[[Probe], None]) -> None:
         """Compare *probe* at the time and in the tree that *request* needs."""
         runtimes = [lines.side.runtime for lines in self.sides]
         times = [runtime.time for runtime in runtimes]

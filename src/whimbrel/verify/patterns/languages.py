@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.verify.patterns import classes
 from whimbrel.verify.patterns.automaton import (
@@ -65,6 +65,9 @@ class Subjects:
     members: int = classes.ANY
 
 
+_ALL: Final = Subjects()
+
+
 class Relation(Enum):
     """The result of a comparison."""
 
@@ -98,11 +101,12 @@ class LanguageComparison:
 
 @lru_cache(maxsize=4096)
 def compare_patterns(
-    first: Pattern, second: Pattern, subjects: Subjects = Subjects(), *, max_pairs: int = MAX_PAIRS
+    first: Pattern, second: Pattern, subjects: Subjects = _ALL, *, max_pairs: int = MAX_PAIRS
 ) -> LanguageComparison:
     """Return the relation of two patterns over *subjects*; no pattern makes it raise."""
     try:
-        compiled = first.compiled, second.compiled
+        for pattern in (first, second):
+            compile_regex(pattern.text, ignore_case=pattern.ignore_case, version22=pattern.version22)
     except RegexError as problem:
         return LanguageComparison(Relation.NOT_DECIDED, reason=f"a pattern is invalid: {problem}")
     trees: list[Tree] = []

@@ -175,7 +175,7 @@ def aligned(
     if keys[0] == keys[1] or max(len(old), len(new)) > MAX_ALIGNED:
         return [pair for pair in zip(old, new, strict=False) if kind(pair[0]) == kind(pair[1])]
     found: list[tuple[T, T]] = []
-    for operation, i, j, k, m in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    for operation, i, j, k, m in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         if operation == "equal":
             found += zip(old[i:j], new[k:m], strict=True)
         elif operation == "replace":

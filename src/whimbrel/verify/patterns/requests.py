@@ -82,9 +82,10 @@ class _Builder:
             for base in self.bases:
                 yield PatternRequest(base.rstrip("/") + "/" + escape_uri(text))
         elif low in (DIRECTORY, "request_filename", "script_filename"):
-            directory = text.rstrip("/") + "/" if low == DIRECTORY else ""
+            slash = "/" if low == DIRECTORY else ""
+            directory = text.rstrip("/") + slash if slash else ""
             for url in self.served.urls_of(text)[:_MAX_BASES]:
-                yield PatternRequest(escape_uri(url.rstrip("/") + ("/" if directory else "")), Facts(), None, directory)
+                yield PatternRequest(escape_uri(url.rstrip("/") + slash) or "/", directory=directory)
         elif low.startswith("time"):
             moment = _moment(low, text, self.now)
             if moment is not None:
@@ -194,7 +195,7 @@ def _moment(name: str, text: str, now: float) -> float | None:
     if name in _TIME and text.isascii() and text.isdigit():
         values[_TIME[name]] = int(text)
     elif name == "time" and re.fullmatch("[0-9]{14}", text):
-        values = [int(text[start:end]) for start, end in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14))]
+        values = [int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2))]
     else:
         return None
     try:

@@ -44,8 +44,8 @@ _FLAGS: Final = re.compile(r"\[([^\]]*)\]\Z")
 _TEST: Final = re.compile(r"%\{(?:HTTP:([^}]+)|([A-Za-z_]+))\}\Z")
 _OF_EXPRESSION: Final = re.compile(
     r"""(?:%\{(?P<name>[A-Za-z_]+)(?::(?P<field>[^}]+))?\}|(?:req|http|req_novary)\(\s*'(?P<called>[^']+)'\s*\))?
-    ["']?\s*(?:=~|!~|-match)\s*["']?
-    (?:m?\#(?P<hash>(?:[^\#\\]|\\.)*)\#|/(?P<slash>(?:[^/\\]|\\.)*)/)(?P<flags>[a-z]*)""",
+    ["']?\s*(?P<operator>=~|!~)\s*["']?
+    (?:m?\#(?P<hash>(?:[^\#\\]|\\.)*)\#|/(?P<slash>(?:[^/\\]|\\.)*)/)(?P<flags>i?)(?![a-z])""",
     re.VERBOSE,
 )
 _HAS_GROUP: Final = re.compile(r"\$[0-9&]")
@@ -74,7 +74,7 @@ def uses_of_line(line: ConfigLine, *, version22: bool) -> list[PatternUse]:
         return [PatternUse(use.pattern, use.subject, use.rest, _has_spans(line, words[1], _HAS_GROUP))]
     if name == "rewritecond" and len(words) > 1:
         if words[1].lstrip("!")[:1] in ("-", "<", ">", "=") or words[0].lower() == "expr":
-            return list(_of_expression(line.args, version22))
+            return list(uses_of_expression(line.args, version22=version22))
         use = _of_rewriting(words[1], _variable(words[0]), words[0], words[2:], version22)
         return [PatternUse(use.pattern, use.subject, use.rest, _has_spans(line, "", _HAS_CONDITION_GROUP))]
     if name in _OF_URL and words:
@@ -86,12 +86,10 @@ def uses_of_line(line: ConfigLine, *, version22: bool) -> list[PatternUse]:
         return [PatternUse(Pattern(words[at], version22=version22), URL, rest, spans)]
     if name in ("header", "requestheader"):
         return list(_of_edit(words, version22))
-    return list(_of_expression(line.args, version22))
+    return list(uses_of_expression(line.args, version22=version22))
 
 
-def _of_rewriting(
-    text: str, subject: str, other: str, flags: list[str], version22: bool
-) -> PatternUse:
+def _of_rewriting(text: str, subject: str, other: str, flags: list[str], version22: bool) -> PatternUse:
     found = _FLAGS.match(flags[0]) if flags else None
     words = [word.strip() for word in found[1].split(",")] if found is not None else []
     ignore_case = any(word.lower() in ("nc", "nocase") for word in words)
@@ -141,28 +139,31 @@ def _of_edit(words: list[str], version22: bool) -> Iterator[PatternUse]:
         rest = (*words[: at + 2], *words[at + 3 :])
         yield PatternUse(Pattern(words[at + 2], version22=version22), RESPONSE, rest, True)
         return
-    yield from _of_expression(" ".join(words), version22)
+    yield from uses_of_expression(" ".join(words), version22=version22)
 
 
-def _of_expression(text: str, version22: bool) -> Iterator[PatternUse]:
+def uses_of_expression(text: str, *, version22: bool) -> Iterator[PatternUse]:
     """Yield the patterns in an expression; *rest* is the text around all of them."""
     found = list(_OF_EXPRESSION.finditer(text))
-    rest = (_OF_EXPRESSION.sub(lambda match: f"{match['name']}{match['field']}{match['called']}~", text),)
+    rest = (_OF_EXPRESSION.sub(_without_pattern, text),)
     for match in found:
         if match["field"] and match["name"].lower() in ("http", "req"):
             subject = match["field"]
         else:
             subject = match["called"] or _field_of(match["name"] or "")
         pattern = match["hash"] if match["hash"] is not None else match["slash"].replace("\\/", "/")
-        if set(match["flags"]) <= {"i"}:
-            yield PatternUse(Pattern(pattern, "i" in match["flags"], False, version22), subject, rest)
+        yield PatternUse(Pattern(pattern, bool(match["flags"]), False, version22), subject, rest)
+
+
+def _without_pattern(match: re.Match[str]) -> str:
+    return f"{match['name']}:{match['field']}:{match['called']}{match['operator']}"
 
 
 def use_of_scope(scope: LineScope, *, version22: bool) -> PatternUse | None:
     """Return the pattern of a section, None if it has none."""
     kind = scope.kind.removesuffix("match")
     if kind in ("if", "elseif"):
-        return next(_of_expression(scope.args, version22), None)
+        return next(uses_of_expression(scope.args, version22=version22), None)
     words = [word for word in ConfigLine("", scope.args, "", 0, scope).words() if word]
     if kind not in _SECTIONS or not words:
         return None
