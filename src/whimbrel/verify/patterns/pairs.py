@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, TypeVar
 
+from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.patterns.languages import LanguageComparison, Pattern, Relation, compare_patterns
@@ -89,7 +90,7 @@ def pattern_pairs(old: SideLines, new: SideLines) -> Iterator[PatternPair]:
 class _Search:
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = old, new
-        self.version22 = tuple(lines.side.dialect.name == "2.2" for lines in (old, new))
+        self.version22 = tuple(lines.side.dialect is V22 for lines in (old, new))
         self._inner: tuple[dict[int, list[LineScope]], ...] = ({}, {})
         for lines, inner in zip(self.sides, self._inner, strict=True):
             for scope in lines.scopes:
@@ -114,11 +115,9 @@ class _Search:
 
     def of_scopes(self, scopes: tuple[LineScope, LineScope]) -> Iterator[PatternPair]:
         """Yield the pairs of two corresponding scopes: their own patterns, then those of their lines."""
-        uses = [
-            use_of_scope(scope, version22=version)
-            for scope, version in zip(scopes, self.version22, strict=True)
-        ]
-        if uses[0] is not None and uses[1] is not None and scopes[0].args != scopes[1].args:
+        dialects = [lines.side.dialect for lines in self.sides]
+        uses = [use_of_scope(scope, dialect) for scope, dialect in zip(scopes, dialects, strict=True)]
+        if uses[0] is not None and uses[1] is not None:
             yield from self._compared((uses[0], uses[1]), scopes, None)
         pairs = aligned(scopes[0].lines, scopes[1].lines, _key_of_line, lambda line: family(line.name))
         for lines in pairs:

@@ -16,7 +16,7 @@ from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines, lines_of
 from whimbrel.verify.derive.conditions import condition_facts
 from whimbrel.verify.derive.facts import Facts
-from whimbrel.verify.derive.targets import Targets
+from whimbrel.verify.derive.targets import NEUTRAL, Targets
 from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.patterns.uses import DIRECTORY, FILE, RELATIVE, URL, rewriting_of
 
@@ -82,10 +82,12 @@ class _Builder:
             for base in self.bases:
                 yield PatternRequest(base.rstrip("/") + "/" + escape_uri(text))
         elif low in (DIRECTORY, "request_filename", "script_filename"):
-            slash = "/" if low == DIRECTORY else ""
-            directory = text.rstrip("/") + slash if slash else ""
+            directory = text.rstrip("/") + "/"
             for url in self.served.urls_of(text)[:_MAX_BASES]:
-                yield PatternRequest(escape_uri(url.rstrip("/") + slash) or "/", directory=directory)
+                yield PatternRequest(escape_uri(url))
+                if low == DIRECTORY:
+                    yield PatternRequest(escape_uri(url.rstrip("/") + "/"), directory=directory)
+                    yield PatternRequest(escape_uri(url.rstrip("/") + "/" + NEUTRAL), directory=directory)
         elif low.startswith("time"):
             moment = _moment(low, text, self.now)
             if moment is not None:

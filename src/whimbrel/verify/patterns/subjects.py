@@ -72,7 +72,7 @@ def subjects_of(subject: str, tops: Iterable[str], *, is_mixed: bool) -> Subject
 
 def _below(tops: Iterable[str]) -> str:
     inside = "|".join(_literal(top.rstrip("/")) for top in tops)
-    return rf"\A(?:{inside})(?:/{_SEGMENT})*\z"
+    return rf"\A(?:{inside})(?:/{_SEGMENT})*/?\z"
 
 
 def _literal(text: str) -> str:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.dialect import V22, Dialect
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.regex import without_end
 from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.patterns.languages import Pattern
 
@@ -48,6 +50,7 @@ _OF_EXPRESSION: Final = re.compile(
     (?:m?\#(?P<hash>(?:[^\#\\]|\\.)*)\#|/(?P<slash>(?:[^/\\]|\\.)*)/)(?P<flags>i?)(?![a-z])""",
     re.VERBOSE,
 )
+_NAMED_GROUP: Final = re.compile(r"\(\?(?:P?<[A-Za-z_]|')")
 _HAS_GROUP: Final = re.compile(r"\$[0-9&]")
 _HAS_CONDITION_GROUP: Final = re.compile(r"%[0-9]")
 
@@ -159,8 +162,9 @@ def _without_pattern(match: re.Match[str]) -> str:
     return f"{match['name']}:{match['field']}:{match['called']}{match['operator']}"
 
 
-def use_of_scope(scope: LineScope, *, version22: bool) -> PatternUse | None:
-    """Return the pattern of a section, None if it has none."""
+def use_of_scope(scope: LineScope, dialect: Dialect) -> PatternUse | None:
+    """Return the pattern of a section, as it is matched under *dialect*; None if it has none."""
+    version22 = dialect is V22
     kind = scope.kind.removesuffix("match")
     if kind in ("if", "elseif"):
         return next(uses_of_expression(scope.args, version22=version22), None)
@@ -170,9 +174,12 @@ def use_of_scope(scope: LineScope, *, version22: bool) -> PatternUse | None:
     is_regex = scope.kind.endswith("match") or words[0] == "~"
     subject = {"files": FILE, "directory": DIRECTORY, "location": URL}.get(kind, UNKNOWN)
     if is_regex:
-        has_named_groups = "(?<" in words[-1] or "(?P<" in words[-1]
-        return PatternUse(Pattern(words[-1], version22=version22), subject, (), has_named_groups)
+        text = words[-1]
+        if kind == "directory" and dialect.paths_have_no_end:
+            text = without_end(text)
+        return PatternUse(Pattern(text, version22=version22), subject, (), bool(_NAMED_GROUP.search(text)))
     if kind == "files" or set(words[-1]) & set("*?["):
-        compiled = compile_fnmatch(words[-1], by_segment=kind != "files")
+        text = words[-1].rstrip("/") if kind == "directory" else words[-1]
+        compiled = compile_fnmatch(text, by_segment=kind != "files")
         return PatternUse(Pattern(compiled.pattern, version22=version22), subject)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.access.atoms import Opaque
+from whimbrel.base.dialect import V22, V24
 from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.languages import Pattern
@@ -62,13 +63,20 @@ def test_the_groups_of_a_condition_count_where_its_rule_names_them() -> None:
     ],
 )
 def test_sections(kind: str, args: str, subject: str) -> None:
-    use = use_of_scope(LineScope(kind, args, "", 1), version22=False)
+    use = use_of_scope(LineScope(kind, args, "", 1), V24)
     assert use is not None and use.subject == subject
+
+
+def test_the_end_of_a_path_has_no_place_in_2_2() -> None:
+    scope = LineScope("directorymatch", "/a$", "", 1)
+    old, new = use_of_scope(scope, V22), use_of_scope(scope, V24)
+    assert old is not None and new is not None
+    assert new.pattern.holds("/srv/a") and not old.pattern.holds("/srv/a")
 
 
 @pytest.mark.parametrize(("kind", "args"), [("location", "/a"), ("directory", "/srv"), ("limit", "GET")])
 def test_sections_without_a_pattern(kind: str, args: str) -> None:
-    assert use_of_scope(LineScope(kind, args, "", 1), version22=False) is None
+    assert use_of_scope(LineScope(kind, args, "", 1), V24) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.verify.patterns.directives import DIFFERENT, EQUAL, text_of
+from tests.unit.verify.patterns.directives import DIFFERENT, EQUAL, UNDECIDED, text_of
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify.verification import Verdict, VerifyResult
@@ -30,13 +30,20 @@ def verdict(root: Path, form: str, patterns: tuple[str, str]) -> VerifyResult:
         for name, pattern in zip(("old", "new"), patterns, strict=True)
     ]
     assert not sides[0].errors and not sides[1].errors
-    return verify(sides[0], sides[1], limit=200)
+    return verify(sides[0], sides[1], limit=1)
 
 
 @pytest.mark.parametrize(("form", "old", "new"), DIFFERENT)
 def test_different_languages_are_not_called_same(root: Path, form: str, old: str, new: str) -> None:
     result = verdict(root, form, (old, new))
     assert result.verdict is Verdict.DIFFERENT, [str(one.reason) for one in result.not_decided]
+
+
+@pytest.mark.parametrize(("form", "old", "new"), UNDECIDED)
+def test_patterns_without_a_request_are_not_decided(root: Path, form: str, old: str, new: str) -> None:
+    result = verdict(root, form, (old, new))
+    assert result.verdict is Verdict.NOT_DECIDED
+    assert any("new.conf:" in one.reason and old in one.reason for one in result.not_decided)
 
 
 @pytest.mark.parametrize(("form", "old", "new"), EQUAL)
