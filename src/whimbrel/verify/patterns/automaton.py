@@ -20,7 +20,7 @@ from whimbrel.verify.patterns.syntax import (
     Chars,
     Choice,
     Irregular,
-    Repeat,
+    Repetition,
     Tree,
 )
 from whimbrel.verify.patterns.syntax import Sequence as Parts
@@ -48,7 +48,7 @@ class TooLarge(Exception):
     """The automaton exceeds a bound."""
 
 
-class NotRegular(Exception):
+class NoAutomaton(Exception):
     """No automaton of this module decides the pattern."""
 
 
@@ -152,14 +152,14 @@ class _Program:
             return self._emit(tree.part, following)
         if isinstance(tree, Anchor):
             return self._add(_Check(tree.kind, following))
-        if isinstance(tree, Repeat):
+        if isinstance(tree, Repetition):
             return self._repeat(tree, following)
         if isinstance(tree, Irregular):
-            raise NotRegular(tree.reason)
+            raise NoAutomaton(tree.reason)
         number = self.owner.around(tree)
         return self._add(_Peek(number, tree.is_behind, tree.is_negative, following))
 
-    def _repeat(self, tree: Repeat, following: int) -> int:
+    def _repeat(self, tree: Repetition, following: int) -> int:
         if tree.most is None:
             following = self._loop(tree.part, following)
         else:
@@ -209,7 +209,7 @@ class PatternAutomaton:
             return known
         if tree.is_behind:
             if _has_forward(tree.part):
-                raise NotRegular("a lookbehind with assertions in it")
+                raise NoAutomaton("a lookbehind with assertions in it")
             program = _Program(self, tree.part, is_search=True)
             self.behinds.append(_Lazy(self, program, is_behind=True))
             number = len(self.behinds) - 1

@@ -31,7 +31,7 @@ class PatternSpace(Space):
         return super().variable(atom)
 
     def _equal(self, atom: Opaque) -> Atom | None:
-        uses = list(uses_of_expression(atom.text, version22=False))
+        uses = list(uses_of_expression(atom.text))
         if not uses:
             return None
         key = (uses[0].rest[0], atom.user, tuple(use.subject for use in uses))

@@ -19,7 +19,7 @@ from whimbrel.verify.patterns.automaton import (
     DEAD,
     MATCHED,
     Alphabet,
-    NotRegular,
+    NoAutomaton,
     PatternAutomaton,
     TooLarge,
 )
@@ -125,7 +125,7 @@ def compare_patterns(
     if not reason:
         try:
             return _confirmed(first, second, _decided((first, second), trees, subjects, max_pairs))
-        except (NotRegular, TooLarge) as problem:
+        except (NoAutomaton, TooLarge) as problem:
             reason = str(problem)
     return _sampled(first, second, trees, subjects, reason)
 

@@ -7,7 +7,6 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, TypeVar
 
-from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.patterns.languages import LanguageComparison, Pattern, Relation, compare_patterns
@@ -90,7 +89,7 @@ def pattern_pairs(old: SideLines, new: SideLines) -> Iterator[PatternPair]:
 class _Search:
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = old, new
-        self.version22 = tuple(lines.side.dialect is V22 for lines in (old, new))
+        self.version22 = tuple(lines.side.dialect.rewrite_22 for lines in (old, new))
         self._inner: tuple[dict[int, list[LineScope]], ...] = ({}, {})
         for lines, inner in zip(self.sides, self._inner, strict=True):
             for scope in lines.scopes:

@@ -44,7 +44,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Repetition:
     """A part from *least* to *most* times, None without a limit; *is_greedy* matters for groups alone."""
 
     part: Tree
@@ -92,7 +92,7 @@ class Irregular:
     number: int = 0
 
 
-Tree = Chars | Sequence | Choice | Repeat | Capture | Anchor | Around | Irregular
+Tree = Chars | Sequence | Choice | Repetition | Capture | Anchor | Around | Irregular
 EMPTY: Final = Sequence(())
 _QUANTIFIER: Final = re.compile(r"[*+?]|\{(\d+)(?:(,)(\d*))?\}")
 _UNSURE_QUANTIFIER: Final = re.compile(r"\{[ \t]*\d*[ \t]*,?[ \t]*\d*[ \t]*\}")
@@ -208,11 +208,11 @@ class _Parser:
             kind = self.rest()
             if kind == "+":
                 self.at += 1
-                part = Irregular("a possessive quantifier", Repeat(part, least, most))
+                part = Irregular("a possessive quantifier", Repetition(part, least, most))
                 continue
             if kind == "?":
                 self.at += 1
-            part = Repeat(part, least, most, kind != "?")
+            part = Repetition(part, least, most, kind != "?")
         return part
 
     def atom(self) -> Tree | None:
@@ -413,6 +413,6 @@ def irregular_part(tree: Tree) -> str:
     parts: tuple[Tree, ...] = ()
     if isinstance(tree, Sequence | Choice):
         parts = tree.parts
-    elif isinstance(tree, Repeat | Capture | Around):
+    elif isinstance(tree, Repetition | Capture | Around):
         parts = (tree.part,)
     return next((reason for part in parts if (reason := irregular_part(part))), "")

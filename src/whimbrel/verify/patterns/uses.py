@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.dialect import V22, Dialect
+from whimbrel.base.dialect import Dialect
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.regex import without_end
@@ -61,14 +61,16 @@ def family(name: str) -> str:
 
 
 def uses_of_line(line: ConfigLine, *, version22: bool) -> list[PatternUse]:
-    """Return the patterns of a directive, [] if it has none."""
-    name, words = line.name, line.words()
+    """Return the patterns of a directive, [] if it has none; *version22*: mod_rewrite is that of 2.2."""
+    name = line.name
+    words = line.words()
+    version22 = version22 and name in ("rewriterule", "rewritecond")  # the one module that matches otherwise
     if name in ("setenvif", "setenvifnocase") and len(words) > 2:
-        pattern = Pattern(words[1], name in _CASELESS, False, version22)
+        pattern = Pattern(words[1], name in _CASELESS)
         spans = bool(_HAS_GROUP.search(" ".join(words[2:])))
         return [PatternUse(pattern, words[0], (words[0].lower(), *words[2:]), spans)]
     if name in ("browsermatch", "browsermatchnocase") and len(words) > 1:
-        pattern = Pattern(words[0], name in _CASELESS, False, version22)
+        pattern = Pattern(words[0], name in _CASELESS)
         spans = bool(_HAS_GROUP.search(" ".join(words[1:])))
         return [PatternUse(pattern, "User-Agent", tuple(words[1:]), spans)]
     if name == "rewriterule" and len(words) > 1:
@@ -77,19 +79,19 @@ def uses_of_line(line: ConfigLine, *, version22: bool) -> list[PatternUse]:
         return [PatternUse(use.pattern, use.subject, use.rest, _has_spans(line, words[1], _HAS_GROUP))]
     if name == "rewritecond" and len(words) > 1:
         if words[1].lstrip("!")[:1] in ("-", "<", ">", "=") or words[0].lower() == "expr":
-            return list(uses_of_expression(line.args, version22=version22))
+            return list(uses_of_expression(line.args))
         use = _of_rewriting(words[1], _variable(words[0]), words[0], words[2:], version22)
         return [PatternUse(use.pattern, use.subject, use.rest, _has_spans(line, "", _HAS_CONDITION_GROUP))]
     if name in _OF_URL and words:
-        return [PatternUse(Pattern(words[0], version22=version22), URL, tuple(words[1:]), True)]
+        return [PatternUse(Pattern(words[0]), URL, tuple(words[1:]), True)]
     if name == "redirectmatch" and words:
         at = 0 if len(words) == 1 or words[0].startswith(("/", "^")) else 1
         rest = (*words[:at], *words[at + 1 :])
         spans = bool(_HAS_GROUP.search(" ".join(rest)))
-        return [PatternUse(Pattern(words[at], version22=version22), URL, rest, spans)]
+        return [PatternUse(Pattern(words[at]), URL, rest, spans)]
     if name in ("header", "requestheader"):
-        return list(_of_edit(words, version22))
-    return list(uses_of_expression(line.args, version22=version22))
+        return list(_of_edit(words))
+    return list(uses_of_expression(line.args))
 
 
 def _of_rewriting(text: str, subject: str, other: str, flags: list[str], version22: bool) -> PatternUse:
@@ -135,17 +137,17 @@ def _field_of(variable: str) -> str:
     return "-".join(part.capitalize() for part in low.removeprefix("http_").split("_"))
 
 
-def _of_edit(words: list[str], version22: bool) -> Iterator[PatternUse]:
+def _of_edit(words: list[str]) -> Iterator[PatternUse]:
     low = [word.lower() for word in words[:2]]
     at = next((number for number, word in enumerate(low) if word in _EDITS), -1)
     if at >= 0 and len(words) > at + 2:
         rest = (*words[: at + 2], *words[at + 3 :])
-        yield PatternUse(Pattern(words[at + 2], version22=version22), RESPONSE, rest, True)
+        yield PatternUse(Pattern(words[at + 2]), RESPONSE, rest, True)
         return
-    yield from uses_of_expression(" ".join(words), version22=version22)
+    yield from uses_of_expression(" ".join(words))
 
 
-def uses_of_expression(text: str, *, version22: bool) -> Iterator[PatternUse]:
+def uses_of_expression(text: str) -> Iterator[PatternUse]:
     """Yield the patterns in an expression; *rest* is the text around all of them."""
     found = list(_OF_EXPRESSION.finditer(text))
     rest = (_OF_EXPRESSION.sub(_without_pattern, text),)
@@ -155,7 +157,7 @@ def uses_of_expression(text: str, *, version22: bool) -> Iterator[PatternUse]:
         else:
             subject = match["called"] or _field_of(match["name"] or "")
         pattern = match["hash"] if match["hash"] is not None else match["slash"].replace("\\/", "/")
-        yield PatternUse(Pattern(pattern, bool(match["flags"]), False, version22), subject, rest)
+        yield PatternUse(Pattern(pattern, bool(match["flags"])), subject, rest)
 
 
 def _without_pattern(match: re.Match[str]) -> str:
@@ -164,10 +166,9 @@ def _without_pattern(match: re.Match[str]) -> str:
 
 def use_of_scope(scope: LineScope, dialect: Dialect) -> PatternUse | None:
     """Return the pattern of a section, as it is matched under *dialect*; None if it has none."""
-    version22 = dialect is V22
     kind = scope.kind.removesuffix("match")
     if kind in ("if", "elseif"):
-        return next(uses_of_expression(scope.args, version22=version22), None)
+        return next(uses_of_expression(scope.args), None)
     words = [word for word in ConfigLine("", scope.args, "", 0, scope).words() if word]
     if kind not in _SECTIONS or not words:
         return None
@@ -177,9 +178,9 @@ def use_of_scope(scope: LineScope, dialect: Dialect) -> PatternUse | None:
         text = words[-1]
         if kind == "directory" and dialect.paths_have_no_end:
             text = without_end(text)
-        return PatternUse(Pattern(text, version22=version22), subject, (), bool(_NAMED_GROUP.search(text)))
+        return PatternUse(Pattern(text), subject, (), bool(_NAMED_GROUP.search(text)))
     if kind == "files" or set(words[-1]) & set("*?["):
         text = words[-1].rstrip("/") if kind == "directory" else words[-1]
         compiled = compile_fnmatch(text, by_segment=kind != "files")
-        return PatternUse(Pattern(compiled.pattern, version22=version22), subject)
+        return PatternUse(Pattern(compiled.pattern), subject)
     return None

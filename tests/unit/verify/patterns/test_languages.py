@@ -72,7 +72,9 @@ def test_back_references_are_compared_by_samples() -> None:
     assert same.relation is Relation.NOT_DECIDED and same.reason == "a back reference"
 
 
-@pytest.mark.parametrize("text", ["^(?>a+)b", "^a++b", "(?|a|b)", "^(a(?1)?b)$", "\\Ka", "(*COMMIT)a", "\\pL"])
+@pytest.mark.parametrize(
+    "text", ["^(?>a+)b", "^a++b", "(?|a|b)", "^(a(?1)?b)$", "\\Ka", "(*COMMIT)a", "\\pL"]
+)
 def test_other_constructs_are_not_decided(text: str) -> None:
     found = compare_patterns(Pattern(text), Pattern(f"{text}|(?!)"))
     assert found.relation is not Relation.EQUAL and not found.samples
