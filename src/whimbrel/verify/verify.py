@@ -25,7 +25,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
-from whimbrel.verify.patterns.checks import PatternChecks
+from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
@@ -118,7 +118,7 @@ class Comparison:
         """Ask all probes."""
         for probe in more:
             self.compare_probe(probe)
-        self.result.not_decided.extend(self._compare_patterns())
+        self.result.not_decided.extend(self._compare_patterns(report_progress))
         groups = self.source.groups()
         has_many = len(groups) > 2 * _FLUSHED
         if has_many:
@@ -144,11 +144,15 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def _compare_patterns(self) -> list[NotDecided]:
+    def _compare_patterns(self, report_progress: ReportProgress) -> list[NotDecided]:
         """Ask for texts that separate patterns at corresponding places; return the pairs without an answer
         that differs."""
         checks = PatternChecks(self.lines, self.source)
-        return checks.run(self.compare_probe, lambda: sum(group.count for group in self._groups.values()))
+        return checks.run(
+            self.compare_probe,
+            lambda: sum(group.count for group in self._groups.values()),
+            lambda number: report_progress("patterns", number, MAX_PAIRS),
+        )
 
     def found(self) -> list[DifferenceGroup]:
         """Return the differences found so far, those about access first."""

@@ -20,7 +20,7 @@ from whimbrel.verify.patterns.syntax import (
     Chars,
     Choice,
     Irregular,
-    Repetition,
+    Quantified,
     Tree,
 )
 from whimbrel.verify.patterns.syntax import Sequence as Parts
@@ -152,14 +152,14 @@ class _Program:
             return self._emit(tree.part, following)
         if isinstance(tree, Anchor):
             return self._add(_Check(tree.kind, following))
-        if isinstance(tree, Repetition):
+        if isinstance(tree, Quantified):
             return self._repeat(tree, following)
         if isinstance(tree, Irregular):
             raise NoAutomaton(tree.reason)
         number = self.owner.around(tree)
         return self._add(_Peek(number, tree.is_behind, tree.is_negative, following))
 
-    def _repeat(self, tree: Repetition, following: int) -> int:
+    def _repeat(self, tree: Quantified, following: int) -> int:
         if tree.most is None:
             following = self._loop(tree.part, following)
         else:

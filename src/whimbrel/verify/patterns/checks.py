@@ -28,8 +28,15 @@ class PatternChecks:
     def __init__(self, sides: tuple[SideLines, SideLines], source: ProbeSource) -> None:
         self.sides, self.source = sides, source
 
-    def run(self, compare: Callable[[Probe], None], differences: Callable[[], int]) -> list[NotDecided]:
+    def run(
+        self,
+        compare: Callable[[Probe], None],
+        differences: Callable[[], int],
+        report_progress: Callable[[int], None],
+    ) -> list[NotDecided]:
         """Call *compare* for requests that separate patterns; *differences* counts what it has found.
+
+        *report_progress* is called with the number of each pair, and may raise to end the run.
 
         Return the pairs that differ, or are not known to be equal, and for which no answer differs.
         """
@@ -38,6 +45,7 @@ class PatternChecks:
             if number >= MAX_PAIRS:
                 found.append(NotDecided(f"more than {MAX_PAIRS} patterns differ; the rest was not compared"))
                 break
+            report_progress(number)
             undecided = self._check(pair, compare, differences)
             if undecided is not None:
                 found.append(undecided)

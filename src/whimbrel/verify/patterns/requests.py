@@ -194,7 +194,7 @@ def _moment(name: str, text: str, now: float) -> float | None:
             (day for number in range(7) if _wday(day := now + 86400 * number) == text),
             None,
         )
-    if name in _TIME and text.isascii() and text.isdigit():
+    if name in _TIME and re.fullmatch("[0-9]{1,4}", text):
         values[_TIME[name]] = int(text)
     elif name == "time" and re.fullmatch("[0-9]{14}", text):
         values = [int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2))]

@@ -17,7 +17,7 @@ from whimbrel.verify.patterns.syntax import (
     Chars,
     Choice,
     Irregular,
-    Repetition,
+    Quantified,
     Sequence,
     Tree,
 )
@@ -77,7 +77,7 @@ def _texts(tree: Tree) -> Iterator[str]:
         parts = [list(islice(_texts(part), 3)) for part in tree.parts[:_MAX_OF_PART]]
         yield from (texts[0] for texts in parts if texts)
         yield from (text for texts in parts for text in texts[1:])
-    elif isinstance(tree, Repetition):
+    elif isinstance(tree, Quantified):
         yield from _repeated(tree)
     elif isinstance(tree, Capture):
         marks = chr(_OPEN + tree.number % 0x800), chr(_CLOSE + tree.number % 0x800)
@@ -110,7 +110,7 @@ def _in_sequence(parts: tuple[Tree, ...]) -> Iterator[str]:
             yield "".join([*first[:at], text, *first[at + 1 :]])
 
 
-def _repeated(tree: Repetition) -> Iterator[str]:
+def _repeated(tree: Quantified) -> Iterator[str]:
     least, most = tree.least, tree.most
     counts = [max(least, 1), least, least + 1, least - 1]
     if most is not None:

@@ -44,7 +44,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class Quantified:
     """A part from *least* to *most* times, None without a limit; *is_greedy* matters for groups alone."""
 
     part: Tree
@@ -92,10 +92,10 @@ class Irregular:
     number: int = 0
 
 
-Tree = Chars | Sequence | Choice | Repetition | Capture | Anchor | Around | Irregular
+Tree = Chars | Sequence | Choice | Quantified | Capture | Anchor | Around | Irregular
 EMPTY: Final = Sequence(())
-_QUANTIFIER: Final = re.compile(r"[*+?]|\{(\d+)(?:(,)(\d*))?\}")
-_UNSURE_QUANTIFIER: Final = re.compile(r"\{[ \t]*\d*[ \t]*,?[ \t]*\d*[ \t]*\}")
+_QUANTIFIER: Final = re.compile(r"[*+?]|\{([0-9]{1,5})(?:(,)([0-9]{0,5}))?\}")
+_UNSURE_QUANTIFIER: Final = re.compile(r"\{[ \t]*[0-9]*[ \t]*,?[ \t]*[0-9]*[ \t]*\}")
 """What some versions of PCRE read as text and others as a repetition; and repetitions without a part."""
 _INLINE: Final = re.compile(r"\(\?([isx]*)(?:-([isx]+))?(:|\))")
 _NAMED: Final = re.compile(r"\(\?(?:P?<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')", re.ASCII)
@@ -109,7 +109,7 @@ _SETS: Final = {
     "v": classes.VERTICAL,
 }
 _ANCHORS: Final = {"A": "start", "G": "", "z": "end", "b": "word", "B": "inner"}
-_BACK_REFERENCE: Final = re.compile(r"\\([1-9]\d?)(?!\d)|\\g\{?([1-9]\d?)\}?")
+_BACK_REFERENCE: Final = re.compile(r"\\([1-9][0-9]?)(?![0-9])|\\g\{?([1-9][0-9]?)\}?")
 _BEFORE_END: Final = Choice((Sequence((Chars(classes.NEWLINE), Anchor("end"))), Anchor("end")))
 _END_OF_LINE: Final = Around(_BEFORE_END, False, False)
 _HIGHEST: Final = 1000
@@ -208,11 +208,11 @@ class _Parser:
             kind = self.rest()
             if kind == "+":
                 self.at += 1
-                part = Irregular("a possessive quantifier", Repetition(part, least, most))
+                part = Irregular("a possessive quantifier", Quantified(part, least, most))
                 continue
             if kind == "?":
                 self.at += 1
-            part = Repetition(part, least, most, kind != "?")
+            part = Quantified(part, least, most, kind != "?")
         return part
 
     def atom(self) -> Tree | None:
@@ -413,6 +413,6 @@ def irregular_part(tree: Tree) -> str:
     parts: tuple[Tree, ...] = ()
     if isinstance(tree, Sequence | Choice):
         parts = tree.parts
-    elif isinstance(tree, Repetition | Capture | Around):
+    elif isinstance(tree, Quantified | Capture | Around):
         parts = (tree.part,)
     return next((reason for part in parts if (reason := irregular_part(part))), "")
