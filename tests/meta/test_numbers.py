@@ -73,8 +73,6 @@ BOUNDED: Final = {
     "modules/filters/mod_sed/regexp.py": "one digit",
     "modules/filters/mod_include/formatting.py": "nine digits",
     "modules/session/mod_session.py": "two hexadecimal digits",
-    "verify/patterns/syntax.py": "at most five digits",
-    "verify/patterns/requests.py": "at most four digits",
     "expr/functions.py": "two hexadecimal digits",
     "expr/lexer.py": "three octal digits",
     "expr/parser.py": "one digit",
