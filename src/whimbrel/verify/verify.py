@@ -9,7 +9,6 @@ from typing import Final
 
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.access.space import Space
 from whimbrel.base.errors import ForeignDirective, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
@@ -26,6 +25,8 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
+from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck
@@ -98,7 +99,7 @@ class Comparison:
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
         self._assume_directories()
-        space = Space()
+        space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
@@ -117,6 +118,7 @@ class Comparison:
         """Ask all probes."""
         for probe in more:
             self.compare_probe(probe)
+        self.result.not_decided.extend(self._compare_patterns(report_progress))
         groups = self.source.groups()
         has_many = len(groups) > 2 * _FLUSHED
         if has_many:
@@ -140,6 +142,16 @@ class Comparison:
             self.result.limits.append("not every request that can be derived was asked")
         self.result.files = sorted(
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
+        )
+
+    def _compare_patterns(self, report_progress: ReportProgress) -> list[NotDecided]:
+        """Ask for texts that separate patterns at corresponding places; return the pairs without an answer
+        that differs."""
+        checks = PatternChecks(self.lines, self.source)
+        return checks.run(
+            self.compare_probe,
+            lambda: sum(group.count for group in self._groups.values()),
+            lambda number: report_progress("patterns", number, MAX_PAIRS),
         )
 
     def found(self) -> list[DifferenceGroup]:

@@ -63,7 +63,7 @@ class ProbeSource:
         """
         equal = EqualHosts(self.sides, self._shared)
         for routes in self.groups():
-            servers = [self._server(lines, routes[0]) for lines in self.sides]
+            servers = [self.server_of(lines, routes[0]) for lines in self.sides]
             if all(server.is_virtual for server in servers):
                 first = self._classes.setdefault(equal.signature(servers, routes), routes)
                 if first is not routes:
@@ -100,11 +100,24 @@ class ProbeSource:
             for route in each
         )
         for route in sorted(plain, key=lambda route: (route.port, route.address, route.host, route.is_tls)):
-            pair = tuple(key_of(self._server(lines, route)) for lines in self.sides)
-            found.setdefault(pair, []).append(route)
+            found.setdefault(self.server_keys(route), []).append(route)
         return list(found.values())
 
-    def _server(self, lines: SideLines, route: Entrance) -> Server:
+    def server_keys(self, route: Entrance) -> tuple[tuple[str, int], ...]:
+        """Return the servers of both sides that *route* leads to, as their locations."""
+        return tuple(key_of(self.server_of(lines, route)) for lines in self.sides)
+
+    def routes_to(self, hosts: tuple[tuple[str, int], ...]) -> list[Entrance]:
+        """Return an entrance to each pair of servers with the lines of *hosts*; those of the main server are
+        lines of all servers.
+        """
+        first = [routes[0] for routes in self.groups()]
+        if all(host == ("", 0) for host in hosts):
+            return first
+        return [route for route in first if self.server_keys(route) == hosts]
+
+    def server_of(self, lines: SideLines, route: Entrance) -> Server:
+        """Return the server of one side that *route* leads to."""
         hosts = lines.side.loaded.hosts
         if hosts is None:
             return lines.side.loaded.main
@@ -142,7 +155,7 @@ class ProbeSource:
         """Return for each side the targets, the scopes of the server itself, and those of all servers."""
         found = []
         for lines, shared in zip(self.sides, self._shared, strict=True):
-            server = self._server(lines, route)
+            server = self.server_of(lines, route)
             key, served = key_of(server), lines.served(server)
             own = lines.of_host(key) if key != ("", 0) else []
             own = sorted(own, key=lambda scope: scope.kind == "server")  # a limit cuts lines before sections
