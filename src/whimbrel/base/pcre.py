@@ -7,10 +7,12 @@ loop where the calling code may wait.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pcre2
 
+from whimbrel.base.numbers import strtol
 from whimbrel.base.pcre_library import GaveUp, InterpretedPattern, load_library
 from whimbrel.base.short_searches import check_long_search
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
@@ -23,6 +25,35 @@ if TYPE_CHECKING:
 
 class PcreError(Exception):
     """The pattern does not compile; the text is PCRE's."""
+
+
+# `\\Q...\\E`, `\\x{hh...}`, `\\xhh` with up to two digits, and every other escape.
+_ESCAPES: Final = re.compile(
+    rb"\\Q.*?(?:\\E|\Z)|\\x\{([0-9A-Fa-f]++)\}|\\x(?!\{)([0-9A-Fa-f]{0,2}+)|\\(.)", re.DOTALL
+)
+
+
+def pcre_escapes(text: bytes) -> bytes:
+    r"""Return *text* with escapes that mean the same with and without PCRE2_ALT_BSUX.
+
+    The package compiles with this option, httpd does not: `\x{41}` is the letter A, and `\u` does not compile
+    (pcre2pattern(3), "Non-printing characters"). Raises PcreError.
+    """
+    return _ESCAPES.sub(_pcre_escape, text) if b"\\" in text else text
+
+
+def _pcre_escape(found: re.Match[bytes]) -> bytes:
+    escape = found[0]
+    if escape.startswith(b"\\x{") or found[2] is not None:
+        value = strtol((found[1] or found[2] or b"0").decode("ascii"), 16)[0]
+        if value > 255:
+            raise PcreError("character code point value in \\x{} or \\o{} is too large")
+        return b"\\x%02x" % value
+    if escape == b"\\x":
+        raise PcreError("digits missing in \\x{} or \\o{} or \\N{U+}")
+    if found[3] in (b"u", b"U"):
+        raise PcreError("PCRE2 does not support \\F, \\L, \\l, \\N{name}, \\U, or \\u")
+    return escape
 
 
 # Compiled code takes some 3 ns for a step, and the limit holds for each place where a match may begin. Rows:
@@ -43,7 +74,7 @@ class Pcre:
     __slots__ = ("_compiled", "_flags", "_interpreter", "_shared", "_text", "_tiers", "groupindex", "groups")
 
     def __init__(self, text: bytes, is_anchored: bool, *, has_dotall: bool, ignores_case: bool) -> None:
-        self._text = text
+        self._text = pcre_escapes(text)
         self._flags = (pcre2.DOTALL if has_dotall else 0) | (pcre2.IGNORECASE if ignores_case else 0)
         self._tiers = _ANCHORED_TIERS if is_anchored else _TIERS
         self._compiled: dict[int, Callable[[bytes], Any]] = {}

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from whimbrel.base.regex import MAX_COPIED, compile_regex
+from whimbrel.base.regex import MAX_COPIED, RegexError, compile_regex
 from whimbrel.base.short_searches import LongSearch, ShortSearches
 
 NESTED = "a" * 60 + "!"
@@ -18,6 +18,30 @@ def spans(pattern: str, subject: str) -> list[tuple[int, int, int]]:
     """Return start of the search, start and end of up to 50 matches."""
     found = islice(compile_regex(pattern).find_all(subject), 50)
     return [(at, match.start(), match.end()) for at, match in found]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject"),
+    [
+        (r"^\x{41}$", "A"),
+        (r"^\x{00042}$", "B"),
+        (r"^b\x4$", "b\x04"),
+        (r"^\xg$", "\0g"),
+        (r"^[\x{41}-\x43]\x$", "B\0"),
+        (r"^\Q\x{41}\E\\x$", "\\x{41}\\x"),
+    ],
+)
+def test_escapes_are_those_of_httpd(pattern: str, subject: str) -> None:
+    """As apache2 matches them in RedirectMatch."""
+    assert compile_regex(pattern).search(subject)
+    assert not compile_regex(pattern).search("x" * 41)
+
+
+@pytest.mark.parametrize("pattern", [r"\u0041", r"\U", r"\x{141}", r"\x{}", r"\x{4g}"])
+def test_escapes_that_do_not_compile(pattern: str) -> None:
+    """As apache2 -t refuses them."""
+    with pytest.raises(RegexError):
+        compile_regex(pattern)
 
 
 def test_a_search_beyond_the_limit_finds_nothing() -> None:
