@@ -246,7 +246,7 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
         tree = read_config_tree(what, options, progress=bar.on_file)
         if not tree.files:
             raise UsageError(
-                "; ".join(f"{error.place}: {error.reason}" for error in tree.read_errors) or "no files"
+                "; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files"
             )
         if interactive:
             from whimbrel.cli.interactive import Prompt

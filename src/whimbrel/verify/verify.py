@@ -62,7 +62,7 @@ def verify(
 
 def missing_lines(old: Side, new: Side) -> list[str]:
     """Return a sentence about lines without effect on answers that name what this machine does not have."""
-    found = [one for side in (old, new) for one in side.missing if not one.hides_lines]
+    found = [one for side in (old, new) for one in side.missing if not one.matters]
     lines = list(dict.fromkeys(map(_placed, found)))
     shown = "; ".join(lines[:3]) + (" ..." if len(lines) > 3 else "")
     return [f"lines that name what is not here were left out: {len(lines)} ({shown})"] if lines else []
@@ -73,7 +73,7 @@ def hidden_lines(side: Side) -> list[str]:
     not here make one sentence.
     """
     texts = [
-        _placed(one) for one in side.missing if one.hides_lines and not isinstance(one, ForeignDirective)
+        _placed(one) for one in side.missing if one.matters and not isinstance(one, ForeignDirective)
     ]
     lines = [one for one in side.missing if isinstance(one, ForeignDirective)]
     if lines:

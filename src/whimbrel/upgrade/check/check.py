@@ -12,6 +12,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules, rules_of
@@ -64,12 +65,14 @@ class CheckResult:
         findings: the findings, the worst first.
         texts: the source line of each place.
         inputs: lines of text that describe the input.
+        scope: what was read, and what is unknown.
     """
 
     files: dict[str, int]
     findings: list[Finding]
     texts: dict[tuple[str, int], str]
     inputs: tuple[str, ...] = ()
+    scope: KnowledgeScope = KnowledgeScope()
 
 
 def check(
@@ -98,7 +101,8 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
         for finding in rule.check(tree)
         if not is_suppressed(finding, tree)
     ]
-    all_findings += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
+    result = upgrade(tree, [rule for rule in rules if rule not in of_messages])
+    all_findings += result.findings
     unique = {
         (f.rule, f.place.path, f.place.line, f.message): f
         for f in reversed(all_findings)
@@ -110,7 +114,7 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
         key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
-    return CheckResult(files, findings, _source_lines(tree, findings), described(tree))
+    return CheckResult(files, findings, _source_lines(tree, findings), described(tree), result.scope)
 
 
 def _line_count(data: bytes) -> int:
