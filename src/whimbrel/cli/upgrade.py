@@ -1,7 +1,7 @@
 """`whimbrel upgrade`: rewrite a configuration of httpd 2.2 for 2.4.
 
 Exit codes: 0 nothing to do, or done; 1 the diff has changes to make; 2 wrong usage or unreadable input; 3
-done, or nothing to change, but a finding needs review.
+done, or nothing to change, but a finding needs review, or something that may matter is not known.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ def _print_result(
     output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
     if result.files and not is_written:
         return EXIT_FINDINGS
-    return EXIT_REVIEW if result.needs_review else EXIT_OK
+    return EXIT_REVIEW if result.needs_review else result.scope.exit_code(EXIT_OK)
 
 
 def _undo(directory: str) -> int:

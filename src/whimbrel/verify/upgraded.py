@@ -22,7 +22,7 @@ from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.load_errors import load_errors
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
-from whimbrel.verify.verify import Comparison, hidden_lines, missing_lines
+from whimbrel.verify.verify import Comparison
 
 MAX_SECONDS: Final = 20.0
 MAX_REQUESTS: Final = 6000
@@ -48,8 +48,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
             return f"not verified: under {side.name} the configuration does not load here: {text}"
     if len(old.loaded.virtual_hosts) > MAX_HOSTS:
         return f"not verified: more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
-    left_out = [*missing_lines(old, new), *dict.fromkeys([*hidden_lines(old), *hidden_lines(new)])]
-    verification = VerifyResult((old.name, new.name), limits=left_out)
+    verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     ends = time.monotonic() + MAX_SECONDS
     for probe in comparison.source.probes():
@@ -57,6 +56,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
             break
         comparison.compare_probe(probe)
+    result.scope = result.scope.merge(verification.scope)
     groups = comparison.found()
     scopes = _scopes_of(comparison.lines[0])
     unconfirmed = {place: group for group in groups for place in _places(group, scopes)}

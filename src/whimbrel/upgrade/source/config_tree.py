@@ -205,6 +205,7 @@ class ConfigTree:
         modules_24: the same under 2.4.
         defines: the names that are defined.
         unread: the parts that could not be read; a finding reports each.
+        missing_roots: the served directories that are not here, in which .htaccess files may be read.
         undecided: the parts of the file of variables that were not carried out.
         include_patterns: the arguments of Include lines.
         malformed: the parts of files that are neither directive nor section; each is an unread part too.
@@ -224,6 +225,7 @@ class ConfigTree:
         self.modules_24: list[str] = []
         self.defines: set[str] = set()
         self.unread: list[UnknownItem] = []
+        self.missing_roots: list[str] = []
         self.undecided: list[UnknownItem] = []
         self.include_patterns: list[str] = []
         self.malformed: list[tuple[SourceFile, Malformed]] = []

@@ -173,6 +173,8 @@ def htaccess_files(
         elif not local_root or not os.path.lexists(to_bytes(local_root)):
             if root.is_named and "${" not in path:
                 tree.unread.append(_missing_root(path, root))
+                if overrides.accepts(path, "limit"):
+                    tree.missing_roots.append(path)
             local_root = ""
         for outer in _directories_above(path):
             above.setdefault(outer, to_local(outer))
@@ -191,7 +193,7 @@ def _missing_root(path: str, root: ServedRoot) -> UnknownItem:
         UnknownKind.MISSING,
         root.line.place,
         f"{path} is not here: .htaccess files may be in it",
-        "mod_access_compat is kept for them",
+        "no rule has checked them; mod_access_compat is loaded for them",
         "run again where the directory is, or pass its .htaccess files",
     )
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
@@ -42,7 +42,7 @@ class ServedRoot:
     Attributes:
         path: as the configuration names it.
         line: the line that names it.
-        is_named: a line names the whole path, so that it exists where the server runs.
+        is_named: a line maps URLs to this very path, so that it exists where the server runs.
         pattern: only directories that match it, and all below them, are served; None for all.
     """
 
@@ -68,8 +68,12 @@ def served_roots(
     roots: dict[str, ServedRoot] = {}
     for root in _all(tree, to_local):
         known = roots.get(root.path)
-        if known is None or (root.pattern is None and known.pattern is not None):
+        if known is None:
             roots[root.path] = root
+        else:
+            pattern = known.pattern if root.pattern is not None else None
+            named = known if known.is_named else root
+            roots[root.path] = replace(named, pattern=pattern)
     first = next(iter(tree.statements), None)
     if default_root and first is not None and not any(executed_by_22(tree, "documentroot")):
         roots.setdefault(default_root, ServedRoot(default_root, first, is_named=False))
@@ -138,7 +142,7 @@ def _of_sections(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[S
             for found in _matching(path, to_local):
                 yield ServedRoot(found, line, is_named=False)
         else:
-            yield ServedRoot(root_relative("/", path), line)
+            yield ServedRoot(root_relative("/", path), line, is_named=False)
 
 
 def _of_expression(pattern: str, line: Statement) -> Iterator[ServedRoot]:

@@ -1,0 +1,68 @@
+"""Every .htaccess file of a directory that httpd serves is read."""
+
+from __future__ import annotations
+
+import pwd
+from pathlib import Path
+from unittest.mock import create_autospec
+
+import pytest
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
+
+MAIN = "conf/httpd.conf"
+
+
+def htaccess(tree: ConfigTree, root: Path) -> set[str]:
+    """Return the directories, below *root*, of the .htaccess files that were read."""
+    files = [file for file in tree.files.values() if file.role is Role.HTACCESS]
+    return {file.directory.removeprefix(str(root)) or "/" for file in files}
+
+
+CASES = [
+    ("UserDir ROOT/home/*/web", {"/home/a/web/x", "/home/b/web"}, "/home/a/other"),
+    ("UserDir ROOT/home", {"/home/a", "/home/a/web/x", "/home/a/other", "/home/b/web"}, "/srv/a"),
+    ("<Directory ROOT/home/*/web>\n</Directory>", {"/home/a/web/x", "/home/b/web"}, "/home/a/other"),
+    ("<Directory ROOT/home/?/we[b]>\n</Directory>", {"/home/a/web/x", "/home/b/web"}, "/home/a/other"),
+    ('<DirectoryMatch "^ROOT/home/[^/]+/web">\n</DirectoryMatch>', {"/home/a/web/x"}, "/home/a/other"),
+    ('<Directory ~ "^ROOT/home/.*/web">\n</Directory>', {"/home/a/web/x"}, "/home/a/other"),
+    ("AliasMatch ^/~([^/]+)/(.*) ROOT/home/$1/web/$2", {"/home/a/web/x", "/home/b/web"}, "/srv/a"),
+    ("ScriptAliasMatch ^/c/(.*) ROOT/home/$1", {"/home/a/web/x"}, "/srv/a"),
+    ("VirtualDocumentRoot ROOT/srv/%0/docs", {"/srv/a/docs"}, "/home/a"),
+    ("VirtualDocumentRootIP ROOT/srv/%1/docs", {"/srv/a/docs"}, "/home/a"),
+    ("DocumentRoot ROOT/srv/a/docs", {"/srv/a/docs", "/srv/a", "/srv"}, "/home/a"),
+]
+PLACES = ("home/a", "home/a/web/x", "home/a/other", "home/b/web", "srv", "srv/a", "srv/a/docs")
+
+
+@pytest.mark.parametrize(("line", "read", "left"), CASES)
+def test_the_files_of_served_directories(tmp_path: Path, line: str, read: set[str], left: str) -> None:
+    files: dict[str, str | bytes] = {f"{place}/.htaccess": "Options All\n" for place in PLACES}
+    tree = config_tree(tmp_path, {MAIN: f"{line}\n", **files})
+    found = htaccess(tree, tmp_path)
+    assert read <= found and left not in found, found
+
+
+def test_directories_of_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = pwd.struct_passwd(("a", "x", 1000, 1000, "", str(tmp_path / "home/a"), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwall", create_autospec(pwd.getpwall, return_value=[user]))
+    files: dict[str, str | bytes] = {f"home/a/{name}/.htaccess": "Options All\n" for name in ("web", "b")}
+    tree = config_tree(tmp_path, {MAIN: "UserDir web\nUserDir disabled root\n", **files})
+    assert htaccess(tree, tmp_path) == {"/home/a/web"}
+
+
+def test_a_root_that_is_not_here_keeps_access_compat(tmp_path: Path) -> None:
+    from whimbrel.upgrade.check.fixpoint import upgrade
+
+    text = "LoadModule dir_module modules/mod_dir.so\nDocumentRoot /nowhere/htdocs\n"
+    result = upgrade(config_tree(tmp_path, {MAIN: text}))
+    items = [item for item in result.scope.deciding if item.kind is UnknownKind.MISSING]
+    assert [(item.place.line, item.subject) for item in items if item.place is not None] == [
+        (2, "/nowhere/htdocs is not here: .htaccess files may be in it")
+    ]
+    assert b"LoadModule access_compat_module" in result.files[str(tmp_path / MAIN)]
+    closed = "<Directory />\nAllowOverride None\n</Directory>\n"
+    result = upgrade(config_tree(tmp_path, {MAIN: text + closed}))
+    assert result.scope.is_complete and b"access_compat" not in result.files[str(tmp_path / MAIN)]
