@@ -187,6 +187,8 @@ def upgrade(
         if write or interactive:
             _recover(directory)
         result = _run(what, options, rules, interactive)
+        if not select and not ignore:
+            _load_result(result, what)
         words = _verify(result, what) if verify else ""
         if out is not None:
             _copy(result, directory, out)
@@ -255,6 +257,13 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
             return passes(tree, rules, Prompt(tree).confirm)
         tree.report_progress = bar.on_step
         return passes(tree, rules)
+
+
+def _load_result(result: UpgradeResult, what: Sources) -> None:
+    """Load the result under 2.4; what 2.4 refuses becomes a finding."""
+    from whimbrel.upgrade.check.load_errors import add_load_errors
+
+    add_load_errors(result, what.options)
 
 
 def _verify(result: UpgradeResult, what: Sources) -> str:

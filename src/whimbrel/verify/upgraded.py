@@ -19,7 +19,6 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
-from whimbrel.verify.load_errors import load_errors
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import Comparison
@@ -43,8 +42,6 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     for side in (old, new):
         if not side.is_loaded:
             text = side.errors[0].text.splitlines()[-1]
-            if side is new:
-                result.findings = [*result.findings, *load_errors(result, new)]
             return f"not verified: under {side.name} the configuration does not load here: {text}"
     if len(old.loaded.virtual_hosts) > MAX_HOSTS:
         return f"not verified: more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"

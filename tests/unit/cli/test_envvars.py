@@ -142,7 +142,8 @@ def test_the_same_as_a_shell(text: str, tmp_path: Path) -> None:
 def test_what_needs_a_shell_is_not_decided_and_named(text: str, tmp_path: Path) -> None:
     found = parsed(tmp_path, text + "\n")
     assert "A" not in found.values
-    assert found.undecided and all(str(one.place).startswith(f"{tmp_path}/envvars:") for one in found.undecided)
+    assert found.undecided
+    assert all(str(one.place).startswith(f"{tmp_path}/envvars:") for one in found.undecided)
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:

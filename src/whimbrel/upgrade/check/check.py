@@ -12,6 +12,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
@@ -85,13 +86,14 @@ def check(
     """Read *sources* and check the tree."""
     tree = read_config_tree(sources, options or UpgradeOptions(), progress=progress)
     tree.report_progress = step
-    return judge(tree, wanted)
+    return judge(tree, wanted, sources)
 
 
-def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
+def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -> CheckResult:
     """Return the findings about *tree*, each once, sorted by risk, file in reading order, line and rule.
 
-    A rule checks the text as the other rules leave it, so no finding repeats what another one fixes.
+    A rule checks the text as the other rules leave it, so no finding repeats what another one fixes. With
+    *sources*, and unless rules were selected, the result of all rules is loaded under 2.4.
     """
     rules, of_messages = wanted.rules(), rules_of("messages")
     all_findings = [
@@ -102,6 +104,8 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
         if not is_suppressed(finding, tree)
     ]
     result = upgrade(tree, [rule for rule in rules if rule not in of_messages])
+    if sources is not None and not wanted.only and not wanted.without:
+        add_load_errors(result, sources.options)
     all_findings += result.findings
     unique = {
         (f.rule, f.place.path, f.place.line, f.message): f
