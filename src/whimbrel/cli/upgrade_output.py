@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
 from whimbrel.base.printable import printable
@@ -19,6 +20,7 @@ from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import groups
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
+from whimbrel.upgrade.files.named_files import NamedFile, named_files
 from whimbrel.upgrade.model import READ_ERROR, Finding
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import described as inputs
@@ -140,7 +142,8 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
 
 
 def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
-    """Write every file that was read, upgraded, to a directory that is new or empty; raises UsageError.
+    """Write every file that was read, upgraded, and those that its lines name, to a directory that is new or
+    empty; raises UsageError.
 
     Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
     stay inside remain links.
@@ -152,8 +155,21 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
         copied = Tree(os.fsencode(to))
         for path, file in result.tree.files.items():
             _copy(path, directory, to, copied, result.files.get(path, file.document.bytes))
+        for named in named_files(result.tree):
+            if named.path.startswith(f"{directory.rstrip('/')}/"):
+                _copy_named(named, directory, to, copied)
     except OSError as problem:
         raise UsageError(f"{os.fsdecode(problem.filename)}: {problem.strerror}") from None
+
+
+def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:
+    """Copy a file that a line names, or link to it."""
+    if not named.is_linked:
+        _copy(named.path, directory, to, copied, read_regular(to_bytes(named.path)))
+        return
+    target = to / to_system(display_path(named.path, directory))
+    with copied.place(os.fsencode(target), create=True, follow=False) as link:
+        link.make_link(os.path.realpath(to_bytes(named.path)))
 
 
 def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:

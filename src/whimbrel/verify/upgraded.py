@@ -16,6 +16,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
@@ -42,9 +43,13 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     for side in (old, new):
         if not side.is_loaded:
             text = side.errors[0].text.splitlines()[-1]
-            return f"not verified: under {side.name} the configuration does not load here: {text}"
+            return _not_verified(
+                result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
+            )
     if len(old.loaded.virtual_hosts) > MAX_HOSTS:
-        return f"not verified: more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
+        return _not_verified(
+            result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
+        )
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     ends = time.monotonic() + MAX_SECONDS
@@ -61,6 +66,16 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
     result.findings = [*lowered, *_other_differences(groups, lowered, scopes)]
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
+
+
+def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> str:
+    """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
+    refuses are findings already."""
+    text = f"not verified: {why}"
+    consequence = "the answers of both versions were not compared"
+    item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
+    result.scope = result.scope.with_items([item])
+    return text
 
 
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:

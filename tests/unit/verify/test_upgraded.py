@@ -10,6 +10,7 @@ from tests.unit.verify.sites import make_root
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
+from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 from whimbrel.verify.upgraded import verify_upgrade
@@ -40,6 +41,7 @@ def verified(root: Path, conf: str) -> tuple[str, UpgradeResult]:
     (root / "conf/httpd.conf").write_text("\n".join(lines) + "\n")
     options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
     result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
+    add_load_errors(result, options)
     return verify_upgrade(result, options), result
 
 

@@ -41,6 +41,8 @@ _REMEDIES: Final = {
 }
 _OF_SURROUNDINGS: Final = ("not allowed here", "not allowed in ", "Unknown Authn provider", "not defined")
 """Parts of messages about lines that other surroundings than those of a file alone may admit."""
+_FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi"}
+"""Modules of other origin that are known, with the names of their files."""
 _MAIN: Final = "/whimbrel-all-modules.conf"
 
 
@@ -109,6 +111,7 @@ def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[Lo
 def _file_problems(result: UpgradeResult) -> Iterator[LoadProblem]:
     """Yield the problems of files without their server."""
     lines = ["ServerName localhost", "Listen 80"]
+    lines += [f"LoadModule {name}_module modules/{file}.so" for name, file in _FOREIGN.items()]
     for module in sorted(catalogue("2.4").modules, key=lambda module: bool(module.needs)):
         if not module.is_static and (module.kind != "mpm" or module.identifier == "mpm_event_module"):
             lines.append(f"LoadModule {module.identifier} modules/{module.file}.so")
@@ -197,6 +200,7 @@ def _finding(result: UpgradeResult, problem: LoadProblem) -> Finding:
             Risk.BREAKS,
         )
     place = problem.place
+    via = place.included_from
     line_map = result.line_maps.get(place.path)
     line = line_map.original_line(place.line) if line_map is not None else place.line
     statement = _statement_at(result, place.path, line)
@@ -206,7 +210,7 @@ def _finding(result: UpgradeResult, problem: LoadProblem) -> Finding:
     effect = "2.4 answers 500 in this directory" if is_htaccess else "2.4 does not start"
     return Finding(
         LOAD_ERROR,
-        SourceLocation(place.path, line, place.included_from),
+        SourceLocation(place.path, line, via if via is not None and via.path != _MAIN else None),
         f"{effect} with this line{branch}: {problem.text}",
         _advice(problem, statement),
         Risk.BREAKS,
