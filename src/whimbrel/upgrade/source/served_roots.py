@@ -18,6 +18,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 WILD: Final = frozenset("*?[")
@@ -119,7 +120,7 @@ def _of_users(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[Serv
         for word in words:
             if word[:1] == "/":
                 pattern = word if "*" in word else f"{word.rstrip('/')}/*"
-                for path in _matching(pattern, to_local):
+                for path in _matching(pattern, to_local, tree, line):
                     yield ServedRoot(path, line, is_named=False)
             elif "://" not in word and "*" not in word:
                 for home in sorted({user.pw_dir for user in pwd.getpwall()}):
@@ -139,7 +140,7 @@ def _of_sections(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[S
         if path[:1] != "/" or path.count("/", 0, len(path.rstrip("/"))) < 2:
             continue
         if WILD & set(path):
-            for found in _matching(path, to_local):
+            for found in _matching(path, to_local, tree, line):
                 yield ServedRoot(found, line, is_named=False)
         else:
             yield ServedRoot(root_relative("/", path), line, is_named=False)
@@ -161,8 +162,11 @@ def _of_expression(pattern: str, line: Statement) -> Iterator[ServedRoot]:
             return
 
 
-def _matching(pattern: str, to_local: Callable[[str], str]) -> Iterator[str]:
-    """Yield the directories of this machine that *pattern* matches, as the configuration names them."""
+def _matching(
+    pattern: str, to_local: Callable[[str], str], tree: ConfigTree, line: Statement
+) -> Iterator[str]:
+    """Yield the directories of this machine that *pattern* matches, as the configuration names them; those
+    beyond `MAX_MATCHES` become an unread part of *tree*."""
     found = [""]
     for part in pattern.split("/"):
         if not part:
@@ -176,7 +180,11 @@ def _matching(pattern: str, to_local: Callable[[str], str]) -> Iterator[str]:
             for path in found
             for name in _directories(to_local(path or "/"))
             if matches(name) is not None
-        ][:MAX_MATCHES]
+        ]
+        if len(found) > MAX_MATCHES:
+            del found[MAX_MATCHES:]
+            text = f"more than {MAX_MATCHES} directories match {pattern}: not all were searched"
+            tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, line.place, text))
     for path in found:
         local = to_local(path)
         if local and os.path.isdir(to_bytes(local)):

@@ -9,7 +9,9 @@ from unittest.mock import create_autospec
 import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.upgrade.source import served_roots
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 MAIN = "conf/httpd.conf"
@@ -54,8 +56,6 @@ def test_directories_of_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_root_that_is_not_here_keeps_access_compat(tmp_path: Path) -> None:
-    from whimbrel.upgrade.check.fixpoint import upgrade
-
     text = "LoadModule dir_module modules/mod_dir.so\nDocumentRoot /nowhere/htdocs\n"
     result = upgrade(config_tree(tmp_path, {MAIN: text}))
     items = [item for item in result.scope.deciding if item.kind is UnknownKind.MISSING]
@@ -66,3 +66,11 @@ def test_a_root_that_is_not_here_keeps_access_compat(tmp_path: Path) -> None:
     closed = "<Directory />\nAllowOverride None\n</Directory>\n"
     result = upgrade(config_tree(tmp_path, {MAIN: text + closed}))
     assert result.scope.is_complete and b"access_compat" not in result.files[str(tmp_path / MAIN)]
+
+
+def test_patterns_are_bounded_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served_roots, "MAX_MATCHES", 2)
+    files: dict[str, str | bytes] = {f"home/{name}/.htaccess": "Options All\n" for name in "abc"}
+    tree = config_tree(tmp_path, {MAIN: "UserDir ROOT/home/*\n", **files})
+    assert htaccess(tree, tmp_path) == {"/home/a", "/home/b"}
+    assert [item.place.line for item in tree.unread if item.place is not None] == [1]
