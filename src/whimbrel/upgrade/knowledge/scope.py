@@ -71,9 +71,21 @@ class KnowledgeScope:
         """Return the scope of both inputs."""
         return KnowledgeScope(
             tuple(dict.fromkeys((*self.files_read, *other.files_read))),
-            tuple(dict.fromkeys((*self.items, *other.items))),
+            _distinct((*self.items, *other.items)),
         )
 
     def with_items(self, items: Iterable[UnknownItem]) -> KnowledgeScope:
         """Return the scope with further items."""
-        return replace(self, items=tuple(dict.fromkeys((*self.items, *items))))
+        return replace(self, items=_distinct((*self.items, *items)))
+
+
+def _distinct(items: Iterable[UnknownItem]) -> tuple[UnknownItem, ...]:
+    """Return each fact once; it matters if it matters to one of those that found it."""
+    found: dict[tuple[UnknownKind, str, str], UnknownItem] = {}
+    for item in items:
+        place = f"{item.place.path}:{item.place.line}" if item.place is not None else ""
+        key = (item.kind, place, item.subject)
+        known = found.get(key)
+        if known is None or (item.matters and not known.matters):
+            found[key] = item
+    return tuple(found.values())

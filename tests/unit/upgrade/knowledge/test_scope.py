@@ -8,6 +8,7 @@ import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.base.errors import SourceLocation, UndecidedVariables
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import UpgradeOptions
@@ -32,6 +33,9 @@ def test_only_what_matters_changes_the_exit_code_of_success(
 def test_merged_scopes_have_each_item_once() -> None:
     both = KnowledgeScope(("a",), (READ,)).merge(KnowledgeScope(("b", "a"), (READ, LOG)))
     assert both == KnowledgeScope(("a", "b"), (READ, LOG)) and both.deciding == (READ,)
+    light = replace(READ, matters=False)
+    assert KnowledgeScope(items=(light,)).with_items((READ,)).items == (READ,)
+    assert KnowledgeScope(items=(READ,)).with_items((light,)).items == (READ,)
 
 
 def found(tmp_path: Path, text: str) -> set[tuple[UnknownKind, int, bool]]:
