@@ -18,6 +18,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.programs import without_programs
 from whimbrel.catalogue import catalogue
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.htaccess import ALL, Override, parse
 from whimbrel.config.load import DeepRecursion, complete, new_configuration, read
 from whimbrel.config.messages import format_error
@@ -39,11 +40,23 @@ _REMEDIES: Final = {
     "require": _PROVIDERS,
     "loadmodule": "install the module for 2.4, or remove the line",
 }
-_OF_SURROUNDINGS: Final = ("not allowed here", "not allowed in ", "Unknown Authn provider", "not defined")
+_OF_SURROUNDINGS: Final = (
+    "not allowed here",
+    "not allowed in ",
+    "Unknown Authn provider",
+    "Unknown DAV provider",
+    "not defined",
+)
 """Parts of messages about lines that other surroundings than those of a file alone may admit."""
 _FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi"}
 """Modules of other origin that are known, with the names of their files."""
+_UNUSED_PORT: Final = 65534
+"""A port that no file alone listens on: a second Listen of one port is an error."""
 _MAIN: Final = "/whimbrel-all-modules.conf"
+
+
+_EVERYTHING: Final = Override(ALL, OPT_ALL | OPT_MULTI | OPT_SYM_OWNER)
+"""AllowOverride All with every option: what the real AllowOverride forbids is a question of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +111,7 @@ def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[Lo
         if problem is None:
             break
         yield problem
-        without = _without_line(result, problem.place, overlay)
+        without = _without(result, problem, overlay)
         if problem.place is None or without is None:
             return
         overlay[problem.place.path] = without
@@ -110,7 +123,7 @@ def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[Lo
 
 def _file_problems(result: UpgradeResult) -> Iterator[LoadProblem]:
     """Yield the problems of files without their server."""
-    lines = ["ServerName localhost", "Listen 80"]
+    lines = ["ServerName localhost", f"Listen {_UNUSED_PORT}"]
     lines += [f"LoadModule {name}_module modules/{file}.so" for name, file in _FOREIGN.items()]
     for module in sorted(catalogue("2.4").modules, key=lambda module: bool(module.needs)):
         if not module.is_static and (module.kind != "mpm" or module.identifier == "mpm_event_module"):
@@ -141,7 +154,7 @@ def _fragment_problems(
             return
         if not any(part in problem.text for part in _OF_SURROUNDINGS):
             yield problem
-        without = _without_line(result, problem.place, overlay)
+        without = _without(result, problem, overlay)
         if without is None:
             return
         overlay[file.path] = without
@@ -154,38 +167,49 @@ def _htaccess_problems(
     overlay = {file.path: result.files.get(file.path, file.document.bytes)}
     for _ in range(MAX_LINES):
         with DeepRecursion(), without_programs():
-            parsed = parse(configuration, configuration.main, file.path, overlay[file.path], Override(ALL, 0))
-        problem = parsed.problem
-        if problem is None:
+            parsed = parse(configuration, configuration.main, file.path, overlay[file.path], _EVERYTHING)
+        refusal = parsed.problem
+        if refusal is None:
             return
-        yield replace(_problem(problem), text=problem.reason)
-        without = _without_line(result, problem.place, overlay)
+        problem = replace(_problem(refusal), text=refusal.reason)
+        yield problem
+        without = _without(result, problem, overlay)
         if without is None:
             return
         overlay[file.path] = without
 
 
-def _without_line(
-    result: UpgradeResult, place: SourceLocation | None, overlay: Mapping[str, bytes]
-) -> bytes | None:
-    """Return the file of *place* with that line empty, or the section that begins there; None for an unknown
-    file."""
+def _without(result: UpgradeResult, problem: LoadProblem, overlay: Mapping[str, bytes]) -> bytes | None:
+    """Return the file of *problem* with its line empty, or the section that begins there; of an unknown name,
+    with all its lines empty. None for an unknown file."""
+    place = problem.place
     file = result.tree.files.get(place.path) if place is not None else None
     if place is None or file is None:
         return None
     lines = overlay.get(place.path, file.document.bytes).split(b"\n")
     if not 0 < place.line <= len(lines) or not lines[place.line - 1].strip():
         return None
-    first = lines[place.line - 1].lstrip()
-    last = place.line
-    if first[:1] == b"<":
-        name = first[1:].split(b">")[0].split(maxsplit=1)[0].lower()
-        closing = b"</" + name
-        ends = (n for n in range(place.line, len(lines)) if lines[n].lstrip().lower().startswith(closing))
-        last = next(ends, len(lines) - 1) + 1
-    for number in range(place.line - 1, last):
-        lines[number] = b""
+    starts = [place.line - 1]
+    if problem.name:
+        name = to_bytes(problem.name).lower()
+        starts += [n for n, line in enumerate(lines) if line.split()[:1] and line.split()[0].lower() == name]
+    for start in starts:
+        for number in range(start, _end_of(lines, start)):
+            lines[number] = b""
     return b"\n".join(lines)
+
+
+def _end_of(lines: list[bytes], start: int) -> int:
+    """Return the number of the line behind a section, or behind a directive with its continuation lines."""
+    first = lines[start].lstrip()
+    if first[:1] == b"<" and first[1:2].isalpha():
+        closing = b"</" + first[1:].split(b">")[0].split()[0].lower()
+        ends = (n for n in range(start, len(lines)) if lines[n].lstrip().lower().startswith(closing))
+        return next(ends, len(lines) - 1) + 1
+    end = start
+    while end < len(lines) - 1 and lines[end].rstrip(b"\r").endswith(b"\\"):
+        end += 1
+    return end + 1
 
 
 # findings -----------------------------------------------------------------------------------------

@@ -107,10 +107,14 @@ def test_files_alone(tmp_path: Path, name: str) -> None:
     assert refused(checked(tmp_path / "a", {name: good}, alone=True)) == []
     found = checked(tmp_path / "b", {name: f"{good}AddTipe text/x x\nlisten 80;\nserver {{\n"}, alone=True)
     assert 6 in [line for line, _ in refused(found)]
-    other = checked(tmp_path / "c", {name: f"{good}PassengerAppRoot /srv/x\n"}, alone=True)
+    # continuation lines and sections go with their first line
+    foreign = "PassengerAppRoot \\\n  lower \\\n  /srv/x\n<PassengerSet a>\nlower\n</PassengerSet>\n"
+    other = checked(tmp_path / "c", {name: good + 12 * foreign}, alone=True)
     assert refused(other) == []
     items = [item for item in other.scope.deciding if item.kind is UnknownKind.LEFT_OUT]
-    assert [item.subject for item in items] == ["PassengerAppRoot is no directive of httpd's own modules"]
+    assert {item.subject for item in items} == {
+        f"{one} is no directive of httpd's own modules" for one in ("PassengerAppRoot", "<PassengerSet")
+    }
 
 
 def test_a_fragment_may_stand_where_its_lines_are_allowed(tmp_path: Path) -> None:
