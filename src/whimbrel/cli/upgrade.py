@@ -187,8 +187,7 @@ def upgrade(
         if write or interactive:
             _recover(directory)
         result = _run(what, options, rules, interactive)
-        if not select and not ignore:
-            _load_result(result, what)
+        _load_result(result, what, has_all_rules=not (select or ignore))
         words = _verify(result, what) if verify else ""
         if out is not None:
             _copy(result, directory, out)
@@ -259,11 +258,12 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
         return passes(tree, rules)
 
 
-def _load_result(result: UpgradeResult, what: Sources) -> None:
-    """Load the result under 2.4; what 2.4 refuses becomes a finding."""
+def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -> None:
+    """Load the result of all rules under 2.4; what 2.4 refuses becomes a finding."""
     from whimbrel.upgrade.check.load_errors import add_load_errors
 
-    add_load_errors(result, what.options)
+    if has_all_rules:
+        add_load_errors(result, what.options)
 
 
 def _verify(result: UpgradeResult, what: Sources) -> str:

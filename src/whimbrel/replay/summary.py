@@ -68,8 +68,8 @@ class Summary:
         unread = tally.malformed + tally.huge
         if unread:
             subject = f"{unread:,} of {tally.lines:,} lines: they have another format or are too long"
-            remedy = "--log-format names the format"
-            items.append(UnknownItem(UnknownKind.NOT_READ, None, subject, "not replayed", remedy))
+            advice = "--log-format names the format"
+            items.append(UnknownItem(UnknownKind.NOT_READ, None, subject, "not replayed", advice))
         return self.sides.with_items(items)
 
     def as_dict(self) -> dict[str, Any]:

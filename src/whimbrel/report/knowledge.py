@@ -39,7 +39,7 @@ def _ordered(scope: KnowledgeScope) -> list[UnknownItem]:
 def _line(item: UnknownItem, directory: str) -> str:
     where = _place(item, directory)
     text = f"{item.kind.value}: {where}{': ' if where else ''}{item.subject}"
-    details = "; ".join(filter(None, (item.consequence, item.remedy)))
+    details = "; ".join(filter(None, (item.consequence, item.advice)))
     return f"{text} ({details})" if details else text
 
 
@@ -67,7 +67,7 @@ def _item(item: UnknownItem, directory: str) -> dict[str, Any]:
         "line": item.place.line if item.place is not None and has_place else None,
         "subject": item.subject,
         "consequence": item.consequence,
-        "remedy": item.remedy,
+        "advice": item.advice,
         "matters": item.matters,
     }
 
@@ -81,7 +81,7 @@ def html(scope: KnowledgeScope, directory: str = "") -> Iterator[str]:
     names = "".join(f'<th scope="col">{name}</th>' for name in ("Why", "Place", "What", "Consequence"))
     yield f"<table><thead><tr>{names}</tr></thead><tbody>"
     for item in items:
-        what = "; ".join(filter(None, (item.subject, item.remedy)))
+        what = "; ".join(filter(None, (item.subject, item.advice)))
         consequence = item.consequence or ("not decided" if item.matters else "no answer depends on it")
         cells = (item.kind.value, _place(item, directory), what, consequence)
         yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

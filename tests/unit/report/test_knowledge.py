@@ -38,7 +38,7 @@ def test_json_and_html() -> None:
         "line": 7,
         "subject": "<users> is not here",
         "consequence": "not decided",
-        "remedy": "copy it",
+        "advice": "copy it",
         "matters": True,
     }
     page = "".join(html(SCOPE, "/srv"))

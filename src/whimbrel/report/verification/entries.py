@@ -103,7 +103,7 @@ def _lines(name: str, lines: tuple[DecidingLine, ...]) -> list[str]:
 def _unknown(item: UnknownItem) -> ReportEntry:
     path, line = (item.place.path, item.place.line) if item.place is not None else ("", 0)
     text = f"not decided: {item.kind.value}: {item.subject}"
-    return ReportEntry("V-UNDECIDED", path, line, text, item.remedy, risk=Risk.CHANGES)
+    return ReportEntry("V-UNDECIDED", path, line, text, item.advice, risk=Risk.CHANGES)
 
 
 def _undecided(one: NotDecided) -> ReportEntry:

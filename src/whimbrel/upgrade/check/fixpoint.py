@@ -208,7 +208,7 @@ class _Fixpoint:
     def _read_error_findings(self) -> Iterator[Finding]:
         """Yield findings for the read errors of the original, and for those that the edits caused."""
         for item in self.original.unread:
-            yield _read_error_finding(_place(item), item.subject, item.remedy)
+            yield _read_error_finding(_place(item), item.subject, item.advice)
         known = {(_place(item).path, item.subject) for item in self.original.unread}
         for item in self.current.unread:
             if (_place(item).path, item.subject) not in known:
@@ -232,6 +232,6 @@ def _place(item: UnknownItem) -> SourceLocation:
     return item.place or SourceLocation("", 0)
 
 
-def _read_error_finding(place: SourceLocation, message: str, remedy: str = "") -> Finding:
-    advice = remedy or "make the text readable, or check it by hand: no rule has checked it"
+def _read_error_finding(place: SourceLocation, message: str, advice: str = "") -> Finding:
+    advice = advice or "make the text readable, or check it by hand: no rule has checked it"
     return Finding(READ_ERROR, place, message, advice)

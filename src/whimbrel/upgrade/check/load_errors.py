@@ -34,7 +34,7 @@ MAX_LINES: Final = 10
 """The maximum number of lines of a text that are reported: each needs the text to be loaded again."""
 _CLIENTS: Final = "write `from all`, an address, a network with a mask of at least one bit, or a host name"
 _PROVIDERS: Final = "write a provider that 2.4 has: all, ip, host, env, method, expr, user, group, valid-user"
-_REMEDIES: Final = {
+_ADVICE: Final = {
     "allow": _CLIENTS,
     "deny": _CLIENTS,
     "require": _PROVIDERS,
@@ -46,6 +46,7 @@ _OF_SURROUNDINGS: Final = (
     "Unknown Authn provider",
     "Unknown DAV provider",
     "not defined",
+    "cannot be accessed",
 )
 """Parts of messages about lines that other surroundings than those of a file alone may admit."""
 _FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi"}
@@ -60,7 +61,7 @@ _EVERYTHING: Final = Override(ALL, OPT_ALL | OPT_MULTI | OPT_SYM_OWNER)
 
 
 @dataclass(frozen=True, slots=True)
-class LoadProblem:
+class RefusedLine:
     """One reason why 2.4 refuses a text; *name* is that of an unknown directive, else ""."""
 
     text: str
@@ -78,14 +79,28 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     }
     for problem in problems:
         finding = _finding(result, problem)
+        if _is_of_this_machine(result, problem):
+            continue
         if _is_of_foreign_module(problem, options):
             result.scope = result.scope.with_items([_foreign_item(problem, finding.place)])
         elif (finding.place.path, finding.place.line) not in known:
             result.findings = [*result.findings, finding]
 
 
+def _is_of_this_machine(result: UpgradeResult, problem: RefusedLine) -> bool:
+    """Return True if the line has a variable without a value here, or names what has no behaviour here: both
+    are items of the scope."""
+    if "no behaviour here" in problem.text:
+        return True
+    file = result.tree.files.get(problem.place.path) if problem.place is not None else None
+    if problem.place is None or file is None:
+        return False
+    lines = result.files.get(file.path, file.document.bytes).split(b"\n")
+    return 0 < problem.place.line <= len(lines) and b"${" in lines[problem.place.line - 1]
+
+
 # loading ------------------------------------------------------------------------------------------
-def _load(options: LoadOptions) -> tuple[Configuration | None, LoadProblem | None]:
+def _load(options: LoadOptions) -> tuple[Configuration | None, RefusedLine | None]:
     """Load a configuration under 2.4; what this machine lacks is left out."""
     options = replace(options, is_elsewhere=True, check_only=True)
     configuration = new_configuration(options, MODULES, V24)
@@ -95,15 +110,15 @@ def _load(options: LoadOptions) -> tuple[Configuration | None, LoadProblem | Non
     except ConfigError as problem:
         return None, _problem(problem)
     except StartError as problem:
-        return None, LoadProblem(problem.lines[0], None)
+        return None, RefusedLine(problem.lines[0], None)
 
 
-def _problem(problem: ConfigError) -> LoadProblem:
+def _problem(problem: ConfigError) -> RefusedLine:
     name = problem.reason.split("'")[1] if isinstance(problem, UnknownDirective) else ""
-    return LoadProblem(format_error(problem, V24).splitlines()[-1], problem.place, name)
+    return RefusedLine(format_error(problem, V24).splitlines()[-1], problem.place, name)
 
 
-def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[LoadProblem]:
+def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[RefusedLine]:
     """Yield the problems of a whole server, then those of its .htaccess files."""
     overlay = {**options.overlay, **result.files}
     for _ in range(MAX_LINES):
@@ -121,7 +136,7 @@ def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[Lo
                 yield from _htaccess_problems(result, configuration, file)
 
 
-def _file_problems(result: UpgradeResult) -> Iterator[LoadProblem]:
+def _file_problems(result: UpgradeResult) -> Iterator[RefusedLine]:
     """Yield the problems of files without their server."""
     lines = ["ServerName localhost", f"Listen {_UNUSED_PORT}"]
     lines += [f"LoadModule {name}_module modules/{file}.so" for name, file in _FOREIGN.items()]
@@ -144,7 +159,7 @@ def _file_problems(result: UpgradeResult) -> Iterator[LoadProblem]:
 
 def _fragment_problems(
     result: UpgradeResult, options: LoadOptions, main: bytes, file: SourceFile
-) -> Iterator[LoadProblem]:
+) -> Iterator[RefusedLine]:
     """Yield the problems of a file that an unknown server includes."""
     overlay = {file.path: result.files.get(file.path, file.document.bytes)}
     text = main + b'Include "' + to_bytes(file.path) + b'"\n'
@@ -152,7 +167,7 @@ def _fragment_problems(
         _, problem = _load(replace(options, overlay={**overlay, _MAIN: text}))
         if problem is None or problem.place is None or problem.place.path != file.path:
             return
-        if not any(part in problem.text for part in _OF_SURROUNDINGS):
+        if not any(part in problem.text for part in _OF_SURROUNDINGS) and not _is_of_another_mpm(problem):
             yield problem
         without = _without(result, problem, overlay)
         if without is None:
@@ -160,9 +175,14 @@ def _fragment_problems(
         overlay[file.path] = without
 
 
+def _is_of_another_mpm(problem: RefusedLine) -> bool:
+    """Return True for a directive of a module of 2.4 that cannot be loaded beside the others."""
+    return bool(problem.name) and bool(catalogue("2.4").find(problem.name.lower()))
+
+
 def _htaccess_problems(
     result: UpgradeResult, configuration: Configuration, file: SourceFile
-) -> Iterator[LoadProblem]:
+) -> Iterator[RefusedLine]:
     """Yield the problems of a .htaccess file that may have every directive."""
     overlay = {file.path: result.files.get(file.path, file.document.bytes)}
     for _ in range(MAX_LINES):
@@ -179,7 +199,7 @@ def _htaccess_problems(
         overlay[file.path] = without
 
 
-def _without(result: UpgradeResult, problem: LoadProblem, overlay: Mapping[str, bytes]) -> bytes | None:
+def _without(result: UpgradeResult, problem: RefusedLine, overlay: Mapping[str, bytes]) -> bytes | None:
     """Return the file of *problem* with its line empty, or the section that begins there; of an unknown name,
     with all its lines empty. None for an unknown file."""
     place = problem.place
@@ -213,7 +233,7 @@ def _end_of(lines: list[bytes], start: int) -> int:
 
 
 # findings -----------------------------------------------------------------------------------------
-def _finding(result: UpgradeResult, problem: LoadProblem) -> Finding:
+def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
     if problem.place is None:
         path = next(iter(result.tree.files), "")
         return Finding(
@@ -241,14 +261,14 @@ def _finding(result: UpgradeResult, problem: LoadProblem) -> Finding:
     )
 
 
-def _advice(problem: LoadProblem, statement: Statement | None) -> str:
+def _advice(problem: RefusedLine, statement: Statement | None) -> str:
     name = statement.name if statement is not None else ""
     if problem.name:
         close = _close_names(problem.name)
         return f"write {close[0]}" if close else "remove the line, or load the module that declares it"
     if name == "require" and "provider" not in problem.text:
         return "correct the line for 2.4: addresses are separated by blanks, and a section grants by a line"
-    return _REMEDIES.get(name, "correct the line for 2.4, or remove it")
+    return _ADVICE.get(name, "correct the line for 2.4, or remove it")
 
 
 def _close_names(name: str) -> list[str]:
@@ -257,14 +277,14 @@ def _close_names(name: str) -> list[str]:
     return [names[low] for low in found]
 
 
-def _is_of_foreign_module(problem: LoadProblem, options: LoadOptions | None) -> bool:
+def _is_of_foreign_module(problem: RefusedLine, options: LoadOptions | None) -> bool:
     """Return True if a file alone has a directive that a module of another origin may declare."""
     if options is not None or not problem.name or _close_names(problem.name):
         return False
     return CAMEL_CASE.fullmatch(problem.name.lstrip("<")) is not None
 
 
-def _foreign_item(problem: LoadProblem, place: SourceLocation) -> UnknownItem:
+def _foreign_item(problem: RefusedLine, place: SourceLocation) -> UnknownItem:
     return UnknownItem(
         UnknownKind.LEFT_OUT,
         place,

@@ -34,7 +34,7 @@ class UnknownItem:
         place: the line that names it, None if no line does.
         subject: the fact in one sentence.
         consequence: what follows for the result.
-        remedy: how to make it known.
+        advice: how to make it known.
         matters: the result could depend on it; the directory of a log does not matter.
     """
 
@@ -42,7 +42,7 @@ class UnknownItem:
     place: SourceLocation | None
     subject: str
     consequence: str = ""
-    remedy: str = ""
+    advice: str = ""
     matters: bool = True
 
 

@@ -120,3 +120,8 @@ def test_files_alone(tmp_path: Path, name: str) -> None:
 def test_a_fragment_may_stand_where_its_lines_are_allowed(tmp_path: Path) -> None:
     text = "Require all granted\nAllowOverride None\n"
     assert refused(checked(tmp_path, {"inner.conf": text}, alone=True)) == []
+
+
+@pytest.mark.parametrize("line", ["MinSpareServers 2", "Listen ${ADDRESS}:${PORT}"])
+def test_what_another_server_may_accept_is_no_finding(tmp_path: Path, line: str) -> None:
+    assert refused(checked(tmp_path, {"a.conf": f"{line}\n"}, alone=True)) == []

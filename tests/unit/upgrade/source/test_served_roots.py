@@ -24,19 +24,19 @@ def htaccess(tree: ConfigTree, root: Path) -> set[str]:
 
 
 CASES = [
-    ("UserDir ROOT/home/*/web", {"/home/a/web/x", "/home/b/web"}, "/home/a/other"),
-    ("UserDir ROOT/home", {"/home/a", "/home/a/web/x", "/home/a/other", "/home/b/web"}, "/srv/a"),
-    ("<Directory ROOT/home/*/web>\n</Directory>", {"/home/a/web/x", "/home/b/web"}, "/home/a/other"),
-    ("<Directory ROOT/home/?/we[b]>\n</Directory>", {"/home/a/web/x", "/home/b/web"}, "/home/a/other"),
-    ('<DirectoryMatch "^ROOT/home/[^/]+/web">\n</DirectoryMatch>', {"/home/a/web/x"}, "/home/a/other"),
-    ('<Directory ~ "^ROOT/home/.*/web">\n</Directory>', {"/home/a/web/x"}, "/home/a/other"),
-    ("AliasMatch ^/~([^/]+)/(.*) ROOT/home/$1/web/$2", {"/home/a/web/x", "/home/b/web"}, "/srv/a"),
-    ("ScriptAliasMatch ^/c/(.*) ROOT/home/$1", {"/home/a/web/x"}, "/srv/a"),
-    ("VirtualDocumentRoot ROOT/srv/%0/docs", {"/srv/a/docs"}, "/home/a"),
-    ("VirtualDocumentRootIP ROOT/srv/%1/docs", {"/srv/a/docs"}, "/home/a"),
-    ("DocumentRoot ROOT/srv/a/docs", {"/srv/a/docs", "/srv/a", "/srv"}, "/home/a"),
+    ("UserDir ROOT/users/*/web", {"/users/a/web/x", "/users/b/web"}, "/users/a/other"),
+    ("UserDir ROOT/users", {"/users/a", "/users/a/web/x", "/users/a/other", "/users/b/web"}, "/srv/a"),
+    ("<Directory ROOT/users/*/web>\n</Directory>", {"/users/a/web/x", "/users/b/web"}, "/users/a/other"),
+    ("<Directory ROOT/users/?/we[b]>\n</Directory>", {"/users/a/web/x", "/users/b/web"}, "/users/a/other"),
+    ('<DirectoryMatch "^ROOT/users/[^/]+/web">\n</DirectoryMatch>', {"/users/a/web/x"}, "/users/a/other"),
+    ('<Directory ~ "^ROOT/users/.*/web">\n</Directory>', {"/users/a/web/x"}, "/users/a/other"),
+    ("AliasMatch ^/~([^/]+)/(.*) ROOT/users/$1/web/$2", {"/users/a/web/x", "/users/b/web"}, "/srv/a"),
+    ("ScriptAliasMatch ^/c/(.*) ROOT/users/$1", {"/users/a/web/x"}, "/srv/a"),
+    ("VirtualDocumentRoot ROOT/srv/%0/docs", {"/srv/a/docs"}, "/users/a"),
+    ("VirtualDocumentRootIP ROOT/srv/%1/docs", {"/srv/a/docs"}, "/users/a"),
+    ("DocumentRoot ROOT/srv/a/docs", {"/srv/a/docs", "/srv/a", "/srv"}, "/users/a"),
 ]
-PLACES = ("home/a", "home/a/web/x", "home/a/other", "home/b/web", "srv", "srv/a", "srv/a/docs")
+PLACES = ("users/a", "users/a/web/x", "users/a/other", "users/b/web", "srv", "srv/a", "srv/a/docs")
 
 
 @pytest.mark.parametrize(("line", "read", "left"), CASES)
@@ -48,11 +48,11 @@ def test_the_files_of_served_directories(tmp_path: Path, line: str, read: set[st
 
 
 def test_directories_of_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = pwd.struct_passwd(("a", "x", 1000, 1000, "", str(tmp_path / "home/a"), "/bin/sh"))
+    user = pwd.struct_passwd(("a", "x", 1000, 1000, "", str(tmp_path / "users/a"), "/bin/sh"))
     monkeypatch.setattr(pwd, "getpwall", create_autospec(pwd.getpwall, return_value=[user]))
-    files: dict[str, str | bytes] = {f"home/a/{name}/.htaccess": "Options All\n" for name in ("web", "b")}
+    files: dict[str, str | bytes] = {f"users/a/{name}/.htaccess": "Options All\n" for name in ("web", "b")}
     tree = config_tree(tmp_path, {MAIN: "UserDir web\nUserDir disabled root\n", **files})
-    assert htaccess(tree, tmp_path) == {"/home/a/web"}
+    assert htaccess(tree, tmp_path) == {"/users/a/web"}
 
 
 def test_a_root_that_is_not_here_keeps_access_compat(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_root_that_is_not_here_keeps_access_compat(tmp_path: Path) -> None:
 
 def test_patterns_are_bounded_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_roots, "MAX_MATCHES", 2)
-    files: dict[str, str | bytes] = {f"home/{name}/.htaccess": "Options All\n" for name in "abc"}
-    tree = config_tree(tmp_path, {MAIN: "UserDir ROOT/home/*\n", **files})
-    assert htaccess(tree, tmp_path) == {"/home/a", "/home/b"}
+    files: dict[str, str | bytes] = {f"users/{name}/.htaccess": "Options All\n" for name in "abc"}
+    tree = config_tree(tmp_path, {MAIN: "UserDir ROOT/users/*\n", **files})
+    assert htaccess(tree, tmp_path) == {"/users/a", "/users/b"}
     assert [item.place.line for item in tree.unread if item.place is not None] == [1]
