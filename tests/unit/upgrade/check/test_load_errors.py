@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
+from tests.corpus.httpd_check import APACHE, needs_apache
+from tests.corpus.httpd_check import MODULES as MODULE_FILES
 from tests.unit.upgrade.config_trees import laid
 
 from whimbrel.config.options import LoadOptions
@@ -125,3 +128,18 @@ def test_a_fragment_may_stand_where_its_lines_are_allowed(tmp_path: Path) -> Non
 @pytest.mark.parametrize("line", ["MinSpareServers 2", "Listen ${ADDRESS}:${PORT}"])
 def test_what_another_server_may_accept_is_no_finding(tmp_path: Path, line: str) -> None:
     assert refused(checked(tmp_path, {"a.conf": f"{line}\n"}, alone=True)) == []
+
+
+@needs_apache
+@pytest.mark.parametrize(("lines", "line", "message"), REFUSED)
+def test_apache_refuses_the_same_line(tmp_path: Path, lines: str, line: int, message: str) -> None:
+    # Debian's binary has unixd built in
+    names = ("mpm_event", "authz_core", "authz_host", "authn_core", "dir", "mime")
+    start = "".join(f"LoadModule {name}_module {MODULE_FILES}/mod_{name}.so\n" for name in names)
+    start += f"ServerName a\nPidFile {tmp_path}/pid\n"
+    (tmp_path / "conf").mkdir()
+    (tmp_path / MAIN).write_text(start + lines)
+    command = [str(APACHE), "-t", "-d", str(tmp_path), "-f", MAIN]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    number = start.count("\n") + line
+    assert f"Syntax error on line {number} of {tmp_path}/{MAIN}:\n{message}" in done.stderr
