@@ -68,22 +68,37 @@ class MissingResource(ConfigError):
     A configuration of another machine is read without such a line (`LoadOptions.is_elsewhere`).
 
     Attributes:
-        hides_lines: lines of the configuration that would be read are missing with it.
+        matters: answers may depend on it; those of the directory of a log do not.
     """
 
     def __init__(
-        self, reason: str, place: SourceLocation | None = None, *, hides_lines: bool = False
+        self, reason: str, place: SourceLocation | None = None, *, matters: bool = False
     ) -> None:
         super().__init__(reason, place)
-        self.hides_lines = hides_lines
+        self.matters = matters
 
 
 class ForeignDirective(MissingResource):
     """A directive of a module of which nothing is known here."""
 
     def __init__(self, name: str, place: SourceLocation | None = None) -> None:
-        super().__init__(f"{name}: a directive of a module that is not here", place, hides_lines=True)
+        super().__init__(f"{name}: a directive of a module that is not here", place, matters=True)
         self.name = name
+
+
+class MissingDirectory(MissingResource):
+    """A document root that is not here: the server starts without it, and its files are unknown."""
+
+
+class ProgramNotRun(MissingResource):
+    """A value that a program would print: tools run no program."""
+
+    def __init__(self, reason: str, place: SourceLocation | None = None) -> None:
+        super().__init__(reason, place, matters=True)
+
+
+class UndecidedVariables(MissingResource):
+    """A part of the file of variables beside a configuration that only a shell can carry out."""
 
 
 class StartError(Exception):

@@ -1,6 +1,7 @@
 """`whimbrel check`: report by file and line what an upgrade from httpd 2.2 to 2.4 changes in a configuration.
 
-Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong usage, or no file could be read.
+Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong usage, or no file could be read; 3 no
+findings, but something that may matter is not known.
 """
 
 from __future__ import annotations
@@ -178,7 +179,9 @@ def check(
     _print_report(report, shape, color)
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
-    raise typer.Exit(EXIT_FINDINGS if report.findings and write_baseline is None else EXIT_OK)
+    if report.findings and write_baseline is None:
+        raise typer.Exit(EXIT_FINDINGS)
+    raise typer.Exit(EXIT_OK if write_baseline is not None else report.scope.exit_code(EXIT_OK))
 
 
 def _parts(

@@ -100,6 +100,8 @@ def as_report(result: CheckResult, directory: str) -> Report:
         entries,
         sum(result.files.values()),
         inputs=list(result.inputs),
+        scope=result.scope,
+        directory=directory,
     )
 
 

@@ -12,8 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation, UndecidedVariables
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, field
 
 MAX_BYTES: Final = 1024 * 1024
@@ -48,11 +50,11 @@ class Envvars:
 
     Attributes:
         values: of the exported variables.
-        undecided: a line for each part that was not carried out.
+        undecided: the parts that were not carried out.
     """
 
     values: dict[str, str]
-    undecided: list[str] = field(default_factory=list)
+    undecided: list[UndecidedVariables] = field(default_factory=list)
 
 
 def read(path: str, environment: Mapping[str, str]) -> Envvars:
@@ -168,7 +170,7 @@ class _Shell:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.values = dict(environment)
         self.exported = dict.fromkeys(environment)
-        self.undecided = list[str]()
+        self.undecided = list[UndecidedVariables]()
         self._unknown = set[str]()
         self._is_over = False
         self._path = self._first = ""
@@ -277,13 +279,14 @@ class _Shell:
 
     def _note(self, line: int, what: str) -> None:
         """Note a part that is not carried out; nothing of a sourced file is shown, which may be any file."""
-        place = f"{self._path}:{line}"
+        text, matters = "not carried out, since the tools run no shell", True
         if _NAME.fullmatch(what.removesuffix(" is")) and what.endswith(" is"):
-            self.undecided.append(f"{place}: {what} not decided: the tools run no shell")
+            # a line of the configuration that uses the variable is an item of its own
+            text, matters = f"{what} not decided: the tools run no shell", False
         elif self._path == self._first and _PLAIN.fullmatch(what):
-            self.undecided.append(f"{place}: not carried out, since the tools run no shell: {what}")
-        else:
-            self.undecided.append(f"{place}: not carried out, since the tools run no shell")
+            text = f"{text}: {what}"
+        place = SourceLocation(from_system(self._path), line)
+        self.undecided.append(UndecidedVariables(text, place, matters=matters))
 
     def _skip(self, words: list[_Word]) -> None:
         """Lose every variable that *words* could change."""

@@ -1,7 +1,8 @@
 """`whimbrel explain`: explain a request, a row of the table of changes, an AH code, a log line, a directive,
 a module or a symptom.
 
-Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 unknown.
+Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 unknown; 3
+explained, but something that may matter to the request is not known.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """`whimbrel explain URL`: the way of one request, as a tree or as JSON, for one configuration or two.
 
-Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 wrong usage.
+Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 wrong usage; 3
+explained, but something that may matter to the request is not known.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.config.options import LoadOptions
     from whimbrel.explain.request_description import RequestDescription
+    from whimbrel.upgrade.knowledge.scope import KnowledgeScope
     from whimbrel.verify.probe import Probe
     from whimbrel.verify.side import Side
 
@@ -64,6 +66,8 @@ def explain_request(
 ) -> int:
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.explain.explanation import explain_probe
+    from whimbrel.explain.knowledge import RequestKnowledge
+    from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import load_side
 
     if choice.dialect not in DIALECTS:
@@ -72,14 +76,18 @@ def explain_request(
     new = load_side(options, choice.dialect)
     probe = _probe(new, request)
     if not diff:
+        known = RequestKnowledge(new)
         explanation = explain_probe(new, probe)
+        scope = known.of(probe, explanation)
         if as_json:
-            typer.echo(json.dumps(explanation.as_dict(), indent=1))
+            document = {**explanation.as_dict(), "knowledge": as_json_scope(scope, options.server_root)}
+            typer.echo(json.dumps(document, indent=1))
         else:
             from whimbrel.explain.text import console, tree
 
             console(width).print(tree(explanation, options.server_root))
-        return EXIT_FINDINGS if explanation.errors else EXIT_OK
+            _print_scope(scope, options.server_root)
+        return EXIT_FINDINGS if explanation.errors else scope.exit_code(EXIT_OK)
     if diff in DIALECTS:
         old, names = load_side(options, diff), (diff, choice.dialect)
     else:
@@ -96,9 +104,13 @@ def _print_both(
 ) -> int:
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.explanation import explain_probe
+    from whimbrel.explain.knowledge import RequestKnowledge
     from whimbrel.explain.text import console, side_by_side
+    from whimbrel.report.knowledge import as_json as as_json_scope
 
+    known = RequestKnowledge(old), RequestKnowledge(new)
     before, after = explain_probe(old, probe), explain_probe(new, probe)
+    scope = known[0].of(probe, before).merge(known[1].of(probe, after))
     changes = list(changed_steps(before, after))
     if as_json:
         steps = [
@@ -108,11 +120,26 @@ def _print_both(
             }
             for change in changes
         ]
-        typer.echo(json.dumps({"old": before.as_dict(), "new": after.as_dict(), "changes": steps}, indent=1))
+        document = {
+            "old": before.as_dict(),
+            "new": after.as_dict(),
+            "changes": steps,
+            "knowledge": as_json_scope(scope, new.options.server_root),
+        }
+        typer.echo(json.dumps(document, indent=1))
     else:
         console(width).print(side_by_side(before, after, names, new.options.server_root))
+        _print_scope(scope, new.options.server_root)
     is_same = not changes and before.status == after.status and before.errors == after.errors
-    return EXIT_OK if is_same else EXIT_FINDINGS
+    return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
+
+
+def _print_scope(scope: KnowledgeScope, root: str) -> None:
+    from whimbrel.base.printable import printable
+    from whimbrel.report.knowledge import text_lines
+
+    for line in text_lines(scope, root):
+        typer.echo(printable(line))
 
 
 def _probe(side: Side, request: RequestChoice) -> Probe:

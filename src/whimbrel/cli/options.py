@@ -24,6 +24,7 @@ from whimbrel.cli.main_files import directory_of, main_file
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.base.errors import UndecidedVariables
     from whimbrel.upgrade.source.reading import Sources
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
@@ -187,13 +188,15 @@ def sources(
     top = paths.root_of(str(root) if root is not None else "")
     if not os.path.isdir(top):
         raise UsageError(f"{top}: no such directory")
+    environment, undecided = _environment(envvars, top)
     options = LoadOptions(
         server_root=from_system(top),
         file=from_system(str(file) if file is not None else paths.file_of(top)),
         defines=_all(defines),
         before=_all(before),
         after=_all(after),
-        environment=_environment(envvars, top),
+        environment=environment,
+        undecided=undecided,
         is_copy=is_relocated,
     )
     full = os.path.join(top, str(file) if file is not None else paths.file_of(top))
@@ -245,12 +248,15 @@ def _text(path: Path) -> str:
     return from_system(os.path.abspath(path))
 
 
-def _environment(envvars: Path | None, root: str) -> dict[str, str]:
-    """Return the environment of `${NAME}`: that of this process, changed by envvars, which is read as
-    text.
+def _environment(
+    envvars: Path | None, root: str
+) -> tuple[dict[str, str], tuple[UndecidedVariables, ...]]:
+    """Return the environment of `${NAME}`, that of this process, changed by envvars, which is read as text;
+    and the parts of envvars that were not carried out.
     """
     given = paths.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
     environment: dict[str, str] = dict(os.environ)
+    undecided: tuple[UndecidedVariables, ...] = ()
     if given:
         from whimbrel.cli.envvars import read
 
@@ -258,10 +264,8 @@ def _environment(envvars: Path | None, root: str) -> dict[str, str]:
             found = read(given, {**environment, "APACHE_CONFDIR": root})
         except OSError as problem:
             raise UsageError(f"{given}: {problem.strerror}") from None
-        environment = found.values
-        for line in found.undecided:
-            os.write(2, encoded(line) + b"\n")
-    return {from_system(key): from_system(value) for key, value in environment.items()}
+        environment, undecided = found.values, tuple(found.undecided)
+    return {from_system(key): from_system(value) for key, value in environment.items()}, undecided
 
 
 def _files(directory: Path) -> Iterator[str]:

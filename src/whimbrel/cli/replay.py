@@ -1,7 +1,7 @@
 """`whimbrel replay`: send logged requests through two configurations and report what changes.
 
 Exit codes: 0 nothing changes; 1 answers change, or a configuration does not load; 2 wrong usage, or a log
-that cannot be read.
+that cannot be read; 3 nothing changes in what is known, but something that may matter is not known.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def replay(
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print(summary, shape)
-    raise typer.Exit(EXIT_FINDINGS if summary.errors or summary.tally.changes else EXIT_OK)
+    if summary.errors or summary.tally.changes:
+        raise typer.Exit(EXIT_FINDINGS)
+    raise typer.Exit(summary.scope.exit_code(EXIT_OK))
 
 
 def _replay(
@@ -154,7 +156,7 @@ def _replay(
         return Summary(*names, tuple(files), Tally(), failure.errors)
     with _Bar(size_of(files)) as bar:
         tally = _run(work, replayer, files, jobs, cluster, bar.advance)
-    return Summary(*names, tuple(files), tally)
+    return Summary(*names, tuple(files), tally, sides=loaded[0].scope.merge(loaded[1].scope))
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> SideOptions:

@@ -1,7 +1,7 @@
 """`whimbrel upgrade`: rewrite a configuration of httpd 2.2 for 2.4.
 
 Exit codes: 0 nothing to do, or done; 1 the diff has changes to make; 2 wrong usage or unreadable input; 3
-done, or nothing to change, but a finding needs review.
+done, or nothing to change, but a finding needs review, or something that may matter is not known.
 """
 
 from __future__ import annotations
@@ -187,6 +187,7 @@ def upgrade(
         if write or interactive:
             _recover(directory)
         result = _run(what, options, rules, interactive)
+        _load_result(result, what, has_all_rules=not (select or ignore))
         words = _verify(result, what) if verify else ""
         if out is not None:
             _copy(result, directory, out)
@@ -246,7 +247,7 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
         tree = read_config_tree(what, options, progress=bar.on_file)
         if not tree.files:
             raise UsageError(
-                "; ".join(f"{error.place}: {error.reason}" for error in tree.read_errors) or "no files"
+                "; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files"
             )
         if interactive:
             from whimbrel.cli.interactive import Prompt
@@ -255,6 +256,14 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
             return passes(tree, rules, Prompt(tree).confirm)
         tree.report_progress = bar.on_step
         return passes(tree, rules)
+
+
+def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -> None:
+    """Load the result of all rules under 2.4; what 2.4 refuses becomes a finding."""
+    from whimbrel.upgrade.check.load_errors import add_load_errors
+
+    if has_all_rules:
+        add_load_errors(result, what.options)
 
 
 def _verify(result: UpgradeResult, what: Sources) -> str:
@@ -314,7 +323,7 @@ def _print_result(
     output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
     if result.files and not is_written:
         return EXIT_FINDINGS
-    return EXIT_REVIEW if result.needs_review else EXIT_OK
+    return EXIT_REVIEW if result.needs_review else result.scope.exit_code(EXIT_OK)
 
 
 def _undo(directory: str) -> int:

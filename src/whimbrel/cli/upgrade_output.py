@@ -9,16 +9,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
 from whimbrel.base.printable import printable
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.text import action_lines
+from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import groups
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
-from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.files.named_files import NamedFile, named_files
+from whimbrel.upgrade.model import READ_ERROR, Finding
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import described as inputs
 from whimbrel.utilities.usage_error import UsageError
@@ -69,23 +72,28 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
     if counts:
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
         lines.append(f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}")
+    known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
+    lines += text_lines(result.scope, directory, known)
+    if is_written:
+        lines += [f"changed: {display_path(path, directory)}" for path in result.files]
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     lines.append(
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
-        f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}"
+        f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(result)}"
     )
     stream.flush()
     stream.buffer.write(b"".join(encoded(line) + b"\n" for line in lines))
     stream.flush()
 
 
-def _review(count: int) -> str:
-    return (
-        f"{count} finding{' needs' if count == 1 else 's need'} review"
-        if count
-        else "nothing to look at by hand"
-    )
+def _review(result: UpgradeResult) -> str:
+    count = len(result.needs_review)
+    if count:
+        return f"{count} finding{' needs' if count == 1 else 's need'} review"
+    if not result.scope.is_complete:
+        return "nothing to look at by hand in what is known"
+    return "nothing to look at by hand"
 
 
 def finding_lines(finding: Finding, directory: str) -> list[str]:
@@ -100,6 +108,7 @@ def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
             "done": is_written,
             "input": list(inputs(result.tree)),
             "passes": result.passes,
+            "knowledge": as_json(result.scope, directory),
             "read": [display_path(path, directory) for path in result.tree.files],
             "files": [
                 {"path": display_path(path, directory), "diff": to_text(diff)}
@@ -133,7 +142,8 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
 
 
 def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
-    """Write every file that was read, upgraded, to a directory that is new or empty; raises UsageError.
+    """Write every file that was read, upgraded, and those that its lines name, to a directory that is new or
+    empty; raises UsageError.
 
     Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
     stay inside remain links.
@@ -145,8 +155,21 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
         copied = Tree(os.fsencode(to))
         for path, file in result.tree.files.items():
             _copy(path, directory, to, copied, result.files.get(path, file.document.bytes))
+        for named in named_files(result.tree):
+            if named.path.startswith(f"{directory.rstrip('/')}/"):
+                _copy_named(named, directory, to, copied)
     except OSError as problem:
         raise UsageError(f"{os.fsdecode(problem.filename)}: {problem.strerror}") from None
+
+
+def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:
+    """Copy a file that a line names, or link to it."""
+    if not named.is_linked:
+        _copy(named.path, directory, to, copied, read_regular(to_bytes(named.path)))
+        return
+    target = to / to_system(display_path(named.path, directory))
+    with copied.place(os.fsencode(target), create=True, follow=False) as link:
+        link.make_link(os.path.realpath(to_bytes(named.path)))
 
 
 def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:

@@ -92,7 +92,7 @@ class Configuration:
         self.hosts: VirtualHostTable | None = None
         self.keeps_tree = False
         self.inherited: dict[str, Any] = {}
-        self.missing: list[MissingResource] = []
+        self.missing: list[MissingResource] = [*options.undecided]
         self.moved_root = DEBIAN_ROOT if options.is_copy and options.file.endswith("/apache2.conf") else ""
         self.foreign_modules: set[str] = set()
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"

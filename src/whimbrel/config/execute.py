@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from whimbrel.base.errors import (
     ConfigError,
     ForeignDirective,
-    MissingResource,
+    ProgramNotRun,
     SourceLocation,
     UnknownDirective,
 )
@@ -78,7 +78,7 @@ class CommandContext(Command):
         return self.configuration.main.record(kind)
 
     def leave_undecided(self, text: str) -> None:
-        self.configuration.missing.append(MissingResource(text, self.place))
+        self.configuration.missing.append(ProgramNotRun(text, self.place))
 
     def server_path(self, path: str) -> str:
         return root_relative(self.configuration.root, path)

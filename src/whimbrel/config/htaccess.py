@@ -88,12 +88,13 @@ class HtaccessError(Exception):
 @dataclass(slots=True)
 class Parsed:
     """The result for one file: a layer, or an error; *messages* are log lines without client, written each
-    time httpd would parse the file.
+    time httpd would parse the file; *problem* is the refused line with its location.
     """
 
     layer: Layer | None
     error: HtaccessError | None = None
     messages: tuple[StartMessage, ...] = ()
+    problem: ConfigError | None = None
 
 
 ABSENT: Final = Parsed(None)
@@ -113,13 +114,14 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
         configuration.declare(STREAM_TAGS, "yes")
     reader = Reader(state)
     nodes: list[Node] = []
-    error = None
+    error: HtaccessError | None = None
+    refused: ConfigError | None = None
     try:
         reader.read(ConfigSource(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
         state.walk(nodes)
     except ConfigError as problem:
-        error = HtaccessError(f"{path}: {problem.reason}", status=500)
-    return Parsed(None if error else layer, error, tuple(view.messages))
+        error, refused = HtaccessError(f"{path}: {problem.reason}", status=500), problem
+    return Parsed(None if error else layer, error, tuple(view.messages), refused)
 
 
 class _View(Configuration):

@@ -125,7 +125,7 @@ class Finder:
         if has_wildcards(directory):
             raise ConfigError(f"Wildcard patterns not allowed in Include {path}")
         if not is_directory(directory or "/"):
-            raise MissingResource(f"Include directory '{directory or '/'}' not found", hides_lines=True)
+            raise MissingResource(f"Include directory '{directory or '/'}' not found", matters=True)
         if not has_wildcards(pattern):
             raise ConfigError(f"Must include a wildcard pattern for Include {path}")
         for name in self._entries(directory or "/"):
@@ -144,7 +144,7 @@ class Finder:
         if not found and not self.optional:
             raise MissingResource(
                 f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing",
-                hides_lines=True,
+                matters=True,
             )
         for name in found:
             path = _joined(directory, name)
@@ -158,7 +158,7 @@ class Finder:
                 return []
             raise MissingResource(
                 f"{self._prefix}Could not open {self._what}directory {directory}: {error_text(problem)}",
-                hides_lines=True,
+                matters=True,
             ) from None
 
 
@@ -176,7 +176,7 @@ class Includer:
         copied = self.configuration.copied_path(path)
         if not copied:
             raise MissingResource(
-                f"Could not open configuration file {path}: not in this copy", hides_lines=True
+                f"Could not open configuration file {path}: not in this copy", matters=True
             )
         for file in Finder(
             old=not self.configuration.dialect.include_needs_match, optional=self.optional
@@ -210,7 +210,7 @@ class Includer:
                     level="error",
                 )
             raise MissingResource(
-                f"Could not open configuration file {path}: {error_text(problem)}", hides_lines=True
+                f"Could not open configuration file {path}: {error_text(problem)}", matters=True
             ) from None
         self.configuration.budget.charge_file(data)
         self.configuration.includes.append(

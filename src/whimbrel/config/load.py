@@ -132,7 +132,7 @@ def _cannot_load(configuration: Configuration, name: str, base: str, text: str) 
     configuration.foreign_modules.add(name)
     if configuration.options.is_elsewhere:
         configuration.modules.names |= {name, f"mod_{name.removesuffix('_module')}.c", f"{base}.c"}
-    return MissingResource(text, hides_lines=True)
+    return MissingResource(text, matters=True)
 
 
 NO_MODULE = "a library that is no module of httpd's own, for which there is nothing here"

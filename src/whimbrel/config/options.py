@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whimbrel.base.builds import ANY
+from whimbrel.base.errors import UndecidedVariables
 from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
@@ -18,6 +19,7 @@ class LoadOptions:
         file: absolute, or relative to the server root after the -C lines.
         check_only: ``-t``; `check_roots` is False for ``-T``, which checks no DocumentRoot.
         verbose: ``-e debug``.
+        undecided: the parts of the file of variables that gave *environment* no value.
         overlay: contents of files that replace those on disk, by absolute path.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
         is_elsewhere: the server runs on another machine: a line that names a file, directory, library or user
@@ -38,6 +40,7 @@ class LoadOptions:
     check_roots: bool = True
     verbose: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
+    undecided: tuple[UndecidedVariables, ...] = ()
     overlay: Mapping[str, bytes] = field(default_factory=dict)
     build: str = ANY
     compiled_in: frozenset[str] | None = None

@@ -76,7 +76,7 @@ class Command(Protocol):
         """
 
     def leave_undecided(self, text: str) -> None:
-        """Note that the value of this line is not known here; tools name it among what they left out."""
+        """Note that a program would print the value of this line; tools name it as not decided."""
 
     def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         """A start-up message in the error log's format; *code* is the AH number, printed under dialects that

@@ -9,6 +9,7 @@ from typing import Final
 from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey
 from whimbrel.replay.text import names_of, place
+from whimbrel.report import knowledge
 
 STYLE: Final = (
     "body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
@@ -37,8 +38,6 @@ def _body(summary: Summary) -> Iterator[str]:
             ("lines", str(tally.lines)),
             ("requests", str(tally.requests)),
             ("requests that change", str(tally.changed)),
-            ("answered by programs or back ends, not run", str(summary.not_run)),
-            ("files that do not exist here", str(tally.missing)),
             ("lines of another format", str(tally.malformed)),
             ("lines that are too long", str(tally.huge)),
             ("lines without a request", str(tally.without_request)),
@@ -49,6 +48,7 @@ def _body(summary: Summary) -> Iterator[str]:
     if tally.malformed_examples:
         yield "<h2>Lines that were not replayed</h2>"
         yield from _list(tally.malformed_examples)
+    yield from knowledge.html(summary.scope)
     for key, change in summary.changes:
         yield from _change(key, change)
     yield "<h2>Logged and now</h2>"

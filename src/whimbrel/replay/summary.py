@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.replay.tally import NOT_RUN, CausingLine, Change, ChangeKey, Tally
+from whimbrel.report.knowledge import as_json
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
 
@@ -17,6 +19,7 @@ class Summary:
 
     Attributes:
         old, new: names of the configurations with their dialects.
+        sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
     """
 
@@ -25,6 +28,7 @@ class Summary:
     logs: tuple[str, ...]
     tally: Tally
     errors: tuple[str, ...] = ()
+    sides: KnowledgeScope = KnowledgeScope()
 
     @property
     def changes(self) -> list[tuple[ChangeKey, Change]]:
@@ -50,6 +54,24 @@ class Summary:
         """The number of requests that a program or back end answers under the new configuration."""
         return sum(number for (_, _, new), number in self.tally.statuses.items() if new == NOT_RUN)
 
+    @property
+    def scope(self) -> KnowledgeScope:
+        """What was read of both sides and of the logs, and what is unknown."""
+        tally, items = self.tally, list[UnknownItem]()
+        for number, kind, text, consequence in (
+            (tally.missing, UnknownKind.MISSING, "the files are not here", "both sides answered 404"),
+            (self.not_run, UnknownKind.PROGRAM_NOT_RUN, "a program or back end answers", "it was not run"),
+        ):
+            if number:
+                subject = f"{number:,} of {tally.requests:,} requests: {text}"
+                items.append(UnknownItem(kind, None, subject, consequence))
+        unread = tally.malformed + tally.huge
+        if unread:
+            subject = f"{unread:,} of {tally.lines:,} lines: they have another format or are too long"
+            advice = "--log-format names the format"
+            items.append(UnknownItem(UnknownKind.NOT_READ, None, subject, "not replayed", advice))
+        return self.sides.with_items(items)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the report for JSON."""
         tally = self.tally
@@ -61,6 +83,7 @@ class Summary:
             "lines": tally.lines,
             "requests": tally.requests,
             "changed": tally.changed,
+            "knowledge": as_json(self.scope),
             "not_run": self.not_run,
             "missing_files": tally.missing,
             "skipped": {

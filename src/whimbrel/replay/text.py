@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from whimbrel.replay.summary import Summary, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
+from whimbrel.report.knowledge import text_lines
 
 
 def text_of(summary: Summary) -> str:
@@ -23,13 +24,10 @@ def _lines(summary: Summary) -> Iterator[str]:
         return
     yield f"{tally.lines} lines of {', '.join(summary.logs)}: {tally.requests} requests"
     yield from _skipped(summary)
-    if summary.not_run:
-        yield f"{summary.not_run} requests are answered by programs or back ends, which were not run"
-    if tally.missing:
-        yield f"{tally.missing} requests had an answer, but their file does not exist on this machine"
+    yield from text_lines(summary.scope)
     yield ""
     if not tally.changes:
-        yield "Nothing changes."
+        yield "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
     else:
         yield f"{tally.changed} requests change ({_percent(tally.changed, tally.requests)}):"
     for key, change in summary.changes:

@@ -14,7 +14,8 @@ from typing import Any
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import write_named
-from whimbrel.report.model import Report, ReportEntry
+from whimbrel.report.model import Report, ReportEntry, read_errors
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 
 BaselineKey = tuple[str, str, str]
 
@@ -48,7 +49,7 @@ def load(path: Path) -> Counter[BaselineKey]:
 
 
 def remove_baselined(report: Report, baseline: Counter[BaselineKey]) -> None:
-    """Remove the entries of *baseline* from *report*."""
+    """Remove the entries of *baseline* from *report*, and from its scope the unread parts that they name."""
     remaining, new_entries = Counter(baseline), []
     for entry in report.entries:
         if remaining[_key(entry)] > 0:
@@ -56,6 +57,9 @@ def remove_baselined(report: Report, baseline: Counter[BaselineKey]) -> None:
         else:
             new_entries.append(entry)
     report.baselined += len(report.entries) - len(new_entries)
+    accepted = read_errors(report.entries) - read_errors(new_entries)
+    items = tuple(item for item in report.scope.items if item.subject not in accepted)
+    report.scope = KnowledgeScope(report.scope.files_read, items)
     report.entries = new_entries
 
 

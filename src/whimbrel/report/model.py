@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.report.knowledge import text_lines
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
@@ -66,6 +68,8 @@ class Report:
         inputs: what the input was taken for
         files: paths of all files that were read
         titles: titles of the rules, by number
+        scope: what was read, and what is unknown
+        directory: the directory that paths of *scope* are shown relative to
     """
 
     files: list[str] = field(default_factory=list)
@@ -74,6 +78,8 @@ class Report:
     titles: dict[str, str] = field(default_factory=dict)
     baselined: int = 0  # entries that a baseline has removed
     inputs: list[str] = field(default_factory=list)
+    scope: KnowledgeScope = KnowledgeScope()
+    directory: str = ""
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -81,6 +87,8 @@ class Report:
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.lines += other.lines
+        self.scope = self.scope.merge(other.scope)
+        self.directory = self.directory or other.directory
         self.baselined += other.baselined
         self.titles.update(other.titles)
         self.inputs += [line for line in other.inputs if line not in self.inputs]
@@ -89,10 +97,6 @@ class Report:
     def findings(self) -> list[ReportEntry]:
         """Return the entries that require action."""
         return [entry for entry in self.entries if not entry.is_note]
-
-    @property
-    def unread(self) -> list[ReportEntry]:
-        return [entry for entry in self.entries if entry.rule == READ_ERROR]
 
     def by_risk(self) -> dict[Risk, int]:
         """Count the entries by risk, the worst first, without zero counts."""
@@ -108,12 +112,22 @@ def title_of(report: Report, number: str) -> str:
     return "What could not be read" if number == READ_ERROR else report.titles.get(number, number)
 
 
+def read_errors(entries: Iterable[ReportEntry]) -> set[str]:
+    """Return the messages of the findings about text that could not be read."""
+    return {entry.message for entry in entries if entry.rule == READ_ERROR}
+
+
 def count_noun(number: int, singular: str, plural: str = "") -> str:
     """Return ``1 file``, ``2 files``."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def summary(report: Report) -> list[str]:
+    """Return the counts and what is not known as lines of text."""
+    return [*counts(report), *text_lines(report.scope, report.directory, read_errors(report.entries))]
+
+
+def counts(report: Report) -> list[str]:
     """Return the counts as lines of text."""
     notes = sum(entry.is_note for entry in report.entries)
     lines = [
@@ -131,11 +145,6 @@ def summary(report: Report) -> list[str]:
     decisions = sum(bool(entry.decision) for entry in report.entries)
     if decisions:
         lines.append(f"  {count_noun(decisions, 'decision')} to take")
-    if report.unread:
-        lines.append(
-            f"  {count_noun(len(report.unread), 'piece')} of text could not be read: "
-            "nothing is known about what stands there"
-        )
     if report.baselined:
         lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
     return lines

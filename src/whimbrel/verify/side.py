@@ -15,6 +15,8 @@ from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.registry.module import Module
+from whimbrel.upgrade.knowledge.loaded import scope_of, scope_of_missing
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.source.binary import with_compiled_in
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import answer_probe
@@ -43,8 +45,6 @@ class Side:
         name: of the side in reports (old, new).
         options: httpd's -d -f -C -c -D.
         configuration: None if it does not load; *errors* then has the reasons.
-        unimplemented: directives and handlers without behaviour, as text: requests that need them are not
-            decided.
         missing: what lines name and this machine does not have; these lines were left out.
     """
 
@@ -53,7 +53,6 @@ class Side:
     dialect: Dialect
     configuration: Configuration | None = None
     errors: tuple[LoadError, ...] = ()
-    unimplemented: tuple[str, ...] = ()
     missing: tuple[MissingResource, ...] = ()
     runtime: ProbeRuntime = field(default_factory=ProbeRuntime)
     _engine: Engine | None = None
@@ -91,9 +90,6 @@ class Side:
         except StartError as problem:
             side.configuration = None
             side.errors = (LoadError(format_error(problem, dialect)),)
-        else:
-            found = [(node, module) for node, module in side.configuration.unimplemented]
-            side.unimplemented = tuple(f"{node.place}: {node.name} ({module})" for node, module in found)
         side.missing = tuple(configuration.missing)
         return side
 
@@ -101,6 +97,13 @@ class Side:
     def is_loaded(self) -> bool:
         """Return True if the configuration was loaded."""
         return self.configuration is not None
+
+    @property
+    def scope(self) -> KnowledgeScope:
+        """What was read, and what is unknown, without directories that are not here."""
+        if self.configuration is None:
+            return scope_of_missing(self.missing)
+        return scope_of(self.configuration, self.missing)
 
     @property
     def loaded(self) -> Configuration:

@@ -16,13 +16,13 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
-from whimbrel.verify.load_errors import load_errors
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
-from whimbrel.verify.verify import Comparison, hidden_lines, missing_lines
+from whimbrel.verify.verify import Comparison
 
 MAX_SECONDS: Final = 20.0
 MAX_REQUESTS: Final = 6000
@@ -43,13 +43,14 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     for side in (old, new):
         if not side.is_loaded:
             text = side.errors[0].text.splitlines()[-1]
-            if side is new:
-                result.findings = [*result.findings, *load_errors(result, new)]
-            return f"not verified: under {side.name} the configuration does not load here: {text}"
+            return _not_verified(
+                result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
+            )
     if len(old.loaded.virtual_hosts) > MAX_HOSTS:
-        return f"not verified: more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
-    left_out = [*missing_lines(old, new), *dict.fromkeys([*hidden_lines(old), *hidden_lines(new)])]
-    verification = VerifyResult((old.name, new.name), limits=left_out)
+        return _not_verified(
+            result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
+        )
+    verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     ends = time.monotonic() + MAX_SECONDS
     for probe in comparison.source.probes():
@@ -57,6 +58,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
             break
         comparison.compare_probe(probe)
+    result.scope = result.scope.merge(verification.scope)
     groups = comparison.found()
     scopes = _scopes_of(comparison.lines[0])
     unconfirmed = {place: group for group in groups for place in _places(group, scopes)}
@@ -64,6 +66,16 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
     result.findings = [*lowered, *_other_differences(groups, lowered, scopes)]
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
+
+
+def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> str:
+    """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
+    refuses are findings already."""
+    text = f"not verified: {why}"
+    consequence = "the answers of both versions were not compared"
+    item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
+    result.scope = result.scope.with_items([item])
+    return text
 
 
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:

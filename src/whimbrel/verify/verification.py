@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference
@@ -90,7 +91,8 @@ class VerifyResult:
         errors: of each side that does not load.
         chains: pairs of section chains whose access decisions were compared exactly.
         probes: requests that were asked of both sides.
-        limits: what was left out, as sentences.
+        limits: probes that were left out, as sentences.
+        scope: what was read of both sides, and what is unknown.
     """
 
     names: tuple[str, str] = ("old", "new")
@@ -100,6 +102,7 @@ class VerifyResult:
     chains: int = 0
     probes: int = 0
     limits: list[str] = field(default_factory=list)
+    scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
 
     @property
@@ -109,7 +112,8 @@ class VerifyResult:
             return Verdict.DOES_NOT_LOAD
         if self.groups:
             return Verdict.DIFFERENT
-        return Verdict.NOT_DECIDED if self.not_decided else Verdict.SAME
+        is_decided = not self.not_decided and self.scope.is_complete
+        return Verdict.SAME if is_decided else Verdict.NOT_DECIDED
 
     @property
     def differences(self) -> int:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.base.errors import ForeignDirective, MissingResource
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
-from whimbrel.verify.config_lines import ConfigLine, SideLines, key_of, lines_of
+from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
@@ -25,6 +22,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.plan_decisions import PlanDecisions
@@ -54,39 +52,12 @@ def verify(
 
     *limit* bounds the probes of all servers together; *more* are asked beside the derived ones.
     """
-    result = VerifyResult((old.name, new.name), (old.errors, new.errors), limits=missing_lines(old, new))
+    result = VerifyResult((old.name, new.name), (old.errors, new.errors))
     if not (old.is_loaded and new.is_loaded):
+        result.scope = old.scope.merge(new.scope)
         return result
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
-
-
-def missing_lines(old: Side, new: Side) -> list[str]:
-    """Return a sentence about lines without effect on answers that name what this machine does not have."""
-    found = [one for side in (old, new) for one in side.missing if not one.hides_lines]
-    lines = list(dict.fromkeys(map(_placed, found)))
-    shown = "; ".join(lines[:3]) + (" ..." if len(lines) > 3 else "")
-    return [f"lines that name what is not here were left out: {len(lines)} ({shown})"] if lines else []
-
-
-def hidden_lines(side: Side) -> list[str]:
-    """Return what was left out of the text of *side* and may change answers; directives of modules that are
-    not here make one sentence.
-    """
-    texts = [
-        _placed(one) for one in side.missing if one.hides_lines and not isinstance(one, ForeignDirective)
-    ]
-    lines = [one for one in side.missing if isinstance(one, ForeignDirective)]
-    if lines:
-        names = list(dict.fromkeys(one.name for one in lines))
-        shown = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
-        text = f"directives of modules that are not here were left out: {len(lines)} ({shown}), the first at"
-        texts.append(f"{text} {lines[0].place}")
-    return texts
-
-
-def _placed(problem: MissingResource) -> str:
-    return f"{problem.place}: {problem.reason}" if problem.place is not None else problem.reason
 
 
 class Comparison:
@@ -98,7 +69,9 @@ class Comparison:
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
-        self._assume_directories()
+        for side in (old, new):
+            result.scope = result.scope.merge(side.scope)
+        result.scope = result.scope.with_items(assume_directories(self.lines).values())
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
@@ -107,12 +80,8 @@ class Comparison:
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
         for side in (old, new):
-            for text in side.unimplemented:
-                self._undecided(f"{side.name}: {text} has no behaviour here", None)
             for place in sorted(side.loaded.declared_names.get(SCRIPTS, ())):
                 self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
-            for text in hidden_lines(side):
-                self._undecided(f"{side.name}: {text}", None)
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
         """Ask all probes."""
@@ -168,25 +137,6 @@ class Comparison:
             decisions.forget()
         gc.collect()
         gc.freeze()  # what remains belongs to the servers
-
-    def _assume_directories(self) -> None:
-        """Let directories exist that servers and sections name: what is here may be a copy."""
-        paths: dict[str, None] = {}
-        for lines in self.lines:
-            for server in lines.side.loaded.servers():
-                paths.update(dict.fromkeys(lines.served(server).tops))
-            for scope in lines.scopes:
-                words = ConfigLine("", scope.args, "", 0, scope).words()
-                if scope.kind == "directory" and len(words) == 1 and not set(words[0]) & set("*?["):
-                    paths[words[0].rstrip("/") + "/"] = None
-        missing = [path for path in paths if path.startswith("/") and not os.path.lexists(to_bytes(path))]
-        for path in missing:
-            self.old.probing.assume_directory(path)
-            self.new.probing.assume_directory(path)
-        if missing:
-            shown = ", ".join(missing[:3]) + (" ..." if len(missing) > 3 else "")
-            text = f"directories that do not exist here were taken as empty ones: {len(missing)} ({shown})"
-            self.result.limits.append(text)
 
     def compare_probe(self, probe: Probe) -> None:
         """Ask one probe of both sides."""

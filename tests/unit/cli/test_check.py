@@ -156,3 +156,14 @@ def test_a_release_that_does_not_refuse(tmp_path: Path) -> None:
     assert "since 2.4.60 URLs that match `^a/(.*)$`" in run(tmp_path / ".htaccess", "--select", "R01").stdout
     assert run(tmp_path / ".htaccess", "--select", "R01", "--target", "2.4.59").exit_code == 0
     assert run(tmp_path / ".htaccess", "--target", "2.2").exit_code == 2
+
+
+def test_what_may_matter_and_is_not_known_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "a.conf").write_text("ServerName ${NOWHERE}\n")
+    found = run(tmp_path / "a.conf")
+    assert found.exit_code == 3 and "undefined variable: a.conf:1: ${NOWHERE}" in found.stdout
+    assert json.loads(run(tmp_path / "a.conf", "--format", "json").stdout)["knowledge"]["complete"] is False
+    (tmp_path / "a.conf").write_text("ErrorLog ${NOWHERE}/e\n")
+    assert run(tmp_path / "a.conf").exit_code == 0
+    (tmp_path / "a.conf").write_text("ServerName a\nDocumentRooot x\n")
+    assert run(tmp_path / "a.conf").exit_code == 1

@@ -35,8 +35,11 @@ def test_a_log_of_changes(tmp_path: Path) -> None:
 def test_one_configuration_is_compared_with_the_log(tmp_path: Path) -> None:
     new = ("--new", str(write_site(tmp_path)), "-j", "1")
     found = run("-", *new, stdin=(line("/index.html") + line("/none", status=200)).encode())
-    assert found.exit_code == 0
-    assert "Nothing changes." in found.stdout and "logged 200, now 404" in found.stdout
+    assert found.exit_code == 3
+    assert "Nothing changes in what is known." in found.stdout and "logged 200, now 404" in found.stdout
+    assert "missing here: 1 of 2 requests: the files are not here" in found.stdout
+    found = run("-", *new, stdin=line("/index.html").encode())
+    assert found.exit_code == 0 and "Nothing changes.\n" in found.stdout
 
 
 def test_the_format_comes_from_the_configuration(tmp_path: Path) -> None:

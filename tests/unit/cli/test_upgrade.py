@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -72,12 +73,16 @@ def test_nothing_to_do(site: Path) -> None:
 
 
 def test_a_copy(site: Path, tmp_path: Path) -> None:
-    (site / "x.conf").write_bytes(b"# x\n")
+    (site / "conf/mime.types").write_bytes(b"text/html html\n")
+    (site / "conf/key.pem").write_bytes(b"x\n")
+    (site / "x.conf").write_bytes(b"<IfModule ssl_module>\nSSLCertificateKeyFile conf/key.pem\n</IfModule>\n")
     (site / MAIN).write_bytes(OLD + b"Include x.conf\n")
     assert upgrade("--out", str(tmp_path / "new"), "-d", str(site), cwd=site)[0] == 0
     assert (tmp_path / "new" / MAIN).read_bytes() == NEW + b"Include x.conf\n"
-    assert (tmp_path / "new/x.conf").read_bytes() == b"# x\n"
+    assert (tmp_path / "new/x.conf").read_bytes() == (site / "x.conf").read_bytes()
     assert (site / MAIN).read_bytes() == OLD + b"Include x.conf\n"
+    assert (tmp_path / "new/conf/mime.types").read_bytes() == b"text/html html\n"
+    assert os.readlink(tmp_path / "new/conf/key.pem") == str(site / "conf/key.pem")
     status, _out, err = upgrade("--out", str(tmp_path / "new"), "-d", str(site), cwd=site)
     assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.report.model import Report, ReportEntry
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
@@ -39,4 +41,11 @@ def report() -> Report:
         ],
         lines=40,
         titles={"C42": "SSLv2 is gone", "C52": "Log lines"},
+        scope=KnowledgeScope(
+            items=(
+                UnknownItem(
+                    UnknownKind.NOT_READ, SourceLocation("conf/a,b.conf", 0), "a NUL byte: 100%\nof it"
+                ),
+            )
+        ),
     )

@@ -52,4 +52,4 @@ def lives(found: ConfigTree) -> dict[str, tuple[bool | None, bool | None]]:
 
 
 def reasons(found: ConfigTree) -> list[str]:
-    return [unread.reason for unread in found.read_errors]
+    return [item.subject for item in found.unread]

@@ -171,4 +171,4 @@ Require all %s
     )
     result = verify(*sides)
     assert result.verdict is Verdict.DIFFERENT and access(result)[0].examples[0].probe.host == "a.test"
-    assert any("/nowhere/a/" in limit for limit in result.limits)
+    assert [item.subject for item in result.scope.items] == ["directory /nowhere/a/ is not here"]

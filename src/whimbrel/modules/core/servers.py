@@ -5,7 +5,7 @@ Manual: vhosts/, mod/core.html.
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError, MissingResource
+from whimbrel.base.errors import ConfigError, MissingDirectory
 from whimbrel.base.numbers import strtol
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.execute import is_directory, state_of
@@ -71,7 +71,7 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
     elif is_directory(path):
         configuration.known_directories.add(path)
     elif options.is_elsewhere:
-        configuration.missing.append(MissingResource(f"DocumentRoot '{path}' is not here", command.place))
+        configuration.missing.append(MissingDirectory(f"DocumentRoot '{path}' is not here", command.place))
         configuration.known_directories.add(path)
     else:
         if not command.in_virtual_host:

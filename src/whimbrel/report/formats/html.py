@@ -7,13 +7,14 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
+from whimbrel.report import knowledge
 from whimbrel.report.model import (
     Report,
     ReportEntry,
     count_noun,
+    counts,
     new_lines,
     sorted_entries,
-    summary,
     title_of,
 )
 from whimbrel.upgrade.model import Risk
@@ -59,7 +60,7 @@ def render(report: Report) -> str:
         "<main>",
         "<h1>From httpd 2.2 to 2.4</h1>",
         "<ul>",
-        *(f"<li>{escape(line.strip())}</li>" for line in (*report.inputs, *summary(report))),
+        *(f"<li>{escape(line.strip())}</li>" for line in (*report.inputs, *counts(report))),
         "</ul>",
     ]
     for path, group in groupby(sorted_entries(report.entries), key=lambda entry: entry.path):
@@ -67,6 +68,7 @@ def render(report: Report) -> str:
     clean = len(set(report.files) - {entry.path for entry in report.entries})
     if clean:
         parts.append(f"<p>{count_noun(clean, 'file')} without any finding.</p>")
+    parts += knowledge.html(report.scope, report.directory)
     return "\n".join([*parts, "</main>", "</body>", "</html>"]) + "\n"
 
 

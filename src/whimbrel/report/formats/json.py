@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from whimbrel.report.knowledge import as_json
 from whimbrel.report.model import Report, ReportEntry
 
 
@@ -19,6 +20,7 @@ def render(report: Report) -> str:
                 "baselined": report.baselined,
                 "risks": {risk.value: count for risk, count in report.by_risk().items()},
                 "rules": report.by_rule(),
+                "knowledge": as_json(report.scope, report.directory),
                 "findings": [_entry(entry) for entry in report.entries],
             },
             indent=1,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
+from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, VerifyResult
@@ -49,6 +51,7 @@ def report_of(verification: VerifyResult) -> Report:
     """Return the verification as a report; an entry stands at the responsible line of the new side."""
     report = Report(files=list(verification.files), titles=dict(TITLES))
     report.inputs = summary(verification)
+    report.scope = verification.scope
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
             path, line = (error.place.path, error.place.line) if error.place is not None else ("", 0)
@@ -57,6 +60,7 @@ def report_of(verification: VerifyResult) -> Report:
             )
     report.entries += [_entry(group, verification.names) for group in verification.groups]
     report.entries += [_undecided(one) for one in verification.not_decided]
+    report.entries += [_unknown(item) for item in verification.scope.deciding]
     return report
 
 
@@ -68,9 +72,14 @@ def summary(verification: VerifyResult) -> list[str]:
         lines.append(
             f"{verification.chains} chains of sections compared exactly, {verification.probes} requests: "
             f"{len(verification.groups)} causes of {verification.differences} differences, "
-            f"{len(verification.not_decided)} not decided"
+            f"{len(verification.not_decided) + len(verification.scope.deciding)} not decided"
         )
     return [*lines, *verification.limits]
+
+
+def unknown(verification: VerifyResult) -> list[str]:
+    """Return what is not known as sentences."""
+    return list(text_lines(verification.scope))
 
 
 def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
@@ -89,6 +98,12 @@ def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
 
 def _lines(name: str, lines: tuple[DecidingLine, ...]) -> list[str]:
     return [f"{name}: {line}" for line in lines]
+
+
+def _unknown(item: UnknownItem) -> ReportEntry:
+    path, line = (item.place.path, item.place.line) if item.place is not None else ("", 0)
+    text = f"not decided: {item.kind.value}: {item.subject}"
+    return ReportEntry("V-UNDECIDED", path, line, text, item.advice, risk=Risk.CHANGES)
 
 
 def _undecided(one: NotDecided) -> ReportEntry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from whimbrel.report import knowledge
 from whimbrel.report.formats.html import CLASSES, STYLE
 from whimbrel.report.model import count_noun
 from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary
@@ -37,6 +38,7 @@ def render(verification: VerifyResult) -> str:
             where = f" <code>{escape(str(one.probe))}</code>" if one.probe is not None else ""
             parts.append(f"<li>{escape(one.reason)}{where}</li>")
         parts.append("</ul>")
+    parts += knowledge.html(verification.scope)
     return "\n".join([*parts, "</main></body></html>"]) + "\n"
 
 

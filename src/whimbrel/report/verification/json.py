@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from whimbrel.report.knowledge import as_json
 from whimbrel.report.verification.entries import WORDS, risk_of
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.probe import Probe
@@ -28,6 +29,7 @@ def render(verification: VerifyResult) -> str:
                 "chains": verification.chains,
                 "requests": verification.probes,
                 "limits": verification.limits,
+                "knowledge": as_json(verification.scope),
                 "differences": [_group(group) for group in verification.groups],
                 "not_decided": [
                     {"reason": one.reason, "request": _probe(one.probe) if one.probe is not None else None}

@@ -7,7 +7,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.report.model import count_noun
-from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary
+from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary, unknown
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
@@ -50,7 +50,7 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
             console.print(f"    at {one.probe}")
     first, *rest = summary(verification)
     console.print(first, style=_VERDICTS[verification.verdict])
-    for line in rest:
+    for line in (*rest, *unknown(verification)):
         console.print(f"  {line}")
     return out.getvalue()
 

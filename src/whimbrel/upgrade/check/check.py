@@ -12,6 +12,8 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules, rules_of
@@ -64,12 +66,14 @@ class CheckResult:
         findings: the findings, the worst first.
         texts: the source line of each place.
         inputs: lines of text that describe the input.
+        scope: what was read, and what is unknown.
     """
 
     files: dict[str, int]
     findings: list[Finding]
     texts: dict[tuple[str, int], str]
     inputs: tuple[str, ...] = ()
+    scope: KnowledgeScope = KnowledgeScope()
 
 
 def check(
@@ -82,13 +86,14 @@ def check(
     """Read *sources* and check the tree."""
     tree = read_config_tree(sources, options or UpgradeOptions(), progress=progress)
     tree.report_progress = step
-    return judge(tree, wanted)
+    return judge(tree, wanted, sources)
 
 
-def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
+def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -> CheckResult:
     """Return the findings about *tree*, each once, sorted by risk, file in reading order, line and rule.
 
-    A rule checks the text as the other rules leave it, so no finding repeats what another one fixes.
+    A rule checks the text as the other rules leave it, so no finding repeats what another one fixes. With
+    *sources*, and unless rules were selected, the result of all rules is loaded under 2.4.
     """
     rules, of_messages = wanted.rules(), rules_of("messages")
     all_findings = [
@@ -98,7 +103,10 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
         for finding in rule.check(tree)
         if not is_suppressed(finding, tree)
     ]
-    all_findings += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
+    result = upgrade(tree, [rule for rule in rules if rule not in of_messages])
+    if sources is not None and not wanted.only and not wanted.without:
+        add_load_errors(result, sources.options)
+    all_findings += result.findings
     unique = {
         (f.rule, f.place.path, f.place.line, f.message): f
         for f in reversed(all_findings)
@@ -110,7 +118,7 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
         key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
-    return CheckResult(files, findings, _source_lines(tree, findings), described(tree))
+    return CheckResult(files, findings, _source_lines(tree, findings), described(tree), result.scope)
 
 
 def _line_count(data: bytes) -> int:

@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.edits.diff import added_lines
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, Finding, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
@@ -54,6 +55,7 @@ class UpgradeResult:
         files: the new bytes of the changed files, by path in *tree*.
         line_maps: the origin of the lines of changed files.
         passes: the number of passes that changed something.
+        scope: what was read, and what is unknown, before and after.
     """
 
     tree: ConfigTree
@@ -61,6 +63,7 @@ class UpgradeResult:
     files: dict[str, bytes] = field(default_factory=dict)
     line_maps: dict[str, LineMap] = field(default_factory=dict)
     passes: int = 0
+    scope: KnowledgeScope = KnowledgeScope()
 
     @property
     def needs_review(self) -> list[Finding]:
@@ -111,6 +114,7 @@ class _Fixpoint:
         }
         findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
         self.result.findings = self._sorted(findings)
+        self.result.scope = self.original.scope()
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -203,17 +207,14 @@ class _Fixpoint:
     # what the engine itself has to say -----------------------------------------------------------
     def _read_error_findings(self) -> Iterator[Finding]:
         """Yield findings for the read errors of the original, and for those that the edits caused."""
-        for error in self.original.read_errors:
-            yield _read_error_finding(error.place, error.reason)
-        known_errors = {(error.place.path, error.reason) for error in self.original.read_errors}
-        for error in self.current.read_errors:
-            if (error.place.path, error.reason) not in known_errors:
-                yield replace(
-                    _read_error_finding(
-                        self._original_place(error.place), f"after the upgrade: {error.reason}"
-                    ),
-                    risk=Risk.BREAKS,
-                )
+        for item in self.original.unread:
+            yield _read_error_finding(_place(item), item.subject, item.advice)
+        known = {(_place(item).path, item.subject) for item in self.original.unread}
+        for item in self.current.unread:
+            if (_place(item).path, item.subject) not in known:
+                place = self._original_place(_place(item))
+                finding = _read_error_finding(place, f"after the upgrade: {item.subject}")
+                yield replace(finding, risk=Risk.BREAKS)
 
     def _endless(self, last: list[Finding]) -> Finding:
         rules = sorted({finding.rule for finding in self.applied[-20:]})
@@ -227,10 +228,10 @@ class _Fixpoint:
         )
 
 
-def _read_error_finding(place: SourceLocation, message: str) -> Finding:
-    return Finding(
-        READ_ERROR,
-        place,
-        message,
-        "make the text readable, or check it by hand: no rule has checked it",
-    )
+def _place(item: UnknownItem) -> SourceLocation:
+    return item.place or SourceLocation("", 0)
+
+
+def _read_error_finding(place: SourceLocation, message: str, advice: str = "") -> Finding:
+    advice = advice or "make the text readable, or check it by hand: no rule has checked it"
+    return Finding(READ_ERROR, place, message, advice)

@@ -179,6 +179,10 @@ class _NeedSearch:
             wanted["negotiation_module"] = "it handles MultiViews"
         if self.tree.has("scriptalias", "scriptaliasmatch"):
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
+        if self.tree.missing_roots:
+            root = self.tree.missing_roots[0]
+            why = f"{root} is not here, and .htaccess files with Order and Allow may be in it"
+            yield NeededModule("access_compat_module", "C05", why)
         for identifier, why in wanted.items():
             if identifier in self.built_in:
                 yield NeededModule(

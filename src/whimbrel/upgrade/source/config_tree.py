@@ -17,6 +17,8 @@ from whimbrel.syntax import spans
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Directive, Document, Malformed, Section
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.knowledge.lines import NamedLine, missing_user_files, undefined_variables
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 
 
@@ -153,14 +155,6 @@ class Statement:
         return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-@dataclass(slots=True, eq=False)
-class ReadError:
-    """A file or line that could not be read; a finding reports it."""
-
-    place: SourceLocation
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
     """The modules compiled into the 2.2 binary, and the origin of that knowledge.
@@ -196,7 +190,7 @@ def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
 
 
 class ConfigTree:
-    """One configuration: its files, its statements by name, its modules, and its read errors.
+    """One configuration: its files, its statements by name, its modules, and its unread parts.
 
     Attributes:
         options: the options of the upgrade.
@@ -210,10 +204,11 @@ class ConfigTree:
         modules: the identifiers that 2.2 loads or has built in, in load order.
         modules_24: the same under 2.4.
         defines: the names that are defined.
-        read_errors: the parts that could not be read.
+        unread: the parts that could not be read; a finding reports each.
+        missing_roots: the served directories that are not here, in which .htaccess files may be read.
+        undecided: the parts of the file of variables that were not carried out.
         include_patterns: the arguments of Include lines.
-        is_partial: files that an Include names were not read.
-        malformed: the parts of files that are neither directive nor section; each has a read error too.
+        malformed: the parts of files that are neither directive nor section; each is an unread part too.
         cache: results that several rules share, by name; the entry ``persistent`` is handed to the tree that
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
@@ -229,14 +224,31 @@ class ConfigTree:
         self.modules: list[str] = []
         self.modules_24: list[str] = []
         self.defines: set[str] = set()
-        self.read_errors: list[ReadError] = []
+        self.unread: list[UnknownItem] = []
+        self.missing_roots: list[str] = []
+        self.undecided: list[UnknownItem] = []
         self.include_patterns: list[str] = []
-        self.is_partial = False
         self.malformed: list[tuple[SourceFile, Malformed]] = []
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
         self._by_name: dict[str, list[Statement]] = {}
+
+    @property
+    def has_unread_files(self) -> bool:
+        """Return True if files or directories that a line names were not read."""
+        return any(item.kind is not UnknownKind.NOT_READ for item in self.unread)
+
+    def scope(self) -> KnowledgeScope:
+        """Return what was read, and what is unknown."""
+        lines = [
+            NamedLine(statement.name, statement.args, statement.place)
+            for statement in self.all_statements()
+            if not (statement.in_22 is False and statement.in_24 is False)
+        ]
+        users = missing_user_files(lines, self.root, matters=False) if self.root else ()
+        items = [*self.unread, *self.undecided, *undefined_variables(lines), *users]
+        return KnowledgeScope(tuple(self.files), tuple(dict.fromkeys(items)))
 
     def add(self, statement: Statement) -> None:
         """Add a statement (not its children) to the index."""

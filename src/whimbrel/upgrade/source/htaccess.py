@@ -1,4 +1,4 @@
-"""The .htaccess files that 2.2 reads: below each document root, Alias target and <Directory> that exists,
+"""The .htaccess files that 2.2 reads: below and above each directory that URLs are mapped to,
 where AllowOverride admits them.
 
 Without AllowOverride 2.2 admits every directive. The AllowOverride in force is determined as for a request:
@@ -16,16 +16,15 @@ from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.regex import Regex, RegexError, compile_regex
-from whimbrel.config.execute import is_directory, root_relative
-from whimbrel.syntax.words import getword
+from whimbrel.config.execute import is_directory
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.conditions import is_open
-from whimbrel.upgrade.source.config_tree import ConfigTree, ReadError, Role, Statement
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
+from whimbrel.upgrade.source.served_roots import WILD, ServedRoot, executed_by_22, served_roots
 
 MAX_DIRECTORIES: Final = 200_000
 """The maximum number of directories that are searched below one root."""
-_TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
-_WILD: Final = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class OverrideArea:
 
 
 def _component_matches(pattern: str, name: str) -> bool:
-    return compile_fnmatch(pattern).search(name) is not None if _WILD & set(pattern) else pattern == name
+    return compile_fnmatch(pattern).search(name) is not None if WILD & set(pattern) else pattern == name
 
 
 class OverrideTable:
@@ -72,10 +71,10 @@ class OverrideTable:
         # every prefix of a path without wildcards whose .htaccess files are read
         self._read_prefixes: set[tuple[str, ...]] = set()
         lines = (
-            line for line in _executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line))
+            line for line in executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line))
         )
         for area in filter(None, map(_area, lines)):
-            if area.components is None or any(_WILD & set(part) for part in area.components):
+            if area.components is None or any(WILD & set(part) for part in area.components):
                 self._patterns.append(area)
                 continue
             self._by_path.setdefault(area.components, []).append(area)
@@ -119,11 +118,6 @@ class OverrideTable:
         )
 
 
-def _executed_by_22(tree: ConfigTree, name: str) -> Iterator[Statement]:
-    """Yield the statements that 2.2 executes, whether 2.4 does or not."""
-    return (line for line in tree.named(name, include_inactive=True) if line.in_22 is not False)
-
-
 def _is_none(line: Statement) -> bool:
     return [word.lower() for word in line.words()] == ["none"]
 
@@ -158,57 +152,91 @@ def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
 
 
 def htaccess_files(
-    tree: ConfigTree, progress: Callable[[str], None], to_local: Callable[[str], str] = str
+    tree: ConfigTree,
+    progress: Callable[[str], None],
+    to_local: Callable[[str], str] = str,
+    default_root: str = "",
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and directory of every file that a server reads.
+    """Yield the path and directory of every file that a server reads; a root that is not here becomes an
+    unread part of *tree*.
 
-    *to_local* maps a path of the configuration to this machine, "" if it is not there.
+    *to_local* maps a path of the configuration to this machine, "" if it is not there; *default_root* is the
+    root of a server without DocumentRoot.
     """
     overrides, names = OverrideTable(tree), _names(tree)
     seen: set[tuple[int, int]] = set()
-    for path, line in _roots(tree).items():
+    above: dict[str, str] = {}
+    for path, root in served_roots(tree, default_root, to_local).items():
         local_root = to_local(path).rstrip("/")
-        if local_root and is_directory(local_root) and overrides.may_be_read_below(path):
-            for path_found in _walk(local_root, seen, tree, line, progress):
+        if not overrides.may_be_read_below(path):
+            local_root = ""
+        elif not local_root or not os.path.lexists(to_bytes(local_root)):
+            if root.is_named and "${" not in path:
+                tree.unread.append(_missing_root(path, root))
+                if overrides.accepts(path, "limit"):
+                    tree.missing_roots.append(path)
+            local_root = ""
+        for outer in _directories_above(path):
+            above.setdefault(outer, to_local(outer))
+        if local_root and is_directory(local_root):
+            for path_found in _walk(local_root, seen, tree, root, progress):
                 directory = path.rstrip("/") + path_found[len(local_root) :]
-                for name in names:
-                    file = f"{path_found}/{name}"
-                    if os.path.isfile(to_bytes(file)) and overrides.is_htaccess_read(directory):
-                        yield file, directory
+                if root.pattern is None or _is_below_match(root.pattern, directory):
+                    yield from _files_in(path_found, directory, names, overrides)
+    for directory, local in above.items():
+        if local:
+            yield from _files_in(local.rstrip("/"), directory, names, overrides)
+
+
+def _missing_root(path: str, root: ServedRoot) -> UnknownItem:
+    return UnknownItem(
+        UnknownKind.MISSING,
+        root.line.place,
+        f"{path} is not here: .htaccess files may be in it",
+        "no rule has checked them; mod_access_compat is loaded for them",
+        "run again where the directory is, or pass its .htaccess files",
+    )
+
+
+def _directories_above(path: str) -> Iterator[str]:
+    """Yield the directories around *path*, in which httpd looks for .htaccess files too."""
+    while path.strip("/"):
+        path = path.rstrip("/").rpartition("/")[0]
+        yield path or "/"
+
+
+def _is_below_match(pattern: Regex, directory: str) -> bool:
+    """Return True if *pattern* matches *directory* or one around it."""
+    around = (directory, *_directories_above(directory))
+    return any(pattern.search(one) is not None for one in around)
+
+
+def _files_in(
+    local: str, directory: str, names: list[str], overrides: OverrideTable
+) -> Iterator[tuple[str, str]]:
+    """Yield the .htaccess files of one directory."""
+    for name in names:
+        file = f"{local}/{name}"
+        if os.path.isfile(to_bytes(file)) and overrides.is_htaccess_read(directory):
+            yield file, directory
 
 
 def _names(tree: ConfigTree) -> list[str]:
     """Return the values of AccessFileName of all servers."""
     given = [
         name
-        for line in _executed_by_22(tree, "accessfilename")
+        for line in executed_by_22(tree, "accessfilename")
         for name in line.words()
         if name and "/" not in name
     ]
     return list(dict.fromkeys(given)) or [".htaccess"]
 
 
-def _roots(tree: ConfigTree) -> dict[str, Statement]:
-    """Return the directories that URLs are mapped to, with the line that names each; nested ones are part of
-    the outer one."""
-    roots: dict[str, Statement] = {}
-    for name, at in _TARGETS.items():
-        for line in _executed_by_22(tree, name):
-            words = line.words()
-            if len(words) > at and words[at]:
-                roots.setdefault(root_relative(tree.root or "/", words[at]), line)
-    for line in _executed_by_22(tree, "<directory"):
-        path = getword(line.args)[0]
-        if path[:1] == "/" and len(_parts(path)) > 1 and not _WILD & set(path):
-            roots.setdefault(root_relative("/", path), line)
-    return {path: roots[path] for path in sorted(roots) if path.strip("/")}
-
-
 def _walk(
-    root: str, seen: set[tuple[int, int]], tree: ConfigTree, line: Statement, progress: Callable[[str], None]
+    top: str, seen: set[tuple[int, int]], tree: ConfigTree, root: ServedRoot, progress: Callable[[str], None]
 ) -> Iterator[str]:
-    """Yield *root* and the directories below it once each, following symbolic links to directories."""
-    pending, count = [root], 0
+    """Yield *top* and the directories below it once each, following symbolic links to directories."""
+    pending, count = [top], 0
     while pending:
         directory = pending.pop()
         try:
@@ -221,18 +249,13 @@ def _walk(
                 reverse=True,
             )
         except OSError as problem:
-            tree.read_errors.append(
-                ReadError(line.place, f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}")
-            )
+            text = f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}"
+            tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
             continue
         count += 1
         if count > MAX_DIRECTORIES:
-            tree.read_errors.append(
-                ReadError(
-                    line.place,
-                    f"more than {MAX_DIRECTORIES} directories below {root}: not all were searched",
-                )
-            )
+            text = f"more than {MAX_DIRECTORIES} directories below {top}: not all were searched"
+            tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
             return
         progress(directory)
         yield directory

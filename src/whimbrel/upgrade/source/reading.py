@@ -1,7 +1,7 @@
 """Reading a configuration tree: a configuration as httpd 2.2 reads it, a directory of files, or single files.
 
-Malformed text raises no exception: each part that cannot be read becomes a `ReadError` of the tree, and a
-finding reports it.
+Malformed text raises no exception: each part that cannot be read becomes an item of
+`ConfigTree.unread`, and a finding reports it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from whimbrel.directives.tokens import expand, variables
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.knowledge.loaded import item_of
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
 from whimbrel.upgrade.source.built_in_modules import built_in_modules
-from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, ReadError, Role, SourceFile, Statement
+from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.foreign_text import is_foreign
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
 
@@ -124,7 +126,9 @@ def read_config_tree(
         if built_in is None and sources.options is not None:
             reader = _with_built_in_modules(reader, sources)
         if sources.options is not None:
-            for path, directory in htaccess_files(reader.tree, reader.progress, reader.local_path):
+            for path, directory in htaccess_files(
+                reader.tree, reader.progress, reader.local_path, f"{reader.root.rstrip('/')}/htdocs"
+            ):
                 reader.read_standalone(path, Role.HTACCESS, directory)
         for path in sources.fragments:
             role = Role.HTACCESS if is_htaccess(path) else Role.FRAGMENT
@@ -221,6 +225,7 @@ class ConfigTreeReader:
         self.root = options.server_root if options is not None else ""
         self.tree = ConfigTree(upgrade_options, self.root)
         self.tree.context, self.tree.built_in = sources.context, built_in
+        self.tree.undecided = [item_of(part) for part in options.undecided] if options is not None else []
         self.tree.defines = set(options.defines) if options is not None else set()
         self.branches = Branches(
             self.tree.defines, is_complete=options is not None, built_in=built_in.modules
@@ -307,7 +312,9 @@ class ConfigTreeReader:
             file = self._files.get(key) or self._open(key, path, role, directory)
         except OSError as problem:
             self._record_error(
-                via or SourceLocation(path, 0), f"{path} cannot be read: {error_text(problem)}", includes=True
+                via or SourceLocation(path, 0),
+                f"{path} cannot be read: {error_text(problem)}",
+                kind=UnknownKind.MISSING,
             )
             return []
         if file.foreign:
@@ -318,7 +325,9 @@ class ConfigTreeReader:
             if not self._is_cut:
                 self._is_cut = True
                 self._record_error(
-                    via or SourceLocation(path, 0), f"{problem.reason}: the rest is not read", includes=True
+                    via or SourceLocation(path, 0),
+                    f"{problem.reason}: the rest is not read",
+                    kind=UnknownKind.LEFT_OUT,
                 )
             return []
         self.stack.append(key)
@@ -366,9 +375,10 @@ class ConfigTreeReader:
                 ),
             )
 
-    def _record_error(self, place: SourceLocation, reason: str, *, includes: bool = False) -> None:
-        self.tree.read_errors.append(ReadError(place, reason))
-        self.tree.is_partial = self.tree.is_partial or includes
+    def _record_error(
+        self, place: SourceLocation, reason: str, *, kind: UnknownKind = UnknownKind.NOT_READ
+    ) -> None:
+        self.tree.unread.append(UnknownItem(kind, place, reason, "no rule has checked it"))
 
     # statements ----------------------------------------------------------------------------------
     def _block(
@@ -476,7 +486,8 @@ class ConfigTreeReader:
         else:
             self._record_error(
                 line.place,
-                (f"ServerRoot {path} is no directory here: relative paths are resolved against {self.root}"),
+                f"ServerRoot {path} is no directory here: relative paths are resolved against {self.root}",
+                kind=UnknownKind.MISSING,
             )
 
     def include(self, line: Statement) -> None:
@@ -492,7 +503,7 @@ class ConfigTreeReader:
             self._record_error(
                 line.place,
                 f"{line.node.name} {argument}: without a server root its files cannot be found",
-                includes=True,
+                kind=UnknownKind.LEFT_OUT,
             )
             return
         if self.options is None:
@@ -500,7 +511,7 @@ class ConfigTreeReader:
                 line.place,
                 f"{line.node.name} {argument}: the input is a fragment, "
                 "so the files that it includes were not read",
-                includes=True,
+                kind=UnknownKind.LEFT_OUT,
             )
             return
         optional = line.name == "includeoptional"
@@ -509,7 +520,7 @@ class ConfigTreeReader:
             self._record_error(
                 line.place,
                 (f"{argument} is outside of {self.root}, which was read in place of {self.declared_root}"),
-                includes=True,
+                kind=UnknownKind.LEFT_OUT,
             )
             return
         self.tree.include_patterns.append(path)
@@ -523,7 +534,7 @@ class ConfigTreeReader:
                     file, line.file.role, line, line.place, (line.in_22, line.in_24)
                 )
         except ConfigError as problem:
-            self._record_error(line.place, problem.reason, includes=True)
+            self._record_error(line.place, problem.reason, kind=UnknownKind.MISSING)
         line.included = tuple(included)
 
     def _included_files(self, path: str, optional: bool, wild: bool) -> Iterator[str]:

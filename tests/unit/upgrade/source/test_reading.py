@@ -43,7 +43,7 @@ def test_a_file_included_twice_is_one_file_with_statements_for_each(tmp_path: Pa
     both = list(found.named("x"))
     assert [next(s.enclosing("<virtualhost")).args for s in both] == ["a", "b"]
     assert both[0].file is both[1].file and both[0].file.statements == both
-    assert len(found.malformed) == 1 and len(found.read_errors) == 1
+    assert len(found.malformed) == 1 and len(found.unread) == 1
 
 
 def test_a_file_behind_a_link_is_read_once(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_copy_of_a_windows_server(tmp_path: Path) -> None:
         Sources(options=LoadOptions(server_root=str(tmp_path)), is_relocated=True), UpgradeOptions()
     )
     assert found.has("x")
-    assert len(found.read_errors) == 1 and found.is_partial
+    assert len(found.unread) == 1 and found.has_unread_files
 
 
 def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:

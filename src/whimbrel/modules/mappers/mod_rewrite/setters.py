@@ -360,7 +360,7 @@ def _dbm(cmd: Command, name: str, source: str, kind: str, path: str | None) -> R
 
 def _existing(cmd: Command, name: str, path: str) -> str:
     if not os.path.exists(to_bytes(path)):
-        raise MissingResource(f"RewriteMap: file for map {name} not found:{path}", hides_lines=True)
+        raise MissingResource(f"RewriteMap: file for map {name} not found:{path}", matters=True)
     return path
 
 

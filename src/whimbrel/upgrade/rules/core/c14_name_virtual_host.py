@@ -72,7 +72,7 @@ def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
             finding = _finding(host, words[host])
             yield (
                 replace(finding, advice=f"{PARTIAL}; {finding.advice}", safety=Safety.MANUAL, edits=())
-                if tree.is_partial
+                if tree.has_unread_files
                 else finding
             )
     if not equal:

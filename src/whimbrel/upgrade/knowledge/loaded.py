@@ -1,0 +1,72 @@
+"""The scope of knowledge of a configuration that was loaded, or that failed to load, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from whimbrel.base.errors import (
+    ForeignDirective,
+    MissingDirectory,
+    MissingResource,
+    ProgramNotRun,
+    SourceLocation,
+    UndecidedVariables,
+)
+from whimbrel.config.configuration import Configuration
+from whimbrel.directives.node import Node
+from whimbrel.upgrade.knowledge.lines import NamedLine, missing_user_files, undefined_variables
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+
+
+def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -> KnowledgeScope:
+    """Return the scope of *configuration*, from whose text *missing* was left out.
+
+    Missing directories are not part of it: the caller knows whether a .htaccess file would be read there.
+    """
+    lines = list(_lines(configuration.tree))
+    items = [
+        *(item_of(problem) for problem in missing if not isinstance(problem, MissingDirectory)),
+        *_without_behaviour(configuration),
+        *undefined_variables(lines),
+        *missing_user_files(lines, configuration.root, matters=True),
+    ]
+    files = dict.fromkeys(included.path for included in configuration.includes)
+    return KnowledgeScope(tuple(files), tuple(dict.fromkeys(items)))
+
+
+def scope_of_missing(missing: Iterable[MissingResource]) -> KnowledgeScope:
+    """Return the scope of a configuration that does not load, from whose text *missing* was left out."""
+    return KnowledgeScope(items=tuple(dict.fromkeys(map(item_of, missing))))
+
+
+def item_of(problem: MissingResource) -> UnknownItem:
+    """Return the item about a line that was left out."""
+    consequence = "" if problem.matters else "no answer depends on it"
+    if isinstance(problem, ProgramNotRun):
+        consequence = "what it would print is not decided"
+        return UnknownItem(UnknownKind.PROGRAM_NOT_RUN, problem.place, problem.reason, consequence)
+    if isinstance(problem, UndecidedVariables):
+        return UnknownItem(
+            UnknownKind.UNDEFINED_VARIABLE, problem.place, problem.reason, matters=problem.matters
+        )
+    if isinstance(problem, ForeignDirective):
+        consequence = "its effect is not decided"
+    return UnknownItem(
+        UnknownKind.LEFT_OUT, problem.place, problem.reason, consequence, matters=problem.matters
+    )
+
+
+def _without_behaviour(configuration: Configuration) -> Iterator[UnknownItem]:
+    for node, module in configuration.unimplemented:
+        place: SourceLocation = node.place
+        yield UnknownItem(
+            UnknownKind.NO_BEHAVIOUR, place, f"{node.name} ({module}) has no behaviour here", "not decided"
+        )
+
+
+def _lines(nodes: Iterable[Node]) -> Iterator[NamedLine]:
+    waiting = list(reversed(list(nodes)))
+    while waiting:
+        node = waiting.pop()
+        yield NamedLine(node.name.lower(), node.args, node.place)
+        waiting.extend(reversed(node.children))

@@ -1,0 +1,91 @@
+"""The scope of knowledge: files that were read, and items about which nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+
+EXIT_NOT_DECIDED: Final = 3
+"""The exit code in the place of 0 where an item of the scope could have changed the result."""
+
+
+class UnknownKind(Enum):
+    """Why something is unknown; the values are words of reports and JSON."""
+
+    NOT_READ = "not read"
+    MISSING = "missing here"
+    LEFT_OUT = "left out"
+    NO_BEHAVIOUR = "no behaviour"
+    USERS_UNKNOWN = "users unknown"
+    UNDEFINED_VARIABLE = "undefined variable"
+    PROGRAM_NOT_RUN = "program not run"
+    NOT_EXERCISED = "not exercised"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownItem:
+    """One thing that is not known.
+
+    Attributes:
+        place: the line that names it, None if no line does.
+        subject: the fact in one sentence.
+        consequence: what follows for the result.
+        advice: how to make it known.
+        matters: the result could depend on it; the directory of a log does not matter.
+    """
+
+    kind: UnknownKind
+    place: SourceLocation | None
+    subject: str
+    consequence: str = ""
+    advice: str = ""
+    matters: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeScope:
+    """What was read of an input, and what is unknown about it; each item once."""
+
+    files_read: tuple[str, ...] = ()
+    items: tuple[UnknownItem, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True if no unknown item could have changed the result."""
+        return not self.deciding
+
+    @property
+    def deciding(self) -> tuple[UnknownItem, ...]:
+        """The items that could have changed the result."""
+        return tuple(item for item in self.items if item.matters)
+
+    def exit_code(self, code: int) -> int:
+        """Return the exit code of a command whose result is *code*: 0 needs a complete scope."""
+        return EXIT_NOT_DECIDED if code == 0 and not self.is_complete else code
+
+    def merge(self, other: KnowledgeScope) -> KnowledgeScope:
+        """Return the scope of both inputs."""
+        return KnowledgeScope(
+            tuple(dict.fromkeys((*self.files_read, *other.files_read))),
+            _distinct((*self.items, *other.items)),
+        )
+
+    def with_items(self, items: Iterable[UnknownItem]) -> KnowledgeScope:
+        """Return the scope with further items."""
+        return replace(self, items=_distinct((*self.items, *items)))
+
+
+def _distinct(items: Iterable[UnknownItem]) -> tuple[UnknownItem, ...]:
+    """Return each fact once; it matters if it matters to one of those that found it."""
+    found: dict[tuple[UnknownKind, str, str], UnknownItem] = {}
+    for item in items:
+        place = f"{item.place.path}:{item.place.line}" if item.place is not None else ""
+        key = (item.kind, place, item.subject)
+        known = found.get(key)
+        if known is None or (item.matters and not known.matters):
+            found[key] = item
+    return tuple(found.values())

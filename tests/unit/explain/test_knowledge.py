@@ -1,0 +1,59 @@
+"""What an explanation does not know matters only to requests that meet it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from whimbrel.cli import explain
+
+MODULES = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("mpm_event authz_core authz_user authn_core authn_file auth_basic dir alias unixd".split())
+)
+
+
+def site(root: Path, text: str) -> Path:
+    (root / "htdocs").mkdir()
+    (root / "htdocs/index.html").write_text("x\n")
+    (root / "users").write_text("alice:x\n")
+    path = root / "httpd.conf"
+    path.write_text(f"ServerRoot {root}\n{MODULES}Listen 8080\nServerName a\nDocumentRoot htdocs\n{text}")
+    return path
+
+
+def run(file: Path, *words: str) -> Result:
+    return CliRunner().invoke(explain.app, [*words, "-f", str(file)])
+
+
+def test_a_directory_that_is_not_here(tmp_path: Path) -> None:
+    lines = "<Directory /nowhere/far>\nAllowOverride All\n</Directory>\n"
+    file = site(tmp_path, f"Alias /far /nowhere/far\n{lines}")
+    found = run(file, "/far/x", "--json")
+    unknown = json.loads(found.stdout)["knowledge"]["unknown"]
+    assert found.exit_code == 3
+    assert [item["subject"] for item in unknown if item["matters"]] == ["directory /nowhere/far/ is not here"]
+    assert run(file, "/index.html").exit_code == 0
+
+
+def test_lines_that_were_left_out_are_named(tmp_path: Path) -> None:
+    found = run(site(tmp_path, "LoadModule x_module modules/mod_x.so\nXThing on\n"), "/index.html")
+    assert found.exit_code == 3
+    assert "left out: httpd.conf:" in found.stdout and "XThing: a directive of a module" in found.stdout
+
+
+PROTECTED = '<Location />\nAuthType Basic\nAuthName "x"\nAuthUserFile {}\nRequire valid-user\n</Location>\n'
+
+
+def test_users_that_no_file_has(tmp_path: Path) -> None:
+    file = site(tmp_path, PROTECTED.format("users"))
+    assert run(file, "/index.html", "--user", "alice").exit_code == 0
+    found = run(file, "/index.html", "--user", "robin")
+    assert found.exit_code == 3 and "users unknown: httpd.conf:" in found.stdout
+
+
+def test_a_password_file_that_is_not_here(tmp_path: Path) -> None:
+    found = run(site(tmp_path, PROTECTED.format("conf/none")), "/index.html")
+    assert found.exit_code == 3 and "conf/none is not on this machine" in found.stdout

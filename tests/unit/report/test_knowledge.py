@@ -1,0 +1,45 @@
+"""What is not known, in each format."""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.report.knowledge import MAX_ITEMS, as_json, html, text_lines
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+
+LOG = UnknownItem(UnknownKind.LEFT_OUT, SourceLocation("/srv/a.conf", 2), "logs", matters=False)
+FILE = UnknownItem(
+    UnknownKind.MISSING, SourceLocation("/srv/a.conf", 7), "<users> is not here", "not decided", "copy it"
+)
+SCOPE = KnowledgeScope(("/srv/a.conf",), (LOG, FILE))
+
+
+def test_text_begins_with_what_matters() -> None:
+    assert list(text_lines(SCOPE, "/srv")) == [
+        "not known: 1 that may matter, 1 that no answer depends on",
+        "  missing here: a.conf:7: <users> is not here (not decided; copy it)",
+        "  left out: a.conf:2: logs",
+    ]
+    assert list(text_lines(KnowledgeScope(("/srv/a.conf",)))) == []
+
+
+def test_text_is_bounded_and_json_is_not() -> None:
+    items = tuple(UnknownItem(UnknownKind.NOT_READ, None, f"file {n}") for n in range(MAX_ITEMS + 5))
+    lines = list(text_lines(KnowledgeScope(items=items)))
+    assert len(lines) == MAX_ITEMS + 2 and lines[-1] == "  and 5 more (JSON names all)"
+    assert len(as_json(KnowledgeScope(items=items))["unknown"]) == MAX_ITEMS + 5
+
+
+def test_json_and_html() -> None:
+    document = as_json(SCOPE, "/srv")
+    assert (document["complete"], document["files_read"]) == (False, ["a.conf"])
+    assert document["unknown"][0] == {
+        "kind": "missing here",
+        "file": "a.conf",
+        "line": 7,
+        "subject": "<users> is not here",
+        "consequence": "not decided",
+        "advice": "copy it",
+        "matters": True,
+    }
+    page = "".join(html(SCOPE, "/srv"))
+    assert "&lt;users&gt; is not here" in page and "a.conf:7" in page and "no answer depends on it" in page

@@ -1,0 +1,145 @@
+"""Each result is loaded under 2.4: the messages are those of httpd 2.4.71 (apache2 -t, and its error log)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.corpus.httpd_check import APACHE, needs_apache
+from tests.corpus.httpd_check import MODULES as MODULE_FILES
+from tests.unit.upgrade.config_trees import laid
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.check import CheckResult, check, parse_selection
+from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.upgrade.model import LOAD_ERROR, Risk
+from whimbrel.upgrade.source.reading import Sources
+
+MAIN = "conf/httpd.conf"
+MODULES = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("mpm_event", "authz_core", "authz_host", "authn_core", "unixd", "dir", "mime")
+)
+START = f"{MODULES}Listen 8080\nServerName a\n"
+
+
+def checked(root: Path, files: dict[str, str | bytes], *, alone: bool = False) -> CheckResult:
+    laid(root, files)
+    (root / "htdocs").mkdir(exist_ok=True)
+    sources = Sources(options=LoadOptions(server_root=str(root), file=MAIN))
+    if alone:
+        sources = Sources(fragments=tuple(str(root / name) for name in files))
+    return check(sources, parse_selection("", ""))
+
+
+def refused(result: CheckResult) -> list[tuple[int, str]]:
+    """Return line and message of the lines that 2.4 refuses."""
+    return [
+        (one.place.line, one.message.partition("this line: ")[2])
+        for one in result.findings
+        if one.rule == LOAD_ERROR
+    ]
+
+
+REFUSED = [
+    (
+        "<VirtualHost *:80>\n<RequireAny>\nRequire all granted\n</RequireAny>\n</VirtualHost>\n",
+        2,
+        "<RequireAny not allowed in <VirtualHost> context",
+    ),
+    (
+        "<Location />\n<RequireNone>\nRequire all granted\n</RequireNone>\n</Location>\n",
+        2,
+        "<RequireNone> directive has no effect in <RequireAny> directive",
+    ),
+    ("Require all granted\n", 1, "Require not allowed here"),
+    (
+        "<Location />\nRequire ip 10.0.0.1,10.0.0.2\n</Location>\n",
+        2,
+        "ip address '10.0.0.1,10.0.0.2' appears to be invalid",
+    ),
+    (
+        "<Location />\nRequire not ip 10.0.0.1\n</Location>\n",
+        2,
+        "negative Require directive has no effect in <RequireAny> directive",
+    ),
+    ("DocumentRooot /x\n", 1, "Invalid command 'DocumentRooot'"),
+    ("server {\n", 1, "Invalid command 'server'"),
+]
+
+
+@pytest.mark.parametrize(("lines", "line", "message"), REFUSED)
+def test_what_24_refuses_is_a_finding_with_its_line(
+    tmp_path: Path, lines: str, line: int, message: str
+) -> None:
+    found = refused(checked(tmp_path, {MAIN: START + lines}))
+    first = START.count("\n")
+    assert [(at - first, text[: len(message)]) for at, text in found] == [(line, message)]
+
+
+def test_a_line_that_a_rule_has_found_is_one_finding(tmp_path: Path) -> None:
+    result = checked(tmp_path, {".htaccess": "Require not ip 10.0.0.1\n"}, alone=True)
+    assert [(one.rule, one.risk) for one in result.findings] == [("X14", Risk.BREAKS)]
+
+
+def test_several_lines_are_found_and_a_good_text_has_none(tmp_path: Path) -> None:
+    bad = "<Location {}>\nRequire not all granted\n</Location>\n"
+    text = f"{START}{bad.format('/a')}DocumentRooot x\n{bad.format('/b')}"
+    assert len(refused(checked(tmp_path, {MAIN: text}))) == 3
+    good = f"{START}<Location />\nRequire all denied\n</Location>\n"
+    assert refused(checked(tmp_path, {MAIN: good})) == []
+
+
+def test_htaccess_files_of_a_server(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        MAIN: f"{START}DocumentRoot htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n",
+        "htdocs/.htaccess": "AddType text/x x\nRequire ip 10.0.0.1,10.0.0.2\nAddTipe text/x x\n",
+    }
+    found = [one for one in checked(tmp_path, files).findings if one.rule == LOAD_ERROR]
+    assert [(one.place.path, one.place.line) for one in found] == [
+        (str(tmp_path / "htdocs/.htaccess"), 2),
+        (str(tmp_path / "htdocs/.htaccess"), 3),
+    ]
+    assert "2.4 answers 500 in this directory" in found[0].message and "AddType" in found[1].advice
+
+
+@pytest.mark.parametrize("name", [".htaccess", "site.conf"])
+def test_files_alone(tmp_path: Path, name: str) -> None:
+    good = "<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\nAddType text/x .x\nphp_flag a on\n"
+    assert refused(checked(tmp_path / "a", {name: good}, alone=True)) == []
+    found = checked(tmp_path / "b", {name: f"{good}AddTipe text/x x\nlisten 80;\nserver {{\n"}, alone=True)
+    assert 6 in [line for line, _ in refused(found)]
+    # continuation lines and sections go with their first line
+    foreign = "PassengerAppRoot \\\n  lower \\\n  /srv/x\n<PassengerSet a>\nlower\n</PassengerSet>\n"
+    other = checked(tmp_path / "c", {name: good + 12 * foreign}, alone=True)
+    assert refused(other) == []
+    items = [item for item in other.scope.deciding if item.kind is UnknownKind.LEFT_OUT]
+    assert {item.subject for item in items} == {
+        f"{one} is no directive of httpd's own modules" for one in ("PassengerAppRoot", "<PassengerSet")
+    }
+
+
+def test_a_fragment_may_stand_where_its_lines_are_allowed(tmp_path: Path) -> None:
+    text = "Require all granted\nAllowOverride None\n"
+    assert refused(checked(tmp_path, {"inner.conf": text}, alone=True)) == []
+
+
+@pytest.mark.parametrize("line", ["MinSpareServers 2", "Listen ${ADDRESS}:${PORT}"])
+def test_what_another_server_may_accept_is_no_finding(tmp_path: Path, line: str) -> None:
+    assert refused(checked(tmp_path, {"a.conf": f"{line}\n"}, alone=True)) == []
+
+
+@needs_apache
+@pytest.mark.parametrize(("lines", "line", "message"), REFUSED)
+def test_apache_refuses_the_same_line(tmp_path: Path, lines: str, line: int, message: str) -> None:
+    # Debian's binary has unixd built in
+    names = ("mpm_event", "authz_core", "authz_host", "authn_core", "dir", "mime")
+    start = "".join(f"LoadModule {name}_module {MODULE_FILES}/mod_{name}.so\n" for name in names)
+    start += f"ServerName a\nPidFile {tmp_path}/pid\n"
+    (tmp_path / "conf").mkdir()
+    (tmp_path / MAIN).write_text(start + lines)
+    command = [str(APACHE), "-t", "-d", str(tmp_path), "-f", MAIN]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    number = start.count("\n") + line
+    assert f"Syntax error on line {number} of {tmp_path}/{MAIN}:\n{message}" in done.stderr

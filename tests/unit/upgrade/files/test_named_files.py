@@ -1,0 +1,34 @@
+"""The files that a server reads beside its configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.upgrade.config_trees import config_tree, laid
+
+from whimbrel.upgrade.files.named_files import named_files
+
+MAIN = "conf/httpd.conf"
+TEXT = """TypesConfig conf/types
+<Directory /x>
+AuthUserFile conf/users
+AuthDBMUserFile conf/dbm
+AuthGroupFile /etc/group
+</Directory>
+RewriteMap a txt:conf/a.map
+RewriteMap b dbm=gdbm:conf/b.map
+RewriteMap c int:tolower
+SSLCertificateKeyFile conf/key.pem
+MIMEMagicFile conf/none
+"""
+
+
+def test_what_exists_below_the_server_root(tmp_path: Path) -> None:
+    names = ("types", "users", "dbm.pag", "dbm.dir", "a.map", "b.map", "key.pem", "magic", "other")
+    laid(tmp_path, {f"conf/{name}": "x\n" for name in names})
+    found = named_files(config_tree(tmp_path, {MAIN: TEXT, "envvars": "export A=1\n"}))
+    assert {(Path(one.path).name, one.is_linked) for one in found} == {
+        *((name, False) for name in ("types", "users", "dbm.pag", "dbm.dir", "a.map", "b.map", "magic")),
+        ("envvars", False),
+        ("key.pem", True),
+    }
