@@ -58,6 +58,12 @@ class AccessStyle(StrEnum):
     compat = "compat"
 
 
+class Assumption(StrEnum):
+    """Values of --assume."""
+
+    no_outer_password = "no-outer-password"
+
+
 Write = Annotated[
     bool,
     typer.Option(
@@ -123,6 +129,13 @@ UnsafeFlags = Annotated[
         "Example: --unsafe-flags --target 2.4.62",
     ),
 ]
+Assume = Annotated[
+    list[Assumption] | None,
+    typer.Option(
+        help="Assume about files that are read without their server that no section around them asks for a "
+        "password: Order and Allow become Require. Default: nothing. Example: --assume no-outer-password"
+    ),
+]
 Verify = Annotated[
     bool,
     typer.Option(
@@ -157,6 +170,7 @@ def upgrade(
     also_22: Also22 = False,
     exact: Exact = False,
     unsafe_flags: UnsafeFlags = False,
+    assume: Assume = None,
     select: Select = "",
     ignore: Ignore = "",
     verify: Verify = True,
@@ -181,6 +195,7 @@ def upgrade(
             also_22=also_22,
             exact=exact,
             unsafe_flags=unsafe_flags,
+            no_outer_password=Assumption.no_outer_password in (assume or ()),
             target=release(target),
         )
         rules = _rules(select, ignore)
@@ -260,7 +275,12 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
 def _verify(result: UpgradeResult, what: Sources) -> str:
     """Compare the answers of both versions; changes that they do not confirm need review. Return a sentence
     about it, "" for none.
+
+    Files without a server are loaded under 2.4 alone.
     """
+    from whimbrel.verify.lone_files import lone_load_errors
+
+    result.findings = [*result.findings, *lone_load_errors(result)]
     if what.options is None or not result.files:
         return ""
     from whimbrel.verify.upgraded import verify_upgrade

@@ -69,10 +69,19 @@ class HtaccessError(Exception):
         cause: the system's error in APR's wording, printed before the client.
         status: 500 for a file with an error, 403 for an unreadable file.
         note: httpd's ``error-notes`` of the request.
+        place: the line with the error, if there is one.
     """
 
     def __init__(
-        self, log: str, *, status: int, code: str = "", level: str = "alert", cause: str = "", note: str = ""
+        self,
+        log: str,
+        *,
+        status: int,
+        code: str = "",
+        level: str = "alert",
+        cause: str = "",
+        note: str = "",
+        place: SourceLocation | None = None,
     ) -> None:
         super().__init__(log)
         self.log, self.status, self.code, self.level, self.cause, self.note = (
@@ -83,6 +92,7 @@ class HtaccessError(Exception):
             cause,
             note,
         )
+        self.place = place
 
 
 @dataclass(slots=True)
@@ -118,7 +128,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
         reader.read(ConfigSource(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
         state.walk(nodes)
     except ConfigError as problem:
-        error = HtaccessError(f"{path}: {problem.reason}", status=500)
+        error = HtaccessError(f"{path}: {problem.reason}", status=500, place=problem.place)
     return Parsed(None if error else layer, error, tuple(view.messages))
 
 

@@ -120,6 +120,7 @@ class UpgradeOptions:
         also_22: the result works with 2.2 as well.
         exact: keep the behaviour of 2.2 where the upgrade guide and the servers disagree.
         target: the N of 2.4.N, the release that must accept the result.
+        no_outer_password: no section around a file without its server asks for a password.
         unsafe_flags: give rewrite rules the Unsafe flags of 2.4.60, which restore the answers of 2.2.
     """
 
@@ -128,3 +129,4 @@ class UpgradeOptions:
     exact: bool = False
     target: int = NEWEST
     unsafe_flags: bool = False
+    no_outer_password: bool = False

@@ -14,7 +14,7 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.config_tree import Statement
 from whimbrel.verify.loading import load_side
-from whimbrel.verify.side import LoadError, Side
+from whimbrel.verify.side import Side
 
 _MAX_LINES: Final = 10
 """The maximum number of lines that are reported: each needs the configuration to be loaded again."""
@@ -36,7 +36,7 @@ def load_errors(result: UpgradeResult, side: Side) -> Iterator[Finding]:
         place = side.errors[0].place if side.errors else None
         if place is None:
             return
-        yield _finding(result, side.errors[0], place)
+        yield refusal(result, side.errors[0].text, place)
         without = _without_line(result, side, place)
         if without is None:
             return
@@ -55,7 +55,8 @@ def _without_line(result: UpgradeResult, side: Side, place: SourceLocation) -> b
     return b"\n".join(lines)
 
 
-def _finding(result: UpgradeResult, error: LoadError, place: SourceLocation) -> Finding:
+def refusal(result: UpgradeResult, text: str, place: SourceLocation) -> Finding:
+    """Return the finding about a line of the upgraded text that 2.4 refuses with *text*."""
     line_map = result.line_maps.get(place.path)
     line = line_map.original_line(place.line) if line_map is not None else place.line
     statement = _statement_at(result, place.path, line)
@@ -64,7 +65,7 @@ def _finding(result: UpgradeResult, error: LoadError, place: SourceLocation) -> 
     return Finding(
         LOAD_ERROR,
         SourceLocation(place.path, line),
-        f"2.4 does not start with this line{branch}: {error.text.splitlines()[-1]}",
+        f"2.4 does not start with this line{branch}: {text.splitlines()[-1]}",
         _REMEDIES.get(name, "correct the line for 2.4, or remove it"),
         Risk.BREAKS,
     )
