@@ -14,7 +14,7 @@ from whimbrel.upgrade.access_control.effective import RECORD
 from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Finding, Risk
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.queries import scope_of
 
 _MODULE: Final = ("mod_access_compat.c", "access_compat_module")
@@ -62,7 +62,7 @@ def remaining(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[Acce
 def _section_of(
     line: Statement,
     sections: dict[Statement, AccessSection],
-    files: dict[object, AccessSection],
+    files: dict[SourceFile, AccessSection],
 ) -> AccessSection | None:
     """Return the section that *line* belongs to, the .htaccess file outside of sections."""
     scope = scope_of(line)
