@@ -58,12 +58,27 @@ class AccessStyle(StrEnum):
     compat = "compat"
 
 
+class Build(StrEnum):
+    """Values of --target-build."""
+
+    debian = "debian"
+    shared = "shared"
+
+
 class Assumption(StrEnum):
     """Values of --assume."""
 
     no_outer_password = "no-outer-password"
 
 
+TargetBuildOption = Annotated[
+    Build | None,
+    typer.Option(
+        "--target-build",
+        help="Write for this build of 2.4: Debian's, which refuses LoadModule lines of the modules that it has "
+        "compiled in, or one with all modules as files. Default: detected. Example: --target-build debian",
+    ),
+]
 Write = Annotated[
     bool,
     typer.Option(
@@ -161,6 +176,7 @@ def upgrade(
     as_server: AsServer = False,
     built_in: BuiltIn = None,
     target: Target = "2.4",
+    target_build: TargetBuildOption = None,
     write: Write = False,
     out: Out = None,
     interactive: Interactive = False,
@@ -180,7 +196,7 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
-    from whimbrel.upgrade.model import Style, UpgradeOptions
+    from whimbrel.upgrade.model import Style, TargetBuild, UpgradeOptions
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -197,6 +213,7 @@ def upgrade(
             unsafe_flags=unsafe_flags,
             no_outer_password=Assumption.no_outer_password in (assume or ()),
             target=release(target),
+            target_build=None if target_build is None else TargetBuild(target_build.value),
         )
         rules = _rules(select, ignore)
         if write or interactive:
