@@ -75,8 +75,8 @@ TargetBuildOption = Annotated[
     Build | None,
     typer.Option(
         "--target-build",
-        help="Write for this build of 2.4: Debian's, which refuses LoadModule lines of the modules that it has "
-        "compiled in, or one with all modules as files. Default: detected. Example: --target-build debian",
+        help="Write for this build of 2.4: Debian's, which refuses LoadModule lines of compiled-in modules, "
+        "or one with all modules as files. Default: detected. Example: --target-build debian",
     ),
 ]
 Write = Annotated[
