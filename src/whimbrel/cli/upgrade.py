@@ -58,7 +58,7 @@ class AccessStyle(StrEnum):
     compat = "compat"
 
 
-class Build(StrEnum):
+class BuildChoice(StrEnum):
     """Values of --target-build."""
 
     debian = "debian"
@@ -72,7 +72,7 @@ class Assumption(StrEnum):
 
 
 TargetBuildOption = Annotated[
-    Build | None,
+    BuildChoice | None,
     typer.Option(
         "--target-build",
         help="Write for this build of 2.4: Debian's, which refuses LoadModule lines of compiled-in modules, "
@@ -196,7 +196,6 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
-    from whimbrel.upgrade.model import Style, TargetBuild, UpgradeOptions
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -206,15 +205,7 @@ def upgrade(
         )
         if undo:
             raise typer.Exit(_undo(directory))
-        options = UpgradeOptions(
-            style=Style(style.value),
-            also_22=also_22,
-            exact=exact,
-            unsafe_flags=unsafe_flags,
-            no_outer_password=Assumption.no_outer_password in (assume or ()),
-            target=release(target),
-            target_build=None if target_build is None else TargetBuild(target_build.value),
-        )
+        options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         rules = _rules(select, ignore)
         if write or interactive:
             _recover(directory)
@@ -229,6 +220,29 @@ def upgrade(
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _options(
+    style: AccessStyle,
+    target: str,
+    target_build: BuildChoice | None,
+    assumptions: list[Assumption],
+    *,
+    flags: tuple[bool, bool, bool],
+) -> UpgradeOptions:
+    """Return the options of an upgrade; *flags* are --also-2.2, --exact and --unsafe-flags."""
+    from whimbrel.upgrade.model import Style, TargetBuild, UpgradeOptions
+
+    also_22, exact, unsafe_flags = flags
+    return UpgradeOptions(
+        style=Style(style.value),
+        also_22=also_22,
+        exact=exact,
+        unsafe_flags=unsafe_flags,
+        target=release(target),
+        target_build=None if target_build is None else TargetBuild(target_build.value),
+        no_outer_password=Assumption.no_outer_password in assumptions,
+    )
 
 
 def _write_stderr(text: str) -> None:
