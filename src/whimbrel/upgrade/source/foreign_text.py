@@ -25,7 +25,7 @@ def is_foreign(document: Document) -> bool:
     names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
     known = sum(map(_is_plausible, names))
     if len(names) >= MIN_NAMES:
-        return known < MIN_SHARE * len(names)
+        return known <= MIN_SHARE * len(names)
     return not known and not all(WORD.fullmatch(name.removeprefix("<")) for name in names)
 
 
