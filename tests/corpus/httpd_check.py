@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.catalogue import catalogue
+
 APACHE = Path("/usr/sbin/apache2")
 MODULES = Path("/usr/lib/apache2/modules")
 # Built into one side only: Debian's binary refuses the first five; Whimbrel needs no file for the rest.
@@ -19,6 +21,12 @@ BUILT_IN = re.compile(
     rb"(?:log_config|logio|version|watchdog|unixd|fastcgi|fcgid|php\d*)_module)"
 )
 LINE = re.compile(r"Syntax error on line (\d+) of ([^\n]+?):(?=\s)")
+HERE_ALONE = re.compile(
+    r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) "
+    r"name|is not a directory|must be a valid directory|"
+    r"Unable to (?:open|find)|Unknown DAV provider|Could not resolve|Missing suexec binary|SSLCertificate"
+)
+UNKNOWN = re.compile(r"Invalid command '([^']*)'")
 needs_apache = pytest.mark.skipif(
     not (APACHE.is_file() and MODULES.is_dir()), reason="no apache2 of Debian on this machine to compare with"
 )
@@ -85,3 +93,25 @@ def comment_out_culprit(text: str, where: Path) -> bool:
     lines[number - 1] = b"#" + lines[number - 1].rstrip(b"\\\r")
     path.resolve().write_bytes(b"\n".join(lines))
     return True
+
+
+def foreign(name: str) -> bool:
+    """Return True if the directive belongs to a module that is none of httpd's, or that this machine does not
+    have."""
+    name = name.lstrip("<").rstrip(">").lower()
+    names = (name, f"<{name}")
+    modules = {row.source.removesuffix(".c") for one in names for row in catalogue("2.4").find(one)}
+    if not modules:
+        return not any(map(catalogue("2.2").find, names))
+    return not any(
+        (MODULES / f"{module}.so").is_file() or module in ("core", "http_core") for module in modules
+    )
+
+
+def is_of_this_machine(text: str, line: bytes) -> bool:
+    """Return True if what httpd says about *line* is about what is not here: files, users, modules, variables
+    of the environment."""
+    unknown = UNKNOWN.search(text)
+    if b"${" in line:
+        return True
+    return foreign(unknown[1]) if unknown else HERE_ALONE.search(text) is not None

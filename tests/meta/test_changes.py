@@ -29,6 +29,9 @@ OWN = {
     "R09": "strict-requests",
     "R10": "bare-access-lines",
     "R11": "fcgid-names",
+    "R12": "php-handlers",
+    "R13": "php-branches",
+    "R14": "unknown-handlers",
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 

@@ -31,10 +31,10 @@ ABOUT_SECTIONS = {rule.number for rule in rules_of("access")} - {"C46"}
 """Rules whose findings speak of one section or .htaccess file; C46 is about programs and password files."""
 
 
-def marks(sources: Sources) -> tuple[int, list[Finding]]:
+def marks(sources: Sources, options: UpgradeOptions | None = None) -> tuple[int, list[Finding]]:
     """The number of sections and files with lines about access, and what is said of those that are marked:
     one finding each."""
-    config_tree = read_config_tree(sources, UpgradeOptions())
+    config_tree = read_config_tree(sources, options or UpgradeOptions())
     units = [
         unit
         for unit in analyze_access(config_tree).inventory.sections
@@ -66,7 +66,8 @@ def recorded_marks(case: Case) -> tuple[int, list[Finding]]:
 
 
 def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
-    """The same of every file below a directory, each as a fragment."""
+    """The same of every file below a directory, each as a fragment in which no outer section asks for a
+    password: without that assumption each list that stays is marked."""
     for path in sorted(
         path
         for path in folder.rglob("*")
@@ -75,7 +76,7 @@ def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Findin
         yield (
             folder.name,
             str(path.relative_to(folder)),
-            *marks(Sources(fragments=(from_system(str(path)),))),
+            *marks(Sources(fragments=(from_system(str(path)),)), UpgradeOptions(no_outer_password=True)),
         )
 
 

@@ -13,7 +13,7 @@ from tests.corpus.configurations import CONFIGURATIONS, LARGER_SET
 from tests.upgrade.marks import alone, marks, recorded, recorded_marks
 from tests.upgrade.upgradable import CASES, upgradable
 from whimbrel.base.latin1 import from_system
-from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.model import Finding, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources
 
 FAMILIES = (
@@ -35,7 +35,9 @@ def test_sections_and_marks_are_counted(tmp_path: Path) -> None:
         "<Location /c>\nAuthType Basic\nAuthName x\nAuthUserFile u\n"
         "AuthzSVNAccessFile a\nSatisfy Any\nRequire valid-user\n</Location>\n"
     )
-    sections, marked = marks(Sources(fragments=(from_system(str(conf)),)))
+    sections, marked = marks(
+        Sources(fragments=(from_system(str(conf)),)), UpgradeOptions(no_outer_password=True)
+    )
     assert sections == 2
     assert [finding.place.line for finding in marked] == [8]
 

@@ -14,6 +14,7 @@ import typer
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Tree
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.format import NotTheSame, formatted
@@ -45,6 +46,9 @@ def fmt(
         False, "--check", help="List the files that would change, and exit with 1. Default: write them."
     ),
     indent: int = typer.Option(4, min=0, max=16, help="Indent each level by N blanks. Example: --indent 2"),
+    diff: bool = typer.Option(
+        False, "--diff", help="Print what would change, and exit with 1. Default: write the files."
+    ),
     outside: bool = typer.Option(
         False,
         "--outside",
@@ -52,17 +56,28 @@ def fmt(
         "Default: refuse.",
     ),
 ) -> None:
-    """Format configuration files: indentation, case of names, blank lines. Comments and meaning stay."""
+    """Format configuration files: indentation, case of names, blank lines. Comments and meaning stay.
+
+    Text that is no configuration of httpd is left as it is.
+    """
     if files == ["-"]:
-        raise typer.Exit(_filter(check, indent))
+        raise typer.Exit(_filter(check, diff, indent))
     changed = failed = 0
     for path, top in _expand(files):
         try:
             data = read_regular(bytes(path))
+            refusal = not_httpd(data)
+            if refusal:
+                failed += 1
+                typer.echo(printable(f"{path}: left as it is: {refusal}"), err=True)
+                continue
             formatted_data = formatted(data, spelled, indent=indent)
             if formatted_data == data:
                 continue
             changed += 1
+            if diff:
+                _print_diff(str(path), data, formatted_data)
+                continue
             if not check:
                 _replace(path, Tree(bytes(top), outside=outside), data, formatted_data)
             typer.echo(printable(f"{'would format' if check else 'formatted'} {path}"))
@@ -72,7 +87,31 @@ def fmt(
         except OSError as problem:
             failed += 1
             typer.echo(printable(f"{path}: {problem.strerror}"), err=True)
-    raise typer.Exit(2 if failed else 1 if check and changed else 0)
+    raise typer.Exit(2 if failed else int((check or diff) and changed > 0))
+
+
+def not_httpd(data: bytes) -> str:
+    """Return why *data* is no text of httpd, by the test of `check`; "" if it is one."""
+    from whimbrel.syntax.lines import V22_LINES
+    from whimbrel.syntax.tree import parse
+    from whimbrel.upgrade.source.foreign_text import is_foreign
+    from whimbrel.upgrade.source.templates import marked_lines
+
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "the text is UTF-16, which httpd does not read"
+    if b"\0" in data:
+        return "the file is binary: it has NUL bytes"
+    if not marked_lines(data) and is_foreign(parse(data, V22_LINES)):
+        return "this text is no configuration of httpd: hardly a line begins with a directive"
+    return ""
+
+
+def _print_diff(name: str, old: bytes, new: bytes) -> None:
+    from difflib import unified_diff
+
+    before, after = (to_text(data).splitlines(keepends=True) for data in (old, new))
+    lines = unified_diff(before, after, f"{name} (old)", f"{name} (formatted)")
+    typer.echo(to_bytes(printable("".join(lines))), nl=False)
 
 
 def spelled(name: str) -> str | None:
@@ -112,15 +151,21 @@ def _replace(path: Path, tree: Tree, old: bytes, new: bytes) -> None:
         place.replace(new)
 
 
-def _filter(check: bool, indent: int) -> int:
+def _filter(check: bool, diff: bool, indent: int) -> int:
+    """Format standard input to standard output; text of another program goes through as it is, with 2."""
     data = sys.stdin.buffer.read()
-    try:
-        formatted_data = formatted(data, spelled, indent=indent)
-    except NotTheSame:
-        typer.echo("left as it is: formatting would change what it says", err=True)
-        formatted_data = data
-    if check:
-        return int(formatted_data != data)
-    sys.stdout.buffer.write(formatted_data)
-    sys.stdout.flush()
-    return 0
+    formatted_data = data
+    refusal = not_httpd(data)
+    if refusal:
+        typer.echo(f"left as it is: {refusal}", err=True)
+    else:
+        try:
+            formatted_data = formatted(data, spelled, indent=indent)
+        except NotTheSame:
+            typer.echo("left as it is: formatting would change what it says", err=True)
+    if diff and formatted_data != data:
+        _print_diff("-", data, formatted_data)
+    elif not (check or diff):
+        sys.stdout.buffer.write(formatted_data)
+        sys.stdout.flush()
+    return 2 if refusal else int((check or diff) and formatted_data != data)

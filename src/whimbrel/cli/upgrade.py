@@ -58,6 +58,27 @@ class AccessStyle(StrEnum):
     compat = "compat"
 
 
+class BuildChoice(StrEnum):
+    """Values of --target-build."""
+
+    debian = "debian"
+    shared = "shared"
+
+
+class Assumption(StrEnum):
+    """Values of --assume."""
+
+    no_outer_password = "no-outer-password"
+
+
+TargetBuildOption = Annotated[
+    BuildChoice | None,
+    typer.Option(
+        "--target-build",
+        help="Write for this build of 2.4: Debian's, which refuses LoadModule lines of compiled-in modules, "
+        "or one with all modules as files. Default: detected. Example: --target-build debian",
+    ),
+]
 Write = Annotated[
     bool,
     typer.Option(
@@ -123,6 +144,13 @@ UnsafeFlags = Annotated[
         "Example: --unsafe-flags --target 2.4.62",
     ),
 ]
+Assume = Annotated[
+    list[Assumption] | None,
+    typer.Option(
+        help="Assume about files that are read without their server that no section around them asks for a "
+        "password: Order and Allow become Require. Default: nothing. Example: --assume no-outer-password"
+    ),
+]
 Verify = Annotated[
     bool,
     typer.Option(
@@ -148,6 +176,7 @@ def upgrade(
     as_server: AsServer = False,
     built_in: BuiltIn = None,
     target: Target = "2.4",
+    target_build: TargetBuildOption = None,
     write: Write = False,
     out: Out = None,
     interactive: Interactive = False,
@@ -157,6 +186,7 @@ def upgrade(
     also_22: Also22 = False,
     exact: Exact = False,
     unsafe_flags: UnsafeFlags = False,
+    assume: Assume = None,
     select: Select = "",
     ignore: Ignore = "",
     verify: Verify = True,
@@ -166,7 +196,6 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
-    from whimbrel.upgrade.model import Style, UpgradeOptions
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -176,13 +205,7 @@ def upgrade(
         )
         if undo:
             raise typer.Exit(_undo(directory))
-        options = UpgradeOptions(
-            style=Style(style.value),
-            also_22=also_22,
-            exact=exact,
-            unsafe_flags=unsafe_flags,
-            target=release(target),
-        )
+        options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         rules = _rules(select, ignore)
         if write or interactive:
             _recover(directory)
@@ -198,6 +221,29 @@ def upgrade(
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _options(
+    style: AccessStyle,
+    target: str,
+    target_build: BuildChoice | None,
+    assumptions: list[Assumption],
+    *,
+    flags: tuple[bool, bool, bool],
+) -> UpgradeOptions:
+    """Return the options of an upgrade; *flags* are --also-2.2, --exact and --unsafe-flags."""
+    from whimbrel.upgrade.model import Style, TargetBuild, UpgradeOptions
+
+    also_22, exact, unsafe_flags = flags
+    return UpgradeOptions(
+        style=Style(style.value),
+        also_22=also_22,
+        exact=exact,
+        unsafe_flags=unsafe_flags,
+        target=release(target),
+        target_build=None if target_build is None else TargetBuild(target_build.value),
+        no_outer_password=Assumption.no_outer_password in assumptions,
+    )
 
 
 def _write_stderr(text: str) -> None:

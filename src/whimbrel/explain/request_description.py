@@ -79,7 +79,7 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         credentials = b64encode(to_bytes(described.user)).decode("ascii")
         fields = (("Authorization", f"Basic {credentials}"), *fields)
     elif described.user:
-        user = ProbeUser(described.user, is_assumed=True)
+        user = ProbeUser(described.user, is_assumed=True, has_file_groups=True)
     return Probe(
         target,
         described.method,

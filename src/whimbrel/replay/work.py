@@ -291,7 +291,7 @@ class Replayer:
         user = None
         if request.user:
             is_valid = request.status != UNAUTHORIZED
-            user = ProbeUser(request.user, is_assumed=True, is_password_valid=is_valid)
+            user = ProbeUser(request.user, is_password_valid=is_valid, is_assumed=True, has_file_groups=True)
         return Probe(
             request.target,
             request.method,

@@ -107,6 +107,13 @@ class Style(Enum):
     COMPAT = "compat"
 
 
+class TargetBuild(Enum):
+    """The build of the target 2.4: which modules are compiled in."""
+
+    DEBIAN = "debian"
+    SHARED = "shared"
+
+
 NEWEST: Final = 71
 """The N of the newest release 2.4.N that the rules support."""
 
@@ -120,6 +127,8 @@ class UpgradeOptions:
         also_22: the result works with 2.2 as well.
         exact: keep the behaviour of 2.2 where the upgrade guide and the servers disagree.
         target: the N of 2.4.N, the release that must accept the result.
+        target_build: the build of that release; None to detect it by the layout and the module files.
+        no_outer_password: no section around a file without its server asks for a password.
         unsafe_flags: give rewrite rules the Unsafe flags of 2.4.60, which restore the answers of 2.2.
     """
 
@@ -128,3 +137,5 @@ class UpgradeOptions:
     exact: bool = False
     target: int = NEWEST
     unsafe_flags: bool = False
+    no_outer_password: bool = False
+    target_build: TargetBuild | None = None

@@ -124,7 +124,7 @@ class AssumedGroups(AuthFile[Groups]):
 
 
 class _GroupsOfOne(Groups):
-    """The groups of a file, with those of one user replaced."""
+    """The groups of a file, with those of one user replaced, or extended."""
 
     def __init__(self, user: ProbeUser, others: Groups) -> None:
         super().__init__("", continued=True)
@@ -132,6 +132,9 @@ class _GroupsOfOne(Groups):
 
     def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
         """Return the groups of *user* in lower case."""
-        if user == self._user.name:
+        if user == self._user.name and not self._user.has_file_groups:
             return frozenset(group.lower() for group in self._user.groups) or default
-        return self._others.get(user, default)
+        found = self._others.get(user, default)
+        if user != self._user.name or not self._user.groups:
+            return found
+        return found | frozenset(group.lower() for group in self._user.groups)

@@ -22,6 +22,7 @@ class ProbeUser:
         is_password_valid: the password is that of the user, whatever the files store.
         is_assumed: users named so exist, also where no file has them; the user is then a member of *groups*
             and of no others.
+        has_file_groups: the user is a member of the groups that the files name too.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ProbeUser:
     is_password_valid: bool = True
     is_assumed: bool = False
     groups: tuple[str, ...] = ()
+    has_file_groups: bool = False
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""

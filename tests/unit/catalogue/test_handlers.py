@@ -32,11 +32,12 @@ def test_httpds_modules_contain_their_names() -> None:
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
 def test_patterns(version: str) -> None:
-    assert (
-        modules_of("php7-script", version)
-        == modules_of("application/x-httpd-php-source", version)
-        == ("libphp", "libphp7", "libphp5")
-    )
+    every_version_of_php = ("libphp", "libphp7", "libphp5")
+    assert modules_of("application/x-httpd-php", version) == every_version_of_php
+    assert modules_of("application/x-httpd-php-source", version) == every_version_of_php
+    assert modules_of("php5-script", version) == ("libphp5",)
+    assert modules_of("php7-script", version) == ("libphp7",)
+    assert modules_of("application/x-httpd-php5", version) == ("mod_suphp",)
     assert modules_of("proxy:unix:/run/php.sock|fcgi://localhost", version) == (
         ("mod_proxy_fcgi",) if version == "2.4" else ()
     )

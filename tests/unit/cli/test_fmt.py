@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import directives, fmt
@@ -58,3 +59,43 @@ def test_directives_without_behaviour_are_listed() -> None:
     assert names["mod_ssl.c", "SSLSRPVerifierFile"] == ""
     assert ("mod_ssl.c", "SSLProtocol") not in names
     assert ("core.c", "ServerName") not in names
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x7fELF\x02\x01\x01\0\0\0", "the file is binary: it has NUL bytes"),
+        (UGLY.encode("utf-16"), "the text is UTF-16, which httpd does not read"),
+        (UGLY.encode("utf-16-be"), "the file is binary: it has NUL bytes"),
+        (
+            b"server {\n  listen 80;\n  location / {\n }\n}\n",
+            "this text is no configuration of httpd: hardly a line begins with a directive",
+        ),
+    ],
+    ids=["elf", "utf-16", "utf-16-be", "nginx"],
+)
+def test_text_that_is_not_of_httpd_is_left_as_it_is(tmp_path: Path, data: bytes, reason: str) -> None:
+    path = tmp_path / "a.conf"
+    path.write_bytes(data)
+    other = tmp_path / "b.conf"
+    other.write_text(UGLY)
+    asked = CliRunner().invoke(fmt.app, [str(tmp_path)])
+    assert asked.exit_code == 2
+    assert asked.stderr == f"{path}: left as it is: {reason}\n"
+    assert path.read_bytes() == data
+    assert other.read_text() == PRETTY
+    piped = CliRunner().invoke(fmt.app, ["-"], input=data)
+    assert (piped.exit_code, piped.stdout_bytes) == (2, data)
+
+
+def test_a_diff_is_printed_and_the_file_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.conf"
+    path.write_text(UGLY)
+    asked = CliRunner().invoke(fmt.app, ["--diff", str(path)])
+    assert asked.exit_code == 1
+    assert path.read_text() == UGLY
+    changed = [line for line in asked.stdout.splitlines() if line[:1] in "+-"]
+    assert changed[2:] == [
+        *(f"-{line}" for line in UGLY.splitlines()),
+        *(f"+{line}" for line in PRETTY.splitlines()),
+    ]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.explain.explained_site import CONF, explained, side_of, step, texts
+
+from whimbrel.base.latin1 import from_system
+from whimbrel.config.options import LoadOptions
+from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.request_description import RequestDescription, probe_of
+from whimbrel.verify.loading import load_side
 
 
 def test_a_virtual_host_is_named_by_its_line(tmp_path: Path) -> None:
@@ -76,3 +83,22 @@ def test_a_configuration_that_does_not_load_gives_its_errors(tmp_path: Path) -> 
     explanation = explained(side_of(tmp_path, "Listen 80\nOrder allow,deny\n"), "/")
     assert explanation.steps == () and "Invalid command 'Order'" in explanation.errors[0]
     assert explained(side_of(tmp_path), "/a b").status == 400
+
+
+@pytest.mark.parametrize(("user", "status"), [("robin", 200), ("ann", 401)])
+def test_an_assumed_user_has_the_groups_of_the_files(tmp_path: Path, user: str, status: int) -> None:
+    (tmp_path / "groups").write_text("keepers: robin tess\n")
+    (tmp_path / "users").touch()
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "htdocs" / "a.html").touch()
+    names = "mpm_prefork authz_core authz_user authz_groupfile authn_core authn_file auth_basic"
+    lines = [f"LoadModule {name}_module modules/mod_{name}.so" for name in names.split()]
+    lines += ["Listen 80", "ServerName a.example", f'DocumentRoot "{tmp_path}/htdocs"', "<Location />"]
+    lines += ["AuthType Basic", "AuthName x", f'AuthUserFile "{tmp_path}/users"']
+    lines += [f'AuthGroupFile "{tmp_path}/groups"', "Require group keepers", "</Location>"]
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "httpd.conf").write_text("\n".join(lines) + "\n")
+    side = load_side(LoadOptions(server_root=from_system(str(tmp_path))), "2.4")
+    assert side.is_loaded, side.errors
+    probe = probe_of(RequestDescription("/a.html", user=user), side.configuration)
+    assert explain_probe(side, probe).status == status

@@ -38,11 +38,12 @@ def config_tree(
     return read_config_tree(Sources(options=load_options), options or UpgradeOptions())
 
 
-def fragments(root: Path, files: dict[str, str | bytes]) -> ConfigTree:
+def fragments(root: Path, files: dict[str, str | bytes], options: UpgradeOptions | None = None) -> ConfigTree:
     """*files* read each alone."""
     laid(root, files)
     return read_config_tree(
-        Sources(fragments=tuple(from_system(str(root / name)) for name in files)), UpgradeOptions()
+        Sources(fragments=tuple(from_system(str(root / name)) for name in files)),
+        options or UpgradeOptions(),
     )
 
 

@@ -20,9 +20,10 @@ from whimbrel.upgrade.access_control.effective import (
     flatten_directives,
     split_args,
 )
-from whimbrel.upgrade.access_control.sections import AccessSection, open_branches
+from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import is_branch
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _MAX_LINE_22: Final = 8191
@@ -49,6 +50,13 @@ _BITS: Final = {
     "fileinfo": Context.OR_FILEINFO,
     "indexes": Context.OR_INDEXES,
     "options": Context.OR_OPTIONS,
+}
+_WORDS: Final = {
+    "authconfig": "AuthConfig",
+    "limit": "Limit",
+    "fileinfo": "FileInfo",
+    "indexes": "Indexes",
+    "options": "Options",
 }
 
 
@@ -185,7 +193,7 @@ def _htaccess_finding(
         if line.in_24 is False or line.name in _ADDED_BY_RULES:
             continue
         taken_24 = any(row.where & bits for row in rows_24)
-        if (
+        if line.in_22 is not False and (
             not rows_22
             or not any(row.where & bits for row in rows_22)
             or _too_short(line, str(rows_22[0].args), rows_24)
@@ -223,9 +231,26 @@ def _htaccess_finding(
         "X22",
         refused_24.place,
         (f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the directory"),
-        "remove the line, or admit it by AllowOverride",
+        _admission(analysis, section, override, catalogue_24.find(refused_24.name)),
         Risk.CLOSES,
     )
+
+
+def _admission(
+    analysis: AccessAnalysis, section: AccessSection, override: Override, rows: Sequence[DirectiveEntry]
+) -> str:
+    """Return the advice about a refused directive, with the AllowOverride line that admits it."""
+    missing = next((word for word in _BITS if any(row.where & _BITS[word] for row in rows)), "")
+    if not missing or override is None:
+        return "remove the line, or admit it by AllowOverride"
+    words = " ".join(_WORDS[word] for word in _BITS if word in override or word == missing)
+    holders = [
+        unit.override_lines[-1]
+        for unit in analysis.inventory.sections
+        if unit.override_lines and section.directory.startswith(unit.pattern.rstrip("/"))
+    ]
+    where = f" in place of line {holders[-1].place}" if holders else " in the section of its directory"
+    return f"remove the line, or write `AllowOverride {words}`{where}"
 
 
 def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry]) -> bool:
@@ -240,8 +265,10 @@ def _name(line: Statement) -> str:
 
 
 def _all_statements(statements: list[Statement]) -> Iterator[Statement]:
-    for statement in open_branches(statements):
-        yield statement
+    """Yield the statements that a version may execute, those of branches for 2.4 alone too."""
+    for statement in statements:
+        if not is_branch(statement):
+            yield statement
         yield from _all_statements(statement.children)
 
 

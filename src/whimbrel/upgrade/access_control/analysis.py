@@ -368,7 +368,7 @@ def _analyze(
     decisions = ChainDecisions(
         known,
         [area, *variants.units],
-        surrounded(tree, variants.chains, area),
+        variants.chains if tree.options.no_outer_password else surrounded(tree, variants.chains, area),
         tree.modules,
         tree.root,
         _readable(tree),

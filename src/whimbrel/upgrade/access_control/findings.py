@@ -31,6 +31,14 @@ from whimbrel.upgrade.access_control.native import ERROR_500
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
+from whimbrel.upgrade.access_control.staying_lines import (
+    MAIN_FILE,
+    OUTER_PASSWORD,
+    all_lines,
+    needs_access_compat,
+    remaining,
+    stays_finding,
+)
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
@@ -58,7 +66,19 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
         if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=section.place)  # outer sections were edited since
         elif reason and number == _row_of_left(analysis, section, reason):
-            result = persistent[key_of(section)] = _stays(number, section, reason)
+            result = persistent[key_of(section)] = _stays(tree, number, section, reason)
+            yield result
+    if number == "C17" and tree.options.style is not Style.COMPAT:
+        yield from _remaining_findings(tree, analysis)
+
+
+def _remaining_findings(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[Finding]:
+    """Yield the sections of files without a server that keep lines of mod_access_compat, and about which no
+    other finding says so."""
+    persistent = persistent_cache(tree)
+    for section, result in remaining(tree, analysis):
+        earlier = persistent.get(key_of(section))
+        if not (isinstance(earlier, Finding) and earlier.risk is Risk.BREAKS):
             yield result
 
 
@@ -88,7 +108,11 @@ def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> 
     return "C21" if has_directive(lines, {"require"}) and reason != NEIGHBOUR else ""
 
 
-def _stays(number: str, unit: AccessSection, reason: str) -> Finding:
+def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> Finding:
+    if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, all_lines(unit.lines))):
+        return stays_finding(
+            unit, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
+        )
     return Finding(
         number,
         unit.place,
@@ -368,19 +392,13 @@ def _compat_note(
     tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
 ) -> Finding | None:
     if number == "C17" and is_loose(tree, section):
-        return Finding(
-            number,
-            section.place,
-            (
-                "Order, Allow, Deny and Satisfy stay, with mod_access_compat: the surroundings of "
-                "this fragment are unknown, and a Require line would replace an outer one that "
-                "requires a password"
-            ),
-            (
-                "pass the main configuration with -f; or, if no outer section has Require, write "
-                f"{analysis.lone_reason(section)}"
-            ),
-            Risk.COSMETIC,
+        if tree.options.style is Style.COMPAT or not any(map(needs_access_compat, all_lines(section.lines))):
+            return None
+        return stays_finding(
+            section,
+            OUTER_PASSWORD,
+            f"{MAIN_FILE}; or, if no outer section asks for a password, --assume no-outer-password writes "
+            f"{analysis.lone_reason(section)}",
         )
     if number != "C20":
         return None

@@ -42,7 +42,6 @@ _ADVICE: Final = {
 }
 _OF_SURROUNDINGS: Final = (
     "not allowed here",
-    "not allowed in ",
     "Unknown Authn provider",
     "Unknown DAV provider",
     "not defined",

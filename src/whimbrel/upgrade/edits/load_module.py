@@ -10,7 +10,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import ModuleEntry, catalogue
 from whimbrel.upgrade.edits.helpers import insert_above_comment
-from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.model import FileEdit, TargetBuild
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import is_branch, main_statements, top_level
 
@@ -50,19 +50,27 @@ class LoadModuleLines:
         return self.tree.options.also_22
 
     def is_built_in(self, identifier: str) -> bool:
-        """Return True if the target 2.4 has the module built in, as far as the directory of modules shows."""
+        """Return True if the target 2.4 has the module built in: by the options, else as far as the directory
+        of modules shows."""
         if identifier not in BUILT_IN:
             return False
+        if self.tree.options.target_build is not None:
+            return self.tree.options.target_build is TargetBuild.DEBIAN
         directory = self._directory()
         if self.is_debian or directory.startswith(_DEBIAN):
             return True
         return self._lacks_module(directory, identifier)
 
     def is_refused(self, line: Statement) -> bool:
-        """Return True if the 2.4 on this machine has the module of the LoadModule line built in: it refuses
-        to start."""
+        """Return True if the target 2.4 has the module of the LoadModule line built in: it refuses to
+        start."""
         identifier, path = line.words()
-        return identifier in BUILT_IN and self._lacks_module(path.rpartition("/")[0], identifier)
+        if identifier not in BUILT_IN:
+            return False
+        if self.tree.options.target_build is not None:
+            return self.tree.options.target_build is TargetBuild.DEBIAN
+        directory = path.rpartition("/")[0]
+        return directory == _DEBIAN or self._lacks_module(directory, identifier)
 
     def _lacks_module(self, directory: str, identifier: str) -> bool:
         """Return True if *directory* holds the modules of a 2.4, but not this one."""
@@ -74,7 +82,8 @@ class LoadModuleLines:
     def _directory(self) -> str:
         if self.template is not None:
             return self.template.words()[1].rpartition("/")[0]
-        return _DEBIAN if self.is_debian else "modules"
+        is_debian = self.is_debian or self.tree.options.target_build is TargetBuild.DEBIAN
+        return _DEBIAN if is_debian else "modules"
 
     def format_line(self, identifier: str) -> str:
         """Return the line that loads *identifier*, in the form of the present lines."""

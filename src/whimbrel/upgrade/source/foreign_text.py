@@ -25,8 +25,8 @@ def is_foreign(document: Document) -> bool:
     names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
     known = sum(map(_is_plausible, names))
     if len(names) >= MIN_NAMES:
-        return known < MIN_SHARE * len(names)
-    return not known and not all(map(WORD.fullmatch, names))
+        return known <= MIN_SHARE * len(names)
+    return not known and not all(WORD.fullmatch(name.removeprefix("<")) for name in names)
 
 
 def _names(nodes: Iterable[Node]) -> Iterator[str]:
@@ -34,14 +34,11 @@ def _names(nodes: Iterable[Node]) -> Iterator[str]:
         if isinstance(node, Directive):
             yield node.name
         elif isinstance(node, Section):
-            yield node.name
+            yield f"<{node.name}"
             yield from _names(node.children)
 
 
 @cache
 def _is_plausible(name: str) -> bool:
-    low = name.lower()
-    known = any(
-        catalogue(version).find(spelling) for version in ("2.2", "2.4") for spelling in (low, f"<{low}")
-    )
-    return known or CAMEL_CASE.fullmatch(name) is not None
+    known = any(catalogue(version).find(name.lower()) for version in ("2.2", "2.4"))
+    return known or CAMEL_CASE.fullmatch(name.removeprefix("<")) is not None

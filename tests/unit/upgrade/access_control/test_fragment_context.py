@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import Risk, UpgradeOptions
 from whimbrel.upgrade.rules import rules_of
 
 USER = "AuthType Basic\nAuthName x\nAuthUserFile /etc/users\nRequire valid-user\n"
@@ -29,7 +30,39 @@ def test_a_grant_stays_where_an_outer_area_may_ask_for_a_password(tmp_path: Path
         ("a.conf", f"<Location />\n{lists}</Location>\n"),
         ("b.conf", "<Directory /srv>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Directory>\n"),
     ):
-        assert after(tmp_path / name[-6:], name, text) == (text, [False])
+        assert after(tmp_path / name[-6:], name, text) == (text, [True])
+
+
+def test_lines_that_stay_break_the_start_and_the_finding_has_both_ways_out(tmp_path: Path) -> None:
+    # apache2 without mod_access_compat: Invalid command 'Order'
+    text = "Order allow,deny\nAllow from all\n"
+    tree = fragments(tmp_path, {".htaccess": text})
+    (finding,) = upgrade(tree, rules_of("access")).findings
+    assert (finding.rule, finding.risk, finding.needs_review) == ("C17", Risk.BREAKS, True)
+    assert "-f" in finding.advice
+    assert "--assume no-outer-password" in finding.advice
+
+
+def test_with_the_assumption_the_lines_are_require(tmp_path: Path) -> None:
+    text = "Order deny,allow\nDeny from all\nAllow from 10\n"
+    tree = fragments(tmp_path, {".htaccess": text}, UpgradeOptions(no_outer_password=True))
+    result = upgrade(tree, rules_of("access"))
+    assert list(result.files.values()) == [b"Require ip 10\n"]
+    assert not result.needs_review
+
+
+def test_lines_beside_a_branch_for_24_that_stay_are_reported(tmp_path: Path) -> None:
+    text = (
+        "<IfModule mod_authz_core.c>\nRequire all granted\n</IfModule>\n"
+        "<IfModule !mod_authz_core.c>\nOrder allow,deny\n</IfModule>\n"
+    )
+    assert after(tmp_path / "a", ".htaccess", text) == (text, [])
+    assert after(tmp_path / "b", ".htaccess", f"{text}Allow from all\n")[1] == [True]
+
+
+def test_a_test_for_the_module_needs_no_finding(tmp_path: Path) -> None:
+    text = "<IfModule mod_access_compat.c>\nOrder allow,deny\nAllow from all\n</IfModule>\n"
+    assert after(tmp_path, ".htaccess", text) == (text, [])
 
 
 def test_what_stands_in_the_fragment_as_a_whole_is_written_anew(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.edits.load_module import load_module_lines
+from whimbrel.upgrade.model import TargetBuild, UpgradeOptions
 
 ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
 
@@ -119,3 +120,24 @@ def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
     assert b"unixd_module" in next(
         iter(upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf})).files.values())
     )
+
+
+def test_the_target_build_decides_about_lines_of_compiled_in_modules(tmp_path: Path) -> None:
+    # Debian's apache2: "module log_config_module is built-in and can't be loaded"
+    conf = ALIAS + "LoadModule log_config_module modules/mod_log_config.so\nUser daemon\n"
+    texts = {}
+    for build in TargetBuild:
+        tree = config_tree(
+            tmp_path / build.value, {"conf/httpd.conf": conf}, options=UpgradeOptions(target_build=build)
+        )
+        texts[build] = upgrade(tree).files[f"{tmp_path}/{build.value}/conf/httpd.conf"]
+    assert b"log_config_module" not in texts[TargetBuild.DEBIAN]
+    assert b"unixd_module" not in texts[TargetBuild.DEBIAN]
+    assert b"LoadModule log_config_module" in texts[TargetBuild.SHARED]
+    assert b"LoadModule unixd_module" in texts[TargetBuild.SHARED]
+
+
+def test_a_path_of_debian_shows_its_build(tmp_path: Path) -> None:
+    line = "LoadModule log_config_module /usr/lib/apache2/modules/mod_log_config.so\n"
+    tree = config_tree(tmp_path, {"conf/httpd.conf": f"{ALIAS}{line}"})
+    assert b"log_config" not in next(iter(upgrade(tree).files.values()))

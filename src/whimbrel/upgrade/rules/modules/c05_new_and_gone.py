@@ -44,10 +44,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C05",
                 line.place,
-                (
-                    f"the 2.4 on this machine has mod_{name.removesuffix('_module')} compiled in and "
-                    "refuses the line"
-                ),
+                (f"the target 2.4 has mod_{name.removesuffix('_module')} compiled in and refuses the line"),
                 "remove the line",
                 Risk.BREAKS,
                 Safety.SAFE,

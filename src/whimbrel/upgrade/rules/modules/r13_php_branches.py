@@ -1,0 +1,79 @@
+"""R13: tests for the module of PHP 5, which are false with PHP 7 and 8.
+
+Document: documents/R13-php-branches.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.base.latin1 import to_text
+from whimbrel.upgrade.edits.helpers import source_lines
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rules.modules.php import OLD_TESTS, SETTINGS, TESTS, tested_module
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import has_same_scope
+
+_PROTECTS: Final = frozenset(
+    {"engine", "open_basedir", "disable_functions", "disable_classes", "allow_url_fopen", "allow_url_include"}
+)
+"""Settings that keep a script from running, or from doing harm."""
+_DECIDING: Final = frozenset(
+    {"require", "deny", "order", "allow", "removehandler", "removetype", "sethandler"}
+)
+
+
+def check(tree: ConfigTree) -> Iterator[Finding]:
+    """Yield the <IfModule> sections for PHP 4 and 5 that have no counterpart for PHP 7 or 8."""
+    sections = list(tree.named("<ifmodule"))
+    for section in sections:
+        lines = list(_flat(section.children))
+        if tested_module(section) not in OLD_TESTS or not lines:
+            continue
+        missing = [name for name, tests in TESTS.items() if not _has_branch(sections, section, tests)]
+        if missing:
+            yield _finding(section, lines, missing)
+
+
+def _has_branch(sections: list[Statement], section: Statement, tests: tuple[str, ...]) -> bool:
+    return any(tested_module(other) in tests and has_same_scope(other, section) for other in sections)
+
+
+def _flat(lines: Iterable[Statement]) -> Iterator[Statement]:
+    for line in lines:
+        yield line
+        yield from _flat(line.children)
+
+
+def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> Finding:
+    protecting = next(filter(_is_protecting, lines), None)
+    first = lines[0] if protecting is None else protecting
+    text = f"{first.node.name} {first.args.strip()}".removesuffix(">")
+    conditions = " and ".join(f"<IfModule {name}>" for name in missing)
+    return Finding(
+        "R13",
+        section.place,
+        f"PHP 7 and 8 skip this section, and `{text}` in it",
+        f"repeat it in {conditions}; PHP-FPM reads no such line: its pool needs the settings",
+        Risk.CHANGES if protecting is None else Risk.OPENS,
+        Safety.SAFE if protecting is None else Safety.REVIEW,
+        (_copies(section, missing),),
+    )
+
+
+def _is_protecting(line: Statement) -> bool:
+    if line.name in SETTINGS:
+        return line.name.startswith("php_admin_") or line.words()[:1] in [[name] for name in _PROTECTS]
+    return line.name in _DECIDING
+
+
+def _copies(section: Statement, names: list[str]) -> FileEdit:
+    """Return the edit that repeats the section for each of the modules *names*."""
+    indent = to_text(section.indent)
+    inner = [text.removeprefix(indent) for text in source_lines(section)[1:]]
+    return section.insert_after([text for name in names for text in (f"<IfModule {name}>", *inner)])
+
+
+RULE = Rule("R13", "php-branches", "Sections for PHP 5 that PHP 7 and 8 skip", check)
