@@ -20,6 +20,7 @@ from whimbrel.verify.causes import Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import ConfigLine, SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
+from whimbrel.verify.coverage import Coverage
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.probes import ProbeSource
@@ -105,6 +106,8 @@ class Comparison:
         self._clients: dict[tuple[int, int], Probe | None] = {}
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
+        self._inexact: set[tuple[int, int]] = set()
+        self._coverage: Coverage | None = None
         for side in (old, new):
             for text in side.unimplemented:
                 self._undecided(f"{side.name}: {text} has no behaviour here", None)
@@ -114,7 +117,8 @@ class Comparison:
                 self._undecided(f"{side.name}: {text}", None)
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
-        """Ask all probes."""
+        """Ask all probes, and name the differing lines that none of them exercised."""
+        self._coverage = Coverage(self.lines, self.causes)
         for probe in more:
             self.compare_probe(probe)
         groups = self.source.groups()
@@ -135,7 +139,9 @@ class Comparison:
                 self._forget()
         if has_many:
             gc.unfreeze()
-        self.result.groups = self.found()
+        differences, not_decided = self._coverage.finish(self.found())
+        self.result.groups = [*self.found(), *differences]
+        self.result.not_decided.extend(not_decided)
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
         self.result.files = sorted(
@@ -151,6 +157,9 @@ class Comparison:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
+        self._inexact.clear()
+        if self._coverage is not None:
+            self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
             side.probing.forget()
             decisions.forget()
@@ -186,6 +195,7 @@ class Comparison:
             group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
         plans = (old_checks[0].plan if old_checks else None, new_checks[0].plan if new_checks else None)
         self._compare_answers(probe, old, new, plans, group)
+        self._note(probe, (old, new), plans)
         if old.status in (401, 403) and new.status == old.status and old_checks and new_checks:
             self._compare_admitted(probe, (old_checks[0].plan, new_checks[0].plan))
 
@@ -209,6 +219,7 @@ class Comparison:
         for side, decision in zip((self.old, self.new), found, strict=True):
             if isinstance(decision, str):
                 self._undecided(f"access under {side.name}: {decision}", probe)
+                self._inexact.add((id(plans[0]), id(plans[1])))
                 return None
         old, new = found
         assert isinstance(old, AccessDecision) and isinstance(new, AccessDecision)
@@ -221,6 +232,7 @@ class Comparison:
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
+            self._inexact.add((id(plans[0]), id(plans[1])))
             self._undecided(f"no request was found for {unconfirmed}", probe)
         return group
 
@@ -316,6 +328,17 @@ class Comparison:
         if old_checks and new_checks:
             group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
             self._compare_answers(probe, old, new, plans, group)
+            self._note(probe, (old, new), (old_checks[0].plan, new_checks[0].plan))
+
+    def _note(
+        self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
+    ) -> None:
+        """Let the coverage of lines know of a request."""
+        if self._coverage is None:
+            return
+        old, new = plans
+        pair = (old, new) if old is not None and new is not None else None
+        self._coverage.note(probe, answers, pair, (id(old), id(new)) not in self._inexact)
 
     def _admitted(self, probe: Probe, plans: PlanPair) -> Probe | None:
         found = self.decisions[0].decision(plans[0]), self.decisions[1].decision(plans[1])
