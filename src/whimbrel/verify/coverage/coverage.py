@@ -65,7 +65,8 @@ class Coverage:
 
     def __init__(self, sides: tuple[SideLines, SideLines], causes: Causes) -> None:
         self.sides, self.causes = sides, causes
-        self.forms = ValueForms(sides[0].side.loaded.root), ValueForms(sides[1].side.loaded.root)
+        old, new = (lines.side.loaded.root for lines in sides)
+        self.forms = ValueForms(old, new), ValueForms(new, old)
         self.values = MergedValues((sides[0].side, sides[1].side), self.forms)
         self.states: dict[ConfigLine, LineState] = {
             line: LineState(number, line)

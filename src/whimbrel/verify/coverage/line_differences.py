@@ -1,7 +1,8 @@
 """The lines of two sides that differ: directives in their sections, not texts.
 
 A line has a partner if the other side has the same directive with the same arguments at the same place in
-the order of its module's lines. Blanks, comments, quotes and the order of different modules are no difference.
+the order of its module's lines. Blanks, comments, quotes and the order of different modules are no
+difference.
 """
 
 from __future__ import annotations
@@ -118,8 +119,5 @@ def _line_key(line: ConfigLine, form: ValueForms) -> Key:
 def _words(line: ConfigLine, form: ValueForms) -> Iterator[object]:
     """Yield the forms of the arguments; a file below the root counts with its content."""
     for word in line.words():
-        path = word if word.startswith("/") else form.root + word
-        if "/" in word and path.startswith(form.root) and (digest := form.file(path)):
-            yield (path[len(form.root) :], digest)
-        else:
-            yield form.text(word)
+        is_relative = "/" in word and not word.startswith("/") and form.file(form.root + word)
+        yield form.text(form.root + word if is_relative else word)

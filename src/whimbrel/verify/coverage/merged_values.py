@@ -1,4 +1,4 @@
-"""Comparison of the settings that differing lines set, after merging and with the defaults of each version."""
+"""Comparison of the settings of differing lines, after merging and with the defaults of each version."""
 
 from __future__ import annotations
 

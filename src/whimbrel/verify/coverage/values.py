@@ -30,13 +30,16 @@ _UNNAMED: Final = frozenset(("place", "line", "path_of_line", "origins", "__weak
 
 
 class ValueForms:
-    """Forms of the settings of one side, whose files lie below *root*.
+    """Forms of the settings of one side.
 
-    Paths below the root are written relative to it, with a digest of the file that is there.
+    Paths below *root*, that of the side, and below those of *others* are written relative to it, with a digest
+    of the file that is there: NEW may be a copy, and may name files of OLD.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *others: str) -> None:
         self.root = root.rstrip("/") + "/"
+        roots = (one.rstrip("/") + "/" for one in (root, *others))
+        self._roots = sorted({one for one in roots if len(one) > 1}, key=len, reverse=True)
         self._files: dict[str, str] = {}
         self._inside: list[int] = []
 
@@ -68,9 +71,8 @@ class ValueForms:
 
     def text(self, text: str) -> object:
         """Return the form of a text, which may be a path."""
-        if len(self.root) < 2 or not text.startswith(self.root):
-            return text
-        return (text[len(self.root) :], self.file(text))
+        root = next((one for one in self._roots if text.startswith(one)), "")
+        return (text[len(root) :], self.file(text)) if root else text
 
     def file(self, path: str) -> str:
         """Return a digest of the regular file at *path*, "" if there is none."""
