@@ -106,7 +106,6 @@ class Comparison:
         self._clients: dict[tuple[int, int], Probe | None] = {}
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
-        self._inexact: set[tuple[int, int]] = set()
         self._coverage: Coverage | None = None
         for side in (old, new):
             for text in side.unimplemented:
@@ -157,7 +156,6 @@ class Comparison:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
-        self._inexact.clear()
         if self._coverage is not None:
             self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
@@ -219,7 +217,6 @@ class Comparison:
         for side, decision in zip((self.old, self.new), found, strict=True):
             if isinstance(decision, str):
                 self._undecided(f"access under {side.name}: {decision}", probe)
-                self._inexact.add((id(plans[0]), id(plans[1])))
                 return None
         old, new = found
         assert isinstance(old, AccessDecision) and isinstance(new, AccessDecision)
@@ -232,7 +229,6 @@ class Comparison:
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
-            self._inexact.add((id(plans[0]), id(plans[1])))
             self._undecided(f"no request was found for {unconfirmed}", probe)
         return group
 
@@ -334,11 +330,8 @@ class Comparison:
         self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
     ) -> None:
         """Let the coverage of lines know of a request."""
-        if self._coverage is None:
-            return
-        old, new = plans
-        pair = (old, new) if old is not None and new is not None else None
-        self._coverage.note(probe, answers, pair, (id(old), id(new)) not in self._inexact)
+        if self._coverage is not None:
+            self._coverage.note(probe, answers, plans)
 
     def _admitted(self, probe: Probe, plans: PlanPair) -> Probe | None:
         found = self.decisions[0].decision(plans[0]), self.decisions[1].decision(plans[1])

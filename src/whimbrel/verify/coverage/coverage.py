@@ -36,14 +36,12 @@ class LineState:
 
     Attributes:
         is_met: a request reached its section.
-        is_exact: the access decisions of all chains with it were compared.
         differs: the first pair of plans between which its settings differ, with a request and its answers.
     """
 
     number: int
     line: ConfigLine
     is_met: bool = False
-    is_exact: bool = True
     differs: tuple[Probe, Answer, Answer] | None = None
 
 
@@ -67,13 +65,14 @@ class Coverage:
         self.sides, self.causes = sides, causes
         old, new = (lines.side.loaded.root for lines in sides)
         self.forms = ValueForms(old, new), ValueForms(new, old)
-        self.values = MergedValues((sides[0].side, sides[1].side), self.forms)
         self.states: dict[ConfigLine, LineState] = {
             line: LineState(number, line)
             for number, lines in enumerate(differing_lines(sides, self.forms))
             for line in lines
             if decided_by(line) is not DecidedBy.NOTHING
         }
+        places = frozenset((line.path, line.line) for line in self.states)
+        self.values = MergedValues((sides[0].side, sides[1].side), self.forms, places)
         self._by_scope: dict[LineScope, list[LineState]] = {}
         for state in self.states.values():
             self._by_scope.setdefault(state.line.scope, []).append(state)
@@ -81,19 +80,22 @@ class Coverage:
         self._pairs: dict[tuple[int, int], tuple[frozenset[LineScope], frozenset[LineScope]]] = {}
 
     def note(
-        self, probe: Probe, answers: tuple[Answer, Answer], plans: PlanPair | None, is_exact: bool
+        self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
     ) -> None:
-        """Note that *probe* was asked; *is_exact*: the access decisions of *plans* were compared."""
+        """Note that *probe* was asked; *plans*: of its access check, None for a side without one."""
         if not self.states:
             return
-        if plans is None:
+        old, new = plans
+        if old is None or new is None:
             scopes = self._of_server(answers)
+            if answers[0].status != answers[1].status:
+                self._meet(plans)  # the request itself shows the difference
         else:
-            key = id(plans[0]), id(plans[1])
+            key = id(old), id(new)
             known = self._pairs.get(key)
             if known is None:
-                known = self._pairs[key] = self._scopes(plans)
-                self._compare(probe, answers, plans, known, is_exact)
+                known = self._pairs[key] = self._applying(0, old), self._applying(1, new)
+                self._compare(probe, answers, (old, new), known)
             scopes = known
         if len(self.asked) < MAX_ASKED and (scopes[0] or scopes[1]):
             self.asked.append(Asked(probe, answers, scopes))
@@ -103,12 +105,15 @@ class Coverage:
         self._pairs.clear()
         self.values.forget()
 
-    def _scopes(self, plans: PlanPair) -> tuple[frozenset[LineScope], frozenset[LineScope]]:
-        """Return the scopes with differing lines that apply under *plans*."""
-        old, new = (self._applying(number, plan) for number, plan in enumerate(plans))
-        return old, new
+    def _meet(self, plans: tuple[Plan | None, Plan | None]) -> None:
+        """Note that the lines of a plan without a counterpart were reached."""
+        for number, plan in enumerate(plans):
+            for scope in self._applying(number, plan) if plan is not None else ():
+                for state in self._by_scope[scope]:
+                    state.is_met = True
 
     def _applying(self, number: int, plan: Plan) -> frozenset[LineScope]:
+        """Return the scopes with differing lines that apply under *plan*."""
         return frozenset(self.causes.scopes(self.sides[number], plan)) & self._by_scope.keys()
 
     def _of_server(self, answers: tuple[Answer, Answer]) -> tuple[frozenset[LineScope], frozenset[LineScope]]:
@@ -125,12 +130,10 @@ class Coverage:
         answers: tuple[Answer, Answer],
         plans: PlanPair,
         scopes: tuple[frozenset[LineScope], frozenset[LineScope]],
-        is_exact: bool,
     ) -> None:
         for number, found in enumerate(scopes):
             for state in (state for scope in found for state in self._by_scope[scope]):
                 state.is_met = True
-                state.is_exact = state.is_exact and is_exact
                 if state.differs is None and self.values.differing(number, state.line, plans):
                     state.differs = (probe, *answers)
 
@@ -165,8 +168,8 @@ class Coverage:
     def _reason(self, state: LineState, removal: WithoutLine) -> str:
         """Return why the line is not decided, "" if it is."""
         how, scope = decided_by(state.line), state.line.scope
-        if how is DecidedBy.EXACT and state.is_met and state.is_exact:
-            return ""
+        if how is DecidedBy.EXACT and state.is_met:
+            return ""  # a chain whose decisions could not be compared is named itself
         if how is not DecidedBy.REQUESTS:
             return _REASONS[how] if state.is_met else "no request reaches it"
         asked = [
@@ -208,7 +211,6 @@ class Coverage:
 
 _PLACES: Final = frozenset(("server", "htaccess"))
 _REASONS: Final = {
-    DecidedBy.EXACT: "its access decisions were not compared",
     DecidedBy.VALUE: "no request reaches it",
     DecidedBy.UNKNOWN: "its effect cannot be compared",
 }

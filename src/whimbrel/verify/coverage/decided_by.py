@@ -86,7 +86,7 @@ SELF_ACTING: Final = frozenset(
 )
 """Modules that change answers without a directive of their own; other LoadModule lines are decided by the
 directives and handlers of their modules."""
-_COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|\b-[a-z]\s", re.IGNORECASE)
+_COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\s", re.IGNORECASE)
 """Arguments whose effect depends on the request in ways that no derived request need show."""
 
 

@@ -19,33 +19,73 @@ Setting = tuple[Any, str]
 PlanPair = tuple[Plan, Plan]
 _OF_PROCESS: Final = {"listen": "listeners", "user": "user", "group": "group"}
 """Directives that set a field of `ServerSpec`."""
+_UNORDERED: Final = frozenset(("names", "wild_names"))
+"""Fields of a server whose order is of no importance."""
 _SECTIONS: Final = frozenset(("files", "ifs"))
 """Fields of the core whose values are sections: their lines count for themselves."""
 
 
 class MergedValues:
-    """Compares settings of pairs of plans; forms are computed once for each record until `forget`."""
+    """Compares settings of pairs of plans; forms are computed once for each record until `forget`.
 
-    def __init__(self, sides: tuple[Side, Side], forms: tuple[ValueForms, ValueForms]) -> None:
-        self.sides, self.forms = sides, forms
+    *places*: file and line of all differing lines.
+    """
+
+    def __init__(
+        self,
+        sides: tuple[Side, Side],
+        forms: tuple[ValueForms, ValueForms],
+        places: frozenset[tuple[str, int]],
+    ) -> None:
+        self.sides, self.forms, self.places = sides, forms, places
         self._server_kinds = {
             module.server_config for side in sides for module in side.loaded.modules.modules
         } - {None}
         self._forms: dict[tuple[int, int, str], tuple[Any, object]] = {}
         self._origins: dict[int, tuple[Any, dict[tuple[str, int], set[Setting]]]] = {}
+        self._by_pair: dict[tuple[int, int], tuple[PlanPair, set[Setting], set[Setting]]] = {}
 
     def forget(self) -> None:
         """Drop the forms and what they belong to."""
         self._forms.clear()
         self._origins.clear()
+        self._by_pair.clear()
 
     def differing(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
         """Return the settings that *line* of side *number* sets and that differ between *plans*."""
+        found = [one for one in self._settings(number, line, plans[number]) if self._differs(one, plans)]
+        return found or self._unexplained(number, line, plans)
+
+    def _unexplained(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
+        """Return settings of the modules of *line* that differ although no differing line sets them.
+
+        RewriteCond, for example, changes what the next RewriteRule sets.
+        """
+        written, explained = self._written(plans)
         return [
             setting
-            for setting in self._settings(number, line, plans[number])
-            if self._form(0, plans[0], setting) != self._form(1, plans[1], setting)
+            for setting in self._settings_of_modules(number, line)
+            if setting in written and setting not in explained and self._differs(setting, plans)
         ]
+
+    def _written(self, plans: PlanPair) -> tuple[set[Setting], set[Setting]]:
+        """Return the settings that lines set under *plans*, and those that differing lines set."""
+        key = id(plans[0]), id(plans[1])
+        known = self._by_pair.get(key)
+        if known is None:
+            written: set[Setting] = set()
+            explained: set[Setting] = set()
+            for number, plan in enumerate(plans):
+                for holder in self._origin_holders(number, plan):
+                    for place, settings in self._origins_of(holder).items():
+                        written |= settings
+                        if place in self.places:
+                            explained |= settings
+            known = self._by_pair[key] = (plans, written, explained)
+        return known[1:]
+
+    def _differs(self, setting: Setting, plans: PlanPair) -> bool:
+        return self._form(0, plans[0], setting) != self._form(1, plans[1], setting)
 
     def _form(self, number: int, plan: Plan, setting: Setting) -> object:
         kind, name = setting
@@ -57,6 +97,8 @@ class MergedValues:
         known = self._forms.get(key)
         if known is None:
             value = getattr(record, name) if name else record
+            if name in _UNORDERED and isinstance(record, Server):
+                value = frozenset(value)
             known = self._forms[key] = (record, self.forms[number].form(value))
         return known[1]
 

@@ -117,9 +117,10 @@ class ValueForms:
         if not names and kind.__module__ in ("builtins", "re", "_thread"):
             pattern = getattr(value, "pattern", None)
             return object() if pattern is None else ("pattern", pattern, value.flags)
-        parts = [
-            (name, self.form(getattr(value, name, UNSET))) for name in sorted(names) if name not in _UNNAMED
-        ]
+        attributes = {name: getattr(value, name, UNSET) for name in sorted(names - _UNNAMED)}
+        if any(isinstance(one, LogSink) for one in attributes.values()):
+            attributes.pop("written", None)  # the path as the text has it
+        parts = [(name, self.form(one)) for name, one in attributes.items()]
         return (f"{kind.__module__}.{kind.__qualname__}", tuple(parts))
 
 
