@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
+from whimbrel.config.loaded import LoadedModules
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.coverage.values import ValueForms
 
@@ -29,7 +30,8 @@ def differing_lines(
     sides: tuple[SideLines, SideLines], forms: tuple[ValueForms, ValueForms]
 ) -> tuple[list[ConfigLine], list[ConfigLine]]:
     """Return the lines of each side without a partner on the other one."""
-    old, new = (_groups(lines, form) for lines, form in zip(sides, forms, strict=True))
+    modules = tuple(lines.side.loaded.modules for lines in reversed(sides))
+    old, new = (_groups(lines, form, modules) for lines, form in zip(sides, forms, strict=True))
     found: tuple[list[ConfigLine], list[ConfigLine]] = ([], [])
     for key in dict.fromkeys((*old, *new)):
         mine, theirs = old.get(key, []), new.get(key, [])
@@ -75,9 +77,11 @@ def _server_key(scope: LineScope) -> object:
     return (" ".join(scope.args.rpartition(">")[0].split()), name)
 
 
-def _groups(lines: SideLines, form: ValueForms) -> Groups:
-    """Return the lines of a side by section and module, in the order of reading."""
-    modules = lines.side.loaded.modules
+def _groups(lines: SideLines, form: ValueForms, modules: tuple[LoadedModules, ...]) -> Groups:
+    """Return the lines of a side by section and module, in the order of reading.
+
+    A directive belongs to the module of the first of *modules* that knows it: versions moved some.
+    """
     found: Groups = {}
     for scope in lines.scopes:
         if not scope.lines:
@@ -86,10 +90,17 @@ def _groups(lines: SideLines, form: ValueForms) -> Groups:
         for line in scope.lines:
             if line.name in CONDITIONAL:
                 continue
-            rows = modules.rows(line.name) or modules.rows("<" + line.name)
-            module = rows[0].module.source if rows else line.name
-            found.setdefault((module, *key), []).append(line)
+            found.setdefault((_module_of(line.name, modules), *key), []).append(line)
     return found
+
+
+def _module_of(name: str, modules: tuple[LoadedModules, ...]) -> str:
+    """Return the source of the module that has the directive; its name if none has it."""
+    for loaded in modules:
+        rows = loaded.rows(name) or loaded.rows("<" + name)
+        if rows:
+            return rows[0].module.source
+    return name
 
 
 def _unmatched(
