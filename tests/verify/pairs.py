@@ -9,8 +9,9 @@ from typing import Final
 
 MODULES: Final = (
     *("ssl", "socache_shmcb", "proxy", "proxy_http", "slotmem_shm", "proxy_balancer", "lbmethod_byrequests"),
-    *("remoteip", "allowmethods", "dav", "dav_fs", "log_config", "reqtimeout", "expires", "deflate", "filter"),
-    *("unixd", "status", "info", "actions", "cgid", "include", "negotiation", "userdir", "auth_digest"),
+    *("remoteip", "allowmethods", "dav", "dav_fs", "log_config", "reqtimeout", "expires", "deflate"),
+    *("filter", "unixd", "status", "info", "actions", "cgid", "include", "negotiation", "userdir"),
+    "auth_digest",
 )
 _PRIVATE: Final = '<Directory "@ROOT@/htdocs/private">\n{}\n</Directory>'
 _HOST: Final = (
@@ -142,7 +143,10 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, str]]] = {
     "quotes": ("Header set X-A 1", 'Header set "X-A" "1"'),
     "a continued line": ("Header set X-A 1", "Header set \\\n  X-A 1"),
     "order of modules": ("Header set X-A 1\nSetEnv a b", "SetEnv a b\nHeader set X-A 1"),
-    "order of types": ("AddType text/x-a .a\nAddType text/x-b .b", "AddType text/x-b .b\nAddType text/x-a .a"),
+    "order of types": (
+        "AddType text/x-a .a\nAddType text/x-b .b",
+        "AddType text/x-b .b\nAddType text/x-a .a",
+    ),
     "types on one line": ("AddType text/x-a .a .b", "AddType text/x-a .a\nAddType text/x-a .b"),
     "extension without dot": ("AddType text/x-a .a", "AddType text/x-a a"),
     "default of KeepAlive": ("", "KeepAlive On"),

@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.answer import Answer
-from whimbrel.verify.causes import Causes
+from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import ConfigLine, SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
@@ -291,6 +291,8 @@ class Comparison:
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
+            if not (cause.old or cause.new) and self._coverage is not None:
+                cause = Cause(*(deciding_lines(side, probe) for side in (self.old, self.new)))
             group = self._groups[key] = DifferenceGroup("response", cause)
         group.count += 1
         if len(group.examples) < MAX_EXAMPLES:

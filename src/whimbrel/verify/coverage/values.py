@@ -32,8 +32,8 @@ _UNNAMED: Final = frozenset(("place", "line", "path_of_line", "origins", "__weak
 class ValueForms:
     """Forms of the settings of one side.
 
-    Paths below *root*, that of the side, and below those of *others* are written relative to it, with a digest
-    of the file that is there: NEW may be a copy, and may name files of OLD.
+    Paths below *root*, that of the side, and below those of *others* are written relative to it, with a
+    digest of the file that is there: NEW may be a copy, and may name files of OLD.
     """
 
     def __init__(self, root: str, *others: str) -> None:
