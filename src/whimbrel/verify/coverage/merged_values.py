@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from whimbrel.config.core_config import OPT_UNSET, CoreDirConfig
+from whimbrel.config.htaccess import override_of
 from whimbrel.config.model import Layer, Server, ServerSpec
 from whimbrel.config.origins import ENTIRE, OriginKey
 from whimbrel.engine.plan.plan import Plan
+from whimbrel.modules.http.etag import default_bits
 from whimbrel.registry.settings import field_names
 from whimbrel.verify.config_lines import ConfigLine
 from whimbrel.verify.coverage.values import ValueForms
@@ -96,11 +99,24 @@ class MergedValues:
         key = (number, id(record), name)
         known = self._forms.get(key)
         if known is None:
-            value = getattr(record, name) if name else record
-            if name in _UNORDERED and isinstance(record, Server):
-                value = frozenset(value)
+            value = self._effective(number, record, name)
             known = self._forms[key] = (record, self.forms[number].form(value))
         return known[1]
+
+    def _effective(self, number: int, record: Any, name: str) -> Any:
+        """Return the value of a field, with what the version takes for a value that is not set."""
+        value = getattr(record, name) if name else record
+        if isinstance(record, Server) and name in _UNORDERED:
+            return frozenset(value)
+        if isinstance(record, CoreDirConfig):
+            configuration = self.sides[number].loaded
+            if name == "etag":
+                return value.value or default_bits(configuration.dialect)
+            if name == "options":
+                return value.value & ~OPT_UNSET
+            if name == "override":
+                return override_of(configuration, record)
+        return value
 
     def _holders(self, number: int, plan: Plan, kind: Any) -> tuple[Any, ...]:
         configuration = self.sides[number].loaded
