@@ -54,7 +54,9 @@ def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("line", ["FileETag INode MTime Size", "Options All", "Timeout 300", "AllowOverride All"])
+@pytest.mark.parametrize(
+    "line", ["FileETag INode MTime Size", "Options All", "Timeout 300", "AllowOverride All"]
+)
 def test_the_default_of_each_version_counts(root: Path, line: str) -> None:
     """What 2.2 does without the line, 2.4 does with it."""
     text = f"<Directory />\n{line}\n</Directory>" if line.startswith("AllowOverride") else line
