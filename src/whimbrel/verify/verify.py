@@ -20,7 +20,7 @@ from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import ConfigLine, SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
-from whimbrel.verify.coverage import Coverage
+from whimbrel.verify.coverage.coverage import Coverage
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.probes import ProbeSource

@@ -1,6 +1,5 @@
 """Coverage of a verification: the lines that differ between two sides, and how each of them was decided.
 
-Public: `Coverage`. Must not import upgrade, replay or report.
+Public: coverage.Coverage, decided_by.{DecidedBy, decided_by}.
+Must not import: upgrade, replay, report.
 """
-
-from whimbrel.verify.coverage.coverage import Coverage as Coverage

@@ -22,7 +22,7 @@ from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided
 
-MAX_ASKED: Final = 4000
+MAX_EXCHANGES: Final = 4000
 """Requests with their answers that are kept for sides without a line."""
 MAX_NAMED: Final = 200
 """Lines that are named as not decided; of further ones the number."""
@@ -46,7 +46,7 @@ class LineState:
 
 
 @dataclass(slots=True)
-class Asked:
+class Exchange:
     """A request, its answers on both sides, and the sections that applied to it on each."""
 
     probe: Probe
@@ -58,7 +58,7 @@ class Coverage:
     """The differing lines of two sides while requests are asked.
 
     Attributes:
-        asked: the first requests, for the test of lines by their removal; at most `MAX_ASKED`.
+        exchanges: the first requests, for the test of lines by their removal; at most `MAX_EXCHANGES`.
     """
 
     def __init__(self, sides: tuple[SideLines, SideLines], causes: Causes) -> None:
@@ -76,7 +76,7 @@ class Coverage:
         self._by_scope: dict[LineScope, list[LineState]] = {}
         for state in self.states.values():
             self._by_scope.setdefault(state.line.scope, []).append(state)
-        self.asked: list[Asked] = []
+        self.exchanges: list[Exchange] = []
         self._pairs: dict[tuple[int, int], tuple[frozenset[LineScope], frozenset[LineScope]]] = {}
 
     def note(
@@ -97,8 +97,8 @@ class Coverage:
                 known = self._pairs[key] = self._applying(0, old), self._applying(1, new)
                 self._compare(probe, answers, (old, new), known)
             scopes = known
-        if len(self.asked) < MAX_ASKED and (scopes[0] or scopes[1]):
-            self.asked.append(Asked(probe, answers, scopes))
+        if len(self.exchanges) < MAX_EXCHANGES and (scopes[0] or scopes[1]):
+            self.exchanges.append(Exchange(probe, answers, scopes))
 
     def forget(self) -> None:
         """Drop what belongs to plans that are about to be dropped."""
@@ -172,13 +172,13 @@ class Coverage:
             return ""  # a chain whose decisions could not be compared is named itself
         if how is not DecidedBy.REQUESTS:
             return _REASONS[how] if state.is_met else "no request reaches it"
-        asked = [
+        exchanges = [
             (one.probe, one.answers[state.number])
-            for one in self.asked
+            for one in self.exchanges
             if scope in one.scopes[state.number]
         ]
         count = sum(len(one.lines) for one in self.sides[state.number].scopes)
-        is_exercised = removal.is_exercised(state.line, count, asked)
+        is_exercised = removal.is_exercised(state.line, count, exchanges)
         return "" if is_exercised else "no request is answered otherwise without it"
 
     def _named(self, number: int, line: ConfigLine, reason: str) -> str:

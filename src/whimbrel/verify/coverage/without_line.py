@@ -28,8 +28,8 @@ class WithoutLine:
         self.side = side
         self.requests, self.loaded = 0, 0
 
-    def is_exercised(self, line: ConfigLine, count: int, asked: Iterable[tuple[Probe, Answer]]) -> bool:
-        """Return True if one of the requests *asked* is answered otherwise without *line*.
+    def is_exercised(self, line: ConfigLine, count: int, exchanges: Iterable[tuple[Probe, Answer]]) -> bool:
+        """Return True if one of the requests *exchanges* is answered otherwise without *line*.
 
         *count*: the lines of the side.
         """
@@ -40,7 +40,7 @@ class WithoutLine:
         if other is None or not other.is_loaded:
             return False
         other.probing.assume_as(self.side.probing)
-        for probe, answer in asked:
+        for probe, answer in exchanges:
             self.requests += 1
             if compare(answer, other.answer(probe)) is not None:
                 return True

@@ -27,7 +27,7 @@ def reasons(result: VerifyResult) -> list[str]:
 
 
 def test_a_line_without_influence_on_any_request_is_named(root: Path) -> None:
-    """The location matches nothing that is asked, as its pattern is none that samples are made of."""
+    """No request is of another year."""
     old = "RewriteEngine On\nRewriteCond %{TIME_YEAR} >3000\nRewriteRule ^/a - [F]"
     result = compared(root, old, old.replace("3000", "4000"))
     assert result.verdict is Verdict.NOT_DECIDED

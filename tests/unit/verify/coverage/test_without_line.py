@@ -23,6 +23,6 @@ def test_the_budget_ends_the_search(tmp_path: Path) -> None:
     one = side(tmp_path, "one", "Header set X-A 1", "2.4")
     line = next(line for line in SideLines(one).main.lines if line.name == "header")
     probe = Probe("/", host="localhost", port=8080)
-    asked = [(probe, one.answer(probe))]
-    assert WithoutLine(one).is_exercised(line, 10, asked)
-    assert not WithoutLine(one).is_exercised(line, MAX_LOADED + 1, asked)
+    exchanges = [(probe, one.answer(probe))]
+    assert WithoutLine(one).is_exercised(line, 10, exchanges)
+    assert not WithoutLine(one).is_exercised(line, MAX_LOADED + 1, exchanges)
