@@ -46,7 +46,7 @@ class LineState:
 
 
 @dataclass(slots=True)
-class Exchange:
+class ComparedProbe:
     """A request, its answers on both sides, and the sections that applied to it on each."""
 
     probe: Probe
@@ -76,7 +76,7 @@ class Coverage:
         self._by_scope: dict[LineScope, list[LineState]] = {}
         for state in self.states.values():
             self._by_scope.setdefault(state.line.scope, []).append(state)
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[ComparedProbe] = []
         self._pairs: dict[tuple[int, int], tuple[frozenset[LineScope], frozenset[LineScope]]] = {}
 
     def note(
@@ -98,7 +98,7 @@ class Coverage:
                 self._compare(probe, answers, (old, new), known)
             scopes = known
         if len(self.exchanges) < MAX_EXCHANGES and (scopes[0] or scopes[1]):
-            self.exchanges.append(Exchange(probe, answers, scopes))
+            self.exchanges.append(ComparedProbe(probe, answers, scopes))
 
     def forget(self) -> None:
         """Drop what belongs to plans that are about to be dropped."""
