@@ -55,6 +55,8 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 """What differs, and the names of the directives that it depends on."""
 
 
+_NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
+"""Directives that no status depends on."""
 ServerKey = tuple[str, int]
 
 
@@ -83,7 +85,7 @@ class Causes:
 
         *has_equal_access*: both sides decide about access alike, so no line about it is responsible.
         """
-        without = _without_effect(plans, has_equal_access)
+        without = _without_effect(difference, plans, has_equal_access)
         scopes = [self.scopes(lines, plan) for lines, plan in zip(self.sides, plans, strict=True)]
         wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
         old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
@@ -137,9 +139,13 @@ class Causes:
         return found
 
 
-def _without_effect(plans: tuple[Plan | None, Plan | None], has_equal_access: bool) -> re.Pattern[str]:
-    """Return the names of directives whose lines differ, but not their effect."""
+def _without_effect(
+    difference: Difference, plans: tuple[Plan | None, Plan | None], has_equal_access: bool
+) -> re.Pattern[str]:
+    """Return the names of directives whose lines differ, but not their effect on *difference*."""
     names = [r"allowoverride\w*|order|allow|deny|satisfy|require"] if has_equal_access else []
+    if difference.names[:1] == ("status",):
+        names.append(_NEVER_STATUS)
     values = {plan.core.options.value for plan in plans if plan is not None}
     if None not in plans and len(values) == 1:
         names.append("options")

@@ -54,13 +54,17 @@ class LineScope:
 
 @dataclass(eq=False, slots=True)
 class ConfigLine:
-    """One directive; *name* is in lower case, without ``<``."""
+    """One directive; *name* is in lower case, without ``<``.
+
+    *container*: the containers around it inside its scope, such as ``<requireany>``, outermost first.
+    """
 
     name: str
     args: str
     path: str
     line: int
     scope: LineScope
+    container: str = ""
 
     @property
     def text(self) -> str:
@@ -162,9 +166,9 @@ class SideLines:
         return scope
 
     def _nodes(self, nodes: Sequence[Node], scope: LineScope) -> None:
-        waiting = [(node, scope) for node in reversed(nodes)]
+        waiting = [(node, scope, "") for node in reversed(nodes)]
         while waiting:
-            node, around = waiting.pop()
+            node, around, container = waiting.pop()
             low, place = node.name.lower().removeprefix("<"), node.place
             inside = around
             if low == "virtualhost":
@@ -175,21 +179,26 @@ class SideLines:
                 args = node.args.rpartition(">")[0].strip()
                 inside = self._scope(low, args, place.path, place.line, around.host, around)
             else:
-                around.lines.append(ConfigLine(low, node.args, place.path, place.line, around))
-            waiting.extend((child, inside) for child in reversed(node.children))
+                around.lines.append(ConfigLine(low, node.args, place.path, place.line, around, container))
+            within = _container_of(node.name, node.args, container) if inside is around else ""
+            waiting.extend((child, inside, within) for child in reversed(node.children))
 
-    def _pieces(self, nodes: Iterable[tree.Node], path: str, scope: LineScope) -> None:
+    def _pieces(
+        self, nodes: Iterable[tree.Node], path: str, scope: LineScope, container: str = ""
+    ) -> None:
         for node in nodes:
             if isinstance(node, tree.Directive):
-                scope.lines.append(ConfigLine(node.name.lower(), node.args, path, node.number, scope))
+                line = ConfigLine(node.name.lower(), node.args, path, node.number, scope, container)
+                scope.lines.append(line)
             elif isinstance(node, tree.Section):
-                low, inside = node.name.lower(), scope
+                low, inside, within = node.name.lower(), scope, ""
                 if low in SECTIONS:
                     args = node.args.rpartition(">")[0].strip()
                     inside = self._scope(low, args, path, node.number, scope.host, scope)
                 else:
-                    scope.lines.append(ConfigLine(low, node.args, path, node.number, scope))
-                self._pieces(node.children, path, inside)
+                    scope.lines.append(ConfigLine(low, node.args, path, node.number, scope, container))
+                    within = _container_of("<" + low, node.args, container)
+                self._pieces(node.children, path, inside, within)
 
     def _aliases(self, host: tuple[str, int]) -> list[tuple[str, str]]:
         found = []
@@ -242,6 +251,18 @@ class SideLines:
         for inner in self.scopes[before:]:
             self._by_place[inner.path, inner.line] = inner
             self._own[("", 0)].append(inner)
+
+
+_CONDITIONS: Final = ("<if", "<macro")
+"""The beginnings of containers whose contents count as lines of the scope around them."""
+
+
+def _container_of(name: str, args: str, around: str) -> str:
+    """Return the containers around the contents of a node."""
+    low = name.lower()
+    if not low.startswith("<") or low.startswith(_CONDITIONS):
+        return around
+    return f"{around}{low} {' '.join(args.split())}".lower()
 
 
 def key_of(server: Server) -> tuple[str, int]:

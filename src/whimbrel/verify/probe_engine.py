@@ -151,6 +151,11 @@ class ProbeEngine(Engine):
                 self._assumed[key] = self.stat_cache.known[key] = _ASSUMED
             path = path.rstrip("/").rpartition("/")[0]
 
+    def assume_as(self, other: ProbeEngine) -> None:
+        """Let the directories exist that *other* assumes."""
+        self._assumed.update(other._assumed)
+        self.stat_cache.known.update(other._assumed)
+
     def is_assumed(self, path: str) -> bool:
         """Return True if *path* is, or lies in, a directory that only `assume_directory` made exist."""
         names = {name for name, _ in self._assumed}

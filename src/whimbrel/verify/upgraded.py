@@ -27,6 +27,8 @@ from whimbrel.verify.verify import Comparison
 MAX_SECONDS: Final = 20.0
 MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
+MAX_EVIDENCE: Final = 200
+"""Characters of the text about a change that was not confirmed."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 _ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -155,6 +157,8 @@ def _lowered(finding: Finding, unconfirmed: dict[tuple[str, int], DifferenceGrou
         return finding
     example = group.examples[0]
     evidence = f"not confirmed: {example.probe}: {example.difference}"
+    if len(evidence) > MAX_EVIDENCE:
+        evidence = evidence[: MAX_EVIDENCE - 3] + "..."
     return replace(
         finding,
         safety=Safety.REVIEW,

@@ -12,10 +12,11 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.answer import Answer
-from whimbrel.verify.causes import Causes
+from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
+from whimbrel.verify.coverage.coverage import Coverage
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.probes import ProbeSource
@@ -79,12 +80,14 @@ class Comparison:
         self._clients: dict[tuple[int, int], Probe | None] = {}
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
+        self._coverage: Coverage | None = None
         for side in (old, new):
             for place in sorted(side.loaded.declared_names.get(SCRIPTS, ())):
                 self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
-        """Ask all probes."""
+        """Ask all probes, and name the differing lines that none of them exercised."""
+        self._coverage = Coverage(self.lines, self.causes)
         for probe in more:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(report_progress))
@@ -106,7 +109,9 @@ class Comparison:
                 self._forget()
         if has_many:
             gc.unfreeze()
-        self.result.groups = self.found()
+        differences, not_decided = self._coverage.finish(self.found())
+        self.result.groups = [*self.found(), *differences]
+        self.result.not_decided.extend(not_decided)
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
         self.result.files = sorted(
@@ -132,6 +137,8 @@ class Comparison:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
+        if self._coverage is not None:
+            self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
             side.probing.forget()
             decisions.forget()
@@ -148,6 +155,7 @@ class Comparison:
             group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
         plans = (old_checks[0].plan if old_checks else None, new_checks[0].plan if new_checks else None)
         self._compare_answers(probe, old, new, plans, group)
+        self._note(probe, (old, new), plans)
         if old.status in (401, 403) and new.status == old.status and old_checks and new_checks:
             self._compare_admitted(probe, (old_checks[0].plan, new_checks[0].plan))
 
@@ -245,6 +253,8 @@ class Comparison:
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
+            if not (cause.old or cause.new) and self._coverage is not None:
+                cause = Cause(*(deciding_lines(side, probe) for side in (self.old, self.new)))
             group = self._groups[key] = DifferenceGroup("response", cause)
         group.count += 1
         if len(group.examples) < MAX_EXAMPLES:
@@ -278,6 +288,14 @@ class Comparison:
         if old_checks and new_checks:
             group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
             self._compare_answers(probe, old, new, plans, group)
+            self._note(probe, (old, new), (old_checks[0].plan, new_checks[0].plan))
+
+    def _note(
+        self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
+    ) -> None:
+        """Let the coverage of lines know of a request."""
+        if self._coverage is not None:
+            self._coverage.note(probe, answers, plans)
 
     def _admitted(self, probe: Probe, plans: PlanPair) -> Probe | None:
         found = self.decisions[0].decision(plans[0]), self.decisions[1].decision(plans[1])

@@ -1,0 +1,251 @@
+"""Coverage: which differing lines were exercised by the comparison, and which were not.
+
+A line that no exact comparison and no request depends on is not decided: the verdict never rests on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.causes import Cause, Causes
+from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
+from whimbrel.verify.coverage.line_differences import differing_lines, section_key
+from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
+from whimbrel.verify.coverage.values import ValueForms
+from whimbrel.verify.coverage.without_line import WithoutLine
+from whimbrel.verify.difference import Difference, FieldDifference
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided
+
+MAX_EXCHANGES: Final = 4000
+"""Requests with their answers that are kept for sides without a line."""
+MAX_NAMED: Final = 200
+"""Lines that are named as not decided; of further ones the number."""
+_MAX_TEXT: Final = 120
+_CONDITIONS: Final = frozenset(("if", "elseif", "else"))
+
+
+@dataclass(slots=True, eq=False)
+class LineState:
+    """What is known about one differing line of side *number*.
+
+    Attributes:
+        is_met: a request reached its section.
+        differs: the first pair of plans between which its settings differ, with a request and its answers.
+    """
+
+    number: int
+    line: ConfigLine
+    is_met: bool = False
+    differs: tuple[Probe, Answer, Answer] | None = None
+
+
+@dataclass(slots=True)
+class ComparedProbe:
+    """A request, its answers on both sides, and the sections that applied to it on each."""
+
+    probe: Probe
+    answers: tuple[Answer, Answer]
+    scopes: tuple[frozenset[LineScope], frozenset[LineScope]]
+
+
+class Coverage:
+    """The differing lines of two sides while requests are asked.
+
+    Attributes:
+        exchanges: the first requests, for the test of lines by their removal; at most `MAX_EXCHANGES`.
+    """
+
+    def __init__(self, sides: tuple[SideLines, SideLines], causes: Causes) -> None:
+        self.sides, self.causes = sides, causes
+        old, new = (lines.side.loaded.root for lines in sides)
+        self.forms = ValueForms(old, new), ValueForms(new, old)
+        self.states: dict[ConfigLine, LineState] = {
+            line: LineState(number, line)
+            for number, lines in enumerate(differing_lines(sides, self.forms))
+            for line in lines
+            if decided_by(line) is not DecidedBy.NOTHING
+        }
+        places = frozenset((line.path, line.line) for line in self.states)
+        self.values = MergedValues((sides[0].side, sides[1].side), self.forms, places)
+        self._by_scope: dict[LineScope, list[LineState]] = {}
+        for state in self.states.values():
+            self._by_scope.setdefault(state.line.scope, []).append(state)
+        self.exchanges: list[ComparedProbe] = []
+        self._pairs: dict[tuple[int, int], tuple[frozenset[LineScope], frozenset[LineScope]]] = {}
+
+    def note(
+        self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
+    ) -> None:
+        """Note that *probe* was asked; *plans*: of its access check, None for a side without one."""
+        if not self.states:
+            return
+        old, new = plans
+        if old is None or new is None:
+            scopes = self._of_server(answers)
+            if answers[0].status != answers[1].status:
+                self._meet(plans)  # the request itself shows the difference
+        else:
+            key = id(old), id(new)
+            known = self._pairs.get(key)
+            if known is None:
+                known = self._pairs[key] = self._applying(0, old), self._applying(1, new)
+                self._compare(probe, answers, (old, new), known)
+            scopes = known
+        if len(self.exchanges) < MAX_EXCHANGES and (scopes[0] or scopes[1]):
+            self.exchanges.append(ComparedProbe(probe, answers, scopes))
+
+    def forget(self) -> None:
+        """Drop what belongs to plans that are about to be dropped."""
+        self._pairs.clear()
+        self.values.forget()
+
+    def _meet(self, plans: tuple[Plan | None, Plan | None]) -> None:
+        """Note that the lines of a plan without a counterpart were reached."""
+        for number, plan in enumerate(plans):
+            for scope in self._applying(number, plan) if plan is not None else ():
+                for state in self._by_scope[scope]:
+                    state.is_met = True
+
+    def _applying(self, number: int, plan: Plan) -> frozenset[LineScope]:
+        """Return the scopes with differing lines that apply under *plan*."""
+        return frozenset(self.causes.scopes(self.sides[number], plan)) & self._by_scope.keys()
+
+    def _of_server(self, answers: tuple[Answer, Answer]) -> tuple[frozenset[LineScope], frozenset[LineScope]]:
+        """Return the scopes of the servers alone, for requests that end before access control."""
+        old, new = (
+            frozenset((lines.main, lines.hosts.get(answer.server, lines.main))) & self._by_scope.keys()
+            for lines, answer in zip(self.sides, answers, strict=True)
+        )
+        return old, new
+
+    def _compare(
+        self,
+        probe: Probe,
+        answers: tuple[Answer, Answer],
+        plans: PlanPair,
+        scopes: tuple[frozenset[LineScope], frozenset[LineScope]],
+    ) -> None:
+        for number, found in enumerate(scopes):
+            for state in (state for scope in found for state in self._by_scope[scope]):
+                state.is_met = True
+                if state.differs is None and self.values.differing(number, state.line, plans):
+                    state.differs = (probe, *answers)
+
+    # the result ---------------------------------------------------------------------------------------
+    def finish(self, groups: Iterable[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
+        """Return differences of values, and the lines that were not decided.
+
+        Lines that *groups* name are decided.
+        """
+        named = {(line.path, line.line) for group in groups for line in _lines_of(group)}
+        left = [
+            state
+            for state in self.states.values()
+            if (state.line.path, state.line.line) not in named
+            and (state.differs is not None or not state.is_met)
+        ]
+        found = self._value_groups([state for state in left if _is_value(state)])
+        removal = WithoutLine(self.sides[0].side), WithoutLine(self.sides[1].side)
+        reasons: dict[str, None] = {}
+        for state in left:
+            reason = "" if _is_value(state) else self._reason(state, removal[state.number])
+            if reason:
+                reasons[self._named(state.number, state.line, reason)] = None
+        for number, scope in self._patterned_scopes():
+            if (scope.path, scope.line) not in named and any(
+                (line.path, line.line) not in named for line in scope.lines
+            ):
+                line = ConfigLine(f"<{scope.kind}", f"{scope.args}>", scope.path, scope.line, scope)
+                reasons[self._named(number, line, "its pattern has no equal on the other side")] = None
+        return found, _not_decided(list(reasons))
+
+    def _reason(self, state: LineState, removal: WithoutLine) -> str:
+        """Return why the line is not decided, "" if it is."""
+        how, scope = decided_by(state.line), state.line.scope
+        if how is DecidedBy.EXACT and state.is_met:
+            return ""  # a chain whose decisions could not be compared is named itself
+        if how is not DecidedBy.REQUESTS:
+            return _REASONS[how] if state.is_met else "no request reaches it"
+        exchanges = [
+            (one.probe, one.answers[state.number])
+            for one in self.exchanges
+            if scope in one.scopes[state.number]
+        ]
+        count = sum(len(one.lines) for one in self.sides[state.number].scopes)
+        is_exercised = removal.is_exercised(state.line, count, exchanges)
+        return "" if is_exercised else "no request is answered otherwise without it"
+
+    def _named(self, number: int, line: ConfigLine, reason: str) -> str:
+        text = line.text if len(line.text) <= _MAX_TEXT else line.text[: _MAX_TEXT - 3] + "..."
+        return f"{self.sides[number].side.name}: {line.path}:{line.line}: {text}: {reason}"
+
+    def _patterned_scopes(self) -> Iterator[tuple[int, LineScope]]:
+        """Yield sections with a pattern or condition that the other side has nowhere."""
+        keys = [
+            {section_key(scope, form) for scope in lines.scopes if scope.kind not in _PLACES}
+            for lines, form in zip(self.sides, self.forms, strict=True)
+        ]
+        for number, lines in enumerate(self.sides):
+            for scope in lines.scopes:
+                if scope.kind in _PLACES or not scope.lines or not _has_pattern(scope):
+                    continue
+                if section_key(scope, self.forms[number]) not in keys[1 - number]:
+                    yield number, scope
+
+    # values -------------------------------------------------------------------------------------------
+    def _value_groups(self, states: list[LineState]) -> list[DifferenceGroup]:
+        """Return a difference for each directive whose values differ in a section."""
+        found: dict[tuple[str, str], list[LineState]] = {}
+        for state in states:
+            scope = state.line.scope
+            place = "server" if scope.kind in _PLACES else scope.written
+            found.setdefault((state.line.name, place), []).append(state)
+        return [_value_group(name, states) for (name, _), states in found.items()]
+
+
+_PLACES: Final = frozenset(("server", "htaccess"))
+_REASONS: Final = {
+    DecidedBy.VALUE: "no request reaches it",
+    DecidedBy.UNKNOWN: "its effect cannot be compared",
+}
+
+
+def _value_group(name: str, states: list[LineState]) -> DifferenceGroup:
+    old, new = ([state.line for state in states if state.number == number] for number in (0, 1))
+    example = next(state.differs for state in states if state.differs is not None)
+    shown = [", ".join(line.args.strip() for line in lines) for lines in (old, new)]
+    difference = Difference((FieldDifference(f"value of {name}", shown[0], shown[1]),))
+    cause = Cause(_deciding(old), _deciding(new))
+    probe, *answers = example
+    return DifferenceGroup("response", cause, [Example(probe, difference, answers[0], answers[1])], 1)
+
+
+def _deciding(lines: list[ConfigLine]) -> tuple[DecidingLine, ...]:
+    return tuple(DecidingLine(line.path, line.line, line.text, "directive") for line in lines)
+
+
+def _is_value(state: LineState) -> bool:
+    return state.differs is not None and decided_by(state.line) is DecidedBy.VALUE
+
+
+def _lines_of(group: DifferenceGroup) -> Iterator[DecidingLine]:
+    yield from (*group.cause.old, *group.cause.new, *group.lines[0], *group.lines[1])
+
+
+def _has_pattern(scope: LineScope) -> bool:
+    words = ConfigLine("", scope.args, "", 0, scope).words()
+    is_regex = scope.kind.endswith("match") or words[:1] == ["~"]
+    return is_regex or scope.kind in _CONDITIONS or any(set(word) & set("*?[") for word in words)
+
+
+def _not_decided(reasons: list[str]) -> list[NotDecided]:
+    found = [NotDecided(reason) for reason in reasons[:MAX_NAMED]]
+    if len(reasons) > MAX_NAMED:
+        found.append(NotDecided(f"further lines that were not exercised: {len(reasons) - MAX_NAMED}"))
+    return found

@@ -1,0 +1,173 @@
+"""Comparison of the settings of differing lines, after merging and with the defaults of each version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from whimbrel.config.core_config import OPT_UNSET, CoreDirConfig
+from whimbrel.config.htaccess import override_of
+from whimbrel.config.model import Layer, Server, ServerSpec
+from whimbrel.config.origins import ENTIRE, OriginKey
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.modules.http.etag import default_bits
+from whimbrel.registry.settings import field_names
+from whimbrel.verify.config_lines import ConfigLine
+from whimbrel.verify.coverage.values import ValueForms
+from whimbrel.verify.probe_engine import ProbePlanCache
+from whimbrel.verify.side import Side
+
+Setting = tuple[Any, str]
+"""A record type and a field of it; "" for the whole record."""
+PlanPair = tuple[Plan, Plan]
+_OF_PROCESS: Final = {"listen": "listeners", "user": "user", "group": "group"}
+"""Directives that set a field of `ServerSpec`."""
+_UNORDERED: Final = frozenset(("names", "wild_names"))
+"""Fields of a server whose order is of no importance."""
+_SECTIONS: Final = frozenset(("files", "ifs"))
+"""Fields of the core whose values are sections: their lines count for themselves."""
+
+
+class MergedValues:
+    """Compares settings of pairs of plans; forms are computed once for each record until `forget`.
+
+    *places*: file and line of all differing lines.
+    """
+
+    def __init__(
+        self,
+        sides: tuple[Side, Side],
+        forms: tuple[ValueForms, ValueForms],
+        places: frozenset[tuple[str, int]],
+    ) -> None:
+        self.sides, self.forms, self.places = sides, forms, places
+        self._server_kinds = {
+            module.server_config for side in sides for module in side.loaded.modules.modules
+        } - {None}
+        self._forms: dict[tuple[int, int, str], tuple[Any, object]] = {}
+        self._origins: dict[int, tuple[Any, dict[tuple[str, int], set[Setting]]]] = {}
+        self._by_pair: dict[tuple[int, int], tuple[PlanPair, set[Setting], set[Setting]]] = {}
+
+    def forget(self) -> None:
+        """Drop the forms and what they belong to."""
+        self._forms.clear()
+        self._origins.clear()
+        self._by_pair.clear()
+
+    def differing(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
+        """Return the settings that *line* of side *number* sets and that differ between *plans*."""
+        found = [one for one in self._settings(number, line, plans[number]) if self._differs(one, plans)]
+        return found or self._unexplained(number, line, plans)
+
+    def _unexplained(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
+        """Return settings of the modules of *line* that differ although no differing line sets them.
+
+        RewriteCond, for example, changes what the next RewriteRule sets.
+        """
+        written, explained = self._written(plans)
+        return [
+            setting
+            for setting in self._settings_of_modules(number, line)
+            if setting in written and setting not in explained and self._differs(setting, plans)
+        ]
+
+    def _written(self, plans: PlanPair) -> tuple[set[Setting], set[Setting]]:
+        """Return the settings that lines set under *plans*, and those that differing lines set."""
+        key = id(plans[0]), id(plans[1])
+        known = self._by_pair.get(key)
+        if known is None:
+            written: set[Setting] = set()
+            explained: set[Setting] = set()
+            for number, plan in enumerate(plans):
+                for holder in self._origin_holders(number, plan):
+                    for place, settings in self._origins_of(holder).items():
+                        written |= settings
+                        if place in self.places:
+                            explained |= settings
+            known = self._by_pair[key] = (plans, written, explained)
+        return known[1:]
+
+    def _differs(self, setting: Setting, plans: PlanPair) -> bool:
+        return self._form(0, plans[0], setting) != self._form(1, plans[1], setting)
+
+    def _form(self, number: int, plan: Plan, setting: Setting) -> object:
+        kind, name = setting
+        holders = self._holders(number, plan, kind)
+        return tuple(self._form_of(number, holder, name) for holder in holders)
+
+    def _form_of(self, number: int, record: Any, name: str) -> object:
+        key = (number, id(record), name)
+        known = self._forms.get(key)
+        if known is None:
+            value = self._effective(number, record, name)
+            known = self._forms[key] = (record, self.forms[number].form(value))
+        return known[1]
+
+    def _effective(self, number: int, record: Any, name: str) -> Any:
+        """Return the value of a field, with what the version takes for a value that is not set."""
+        value = getattr(record, name) if name else record
+        if isinstance(record, Server) and name in _UNORDERED:
+            return frozenset(value)
+        if isinstance(record, CoreDirConfig):
+            configuration = self.sides[number].loaded
+            if name == "etag":
+                return value.value or default_bits(configuration.dialect)
+            if name == "options":
+                return value.value & ~OPT_UNSET
+            if name == "override":
+                return override_of(configuration, record)
+        return value
+
+    def _holders(self, number: int, plan: Plan, kind: Any) -> tuple[Any, ...]:
+        configuration = self.sides[number].loaded
+        if kind is Server:
+            return (plan.server_rec,)
+        if kind is ServerSpec:
+            return (configuration.spec,)
+        if kind in self._server_kinds:
+            return (plan.server_config(kind), configuration.main.config(kind))
+        return (plan.dir_config(kind),)
+
+    # the settings of a line ---------------------------------------------------------------------------
+    def _settings(self, number: int, line: ConfigLine, plan: Plan) -> Iterable[Setting]:
+        """Return what *line* sets; all settings of its modules if that is not recorded."""
+        field = _OF_PROCESS.get(line.name)
+        if field is not None:
+            return [(ServerSpec, field)]
+        found: set[Setting] = set()
+        for holder in self._origin_holders(number, plan):
+            found |= self._origins_of(holder).get((line.path, line.line), set())
+        return found or self._settings_of_modules(number, line)
+
+    def _settings_of_modules(self, number: int, line: ConfigLine) -> list[Setting]:
+        modules = self.sides[number].loaded.modules
+        kinds: dict[Any, None] = {}
+        for row in modules.rows(line.name) or modules.rows("<" + line.name) or ():
+            kinds.update(dict.fromkeys((row.module.dir_config, row.module.server_config)))
+        kinds.pop(None, None)
+        return [
+            (kind, name)
+            for kind in kinds
+            for name in (field_names(kind) or ("",))
+            if name not in _SECTIONS
+        ]
+
+    def _origin_holders(self, number: int, plan: Plan) -> Iterator[Layer | Server]:
+        main, server, cache = self.sides[number].loaded.main, plan.server_rec, plan.cache
+        yield from (main, main.defaults)
+        if server is not main:
+            yield from (server, server.defaults)
+        yield from cache.layers_of(plan) if isinstance(cache, ProbePlanCache) else plan.layers
+
+    def _origins_of(self, holder: Layer | Server) -> dict[tuple[str, int], set[Setting]]:
+        """Return the settings by the line that set them."""
+        known = self._origins.get(id(holder))
+        if known is None:
+            found: dict[tuple[str, int], set[Setting]] = {}
+            origins: dict[OriginKey, Any] = holder.origins or {}
+            for key, lines in origins.items():
+                for origin in lines if key.item is ENTIRE else ():
+                    place = origin.place.path, origin.place.line
+                    found.setdefault(place, set()).add((key.record, key.field))
+            known = self._origins[id(holder)] = (holder, found)
+        return known[1]

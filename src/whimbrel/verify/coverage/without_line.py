@@ -1,0 +1,77 @@
+"""A side without one of its lines: a line is exercised if a request is then answered otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.config_lines import ConfigLine
+from whimbrel.verify.difference import compare
+from whimbrel.verify.loading import load_side
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+
+MAX_REQUESTS: Final = 40_000
+"""Requests that are asked of sides without a line, in one verification."""
+MAX_LOADED: Final = 400_000
+"""Lines that are loaded for sides without a line, in one verification."""
+
+
+class WithoutLine:
+    """Decides whether lines of *side* are exercised, within a budget."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.requests, self.loaded = 0, 0
+
+    def is_exercised(self, line: ConfigLine, count: int, exchanges: Iterable[tuple[Probe, Answer]]) -> bool:
+        """Return True if one of the requests *exchanges* is answered otherwise without *line*.
+
+        *count*: the lines of the side.
+        """
+        self.loaded += count
+        if self.loaded > MAX_LOADED or self.requests > MAX_REQUESTS:
+            return False
+        other = self._without(line)
+        if other is None or not other.is_loaded:
+            return False
+        other.probing.assume_as(self.side.probing)
+        for probe, answer in exchanges:
+            self.requests += 1
+            if compare(answer, other.answer(probe)) is not None:
+                return True
+            if self.requests > MAX_REQUESTS:
+                break
+        return False
+
+    def _without(self, line: ConfigLine) -> Side | None:
+        options = self.side.options
+        data = options.overlay.get(line.path)
+        if data is None:
+            try:
+                data = read_regular(to_bytes(line.path))
+            except OSError:
+                return None
+        changed = without_line(data, line.line)
+        options = replace(options, overlay={**options.overlay, line.path: changed})
+        now, dialect = self.side.runtime.time, self.side.dialect
+        if options.is_elsewhere:
+            return load_side(options, dialect, name=self.side.name, origins=False, now=now)
+        return Side.load(options, dialect, name=self.side.name, now=now)
+
+
+def without_line(data: bytes, number: int) -> bytes:
+    """Return a text with line *number*, and the lines that continue it, empty."""
+    lines = data.split(b"\n")
+    at = number - 1
+    while 0 <= at < len(lines):
+        is_continued = lines[at].rstrip(b"\r").endswith(b"\\")
+        lines[at] = b""
+        at += 1
+        if not is_continued:
+            break
+    return b"\n".join(lines)

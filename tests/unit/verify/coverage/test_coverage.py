@@ -1,0 +1,109 @@
+"""Lines that no request and no exact comparison depends on are named; those that one depends on are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.verify.sites import make_root, side
+
+from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
+from whimbrel.verify.verification import Verdict, VerifyResult
+from whimbrel.verify.verify import verify
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    make_root(tmp_path)
+    return tmp_path
+
+
+def compared(root: Path, old: str, new: str, dialects: tuple[str, str] = ("2.4", "2.4")) -> VerifyResult:
+    return verify(side(root, "old", old, dialects[0]), side(root, "new", new, dialects[1]))
+
+
+def reasons(result: VerifyResult) -> list[str]:
+    return [one.reason for one in result.not_decided]
+
+
+def test_a_line_without_influence_on_any_request_is_named(root: Path) -> None:
+    """No request is of another year."""
+    old = "RewriteEngine On\nRewriteCond %{TIME_YEAR} >3000\nRewriteRule ^/a - [F]"
+    result = compared(root, old, old.replace("3000", "4000"))
+    assert result.verdict is Verdict.NOT_DECIDED
+    assert [one for one in reasons(result) if "old.conf" in one and "rewritecond %{TIME_YEAR} >3000" in one]
+    assert [one for one in reasons(result) if "new.conf" in one and "rewritecond %{TIME_YEAR} >4000" in one]
+
+
+def test_an_exercised_line_is_not_named(root: Path) -> None:
+    """The lists of fields differ in their order, and answers depend on each line."""
+    lines = ["Header set X-A 1", "Header set X-B 2"]
+    assert compared(root, "\n".join(lines), "\n".join(reversed(lines))).verdict is Verdict.SAME
+    doubled = compared(root, lines[0], "Header set X-A 0\nHeader set X-A 1")
+    assert reasons(doubled)[0].endswith("header set X-A 0: no request is answered otherwise without it")
+
+
+def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None:
+    result = compared(root, "KeepAliveTimeout 5", "KeepAliveTimeout 50")
+    (group,) = result.groups
+    assert result.verdict is Verdict.DIFFERENT
+    assert str(group.examples[0].difference) == "value of keepalivetimeout: 5 -> 50"
+    assert [line.text for line in (*group.cause.old, *group.cause.new)] == [
+        "keepalivetimeout 5",
+        "keepalivetimeout 50",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["FileETag INode MTime Size", "Options All", "Timeout 300", "AllowOverride All"]
+)
+def test_the_default_of_each_version_counts(root: Path, line: str) -> None:
+    """What 2.2 does without the line, 2.4 does with it."""
+    text = f"<Directory />\n{line}\n</Directory>" if line.startswith("AllowOverride") else line
+    kept = compared(root, "", text, ("2.2", "2.4"))
+    assert not [group for group in kept.groups if "value of" in str(group.examples[0].difference)]
+    assert not [one for one in reasons(kept) if line.lower() in one.lower()]
+    lost = compared(root, text, "", ("2.2", "2.4"))
+    assert lost.verdict in (Verdict.DIFFERENT, Verdict.NOT_DECIDED)
+
+
+def test_a_pattern_of_a_section_without_an_equal_is_named(root: Path) -> None:
+    old = '<LocationMatch "^/[a-z]{1,40}/x">\nSetEnv a b\n</LocationMatch>'
+    result = compared(root, old, old.replace("40", "39"))
+    assert result.verdict is Verdict.NOT_DECIDED
+    assert [one for one in reasons(result) if "its pattern has no equal on the other side" in one]
+
+
+def test_a_moved_requirement_is_a_differing_line(root: Path) -> None:
+    """The container of a line counts, though the lines are the same."""
+    text = "<Location /private>\n<RequireAny>\nRequire ip 10.0.0.1\n{}</RequireAny>\n{}</Location>"
+    line = "Require ip 10.0.0.2\n"
+    result = compared(root, text.format(line, ""), text.format("", line))
+    assert result.verdict is Verdict.SAME  # both are alternatives, which the exact comparison shows
+
+
+def test_a_file_below_both_roots_counts_by_its_content(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        make_root(tmp_path / name, {"conf/types": f"text/x-{name} zzz\n"})
+    sides = [side(tmp_path / name, "httpd", "TypesConfig conf/types", "2.4") for name in ("old", "new")]
+    assert verify(*sides).verdict is not Verdict.SAME
+
+
+def test_each_directive_has_one_way_of_decision() -> None:
+    from whimbrel.verify.config_lines import ConfigLine, LineScope
+
+    scope = LineScope("server", "", "", 0)
+
+    def how(name: str, args: str = "") -> DecidedBy:
+        return decided_by(ConfigLine(name, args, "", 1, scope))
+
+    assert how("require", "all denied") is DecidedBy.EXACT
+    assert how("sslverifyclient", "none") is DecidedBy.VALUE
+    assert how("customlog", "a b") is DecidedBy.VALUE
+    assert how("pidfile", "x") is DecidedBy.NOTHING
+    assert how("alias", "/a /b") is DecidedBy.REQUESTS
+    assert how("alias", "/a /%{HTTP:x}") is DecidedBy.UNKNOWN
+    assert how("rewriterule", "a b") is DecidedBy.UNKNOWN
+    assert how("loadmodule", "dir_module x") is DecidedBy.REQUESTS
+    assert how("loadmodule", "rewrite_module x") is DecidedBy.NOTHING
+    assert how("neverheardof") is DecidedBy.UNKNOWN
