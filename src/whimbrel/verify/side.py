@@ -76,7 +76,7 @@ class Side:
         *check_only* omits the steps of modules that follow reading (see `Module.post_config`).
         """
         dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-        options = with_compiled_in(replace(options, check_only=check_only, origins=True), dialect)
+        options = with_compiled_in(replace(options, check_only=check_only), dialect)
         side = cls(name or dialect.name, options, dialect)
         side.runtime = ProbeRuntime(now)
         configuration = new_configuration(side.options, modules, dialect)

@@ -86,8 +86,13 @@ class Comparison:
                 self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
-        """Ask all probes, and name the differing lines that none of them exercised."""
-        self._coverage = Coverage(self.lines, self.causes)
+        """Ask all probes. Under one version, name the differing lines that none of them exercised: between
+        versions nearly every line of an upgrade differs, and its settings with it.
+        """
+        if self.old.dialect is self.new.dialect:
+            self._coverage = Coverage(self.lines, self.causes)
+        else:
+            self.result.limits.append("differing lines were not compared one by one, as the versions differ")
         for probe in more:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(report_progress))
@@ -109,9 +114,11 @@ class Comparison:
                 self._forget()
         if has_many:
             gc.unfreeze()
-        differences, not_decided = self._coverage.finish(self.found())
-        self.result.groups = [*self.found(), *differences]
-        self.result.not_decided.extend(not_decided)
+        self.result.groups = self.found()
+        if self._coverage is not None:
+            differences, not_decided = self._coverage.finish(self.result.groups)
+            self.result.groups = [*self.result.groups, *differences]
+            self.result.not_decided.extend(not_decided)
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
         self.result.files = sorted(
