@@ -97,7 +97,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.proxy.mod_proxy_scgi": ".modules.proxy.mod_proxy_scgi.handler",
     "modules.proxy.mod_proxy_uwsgi": ".modules.proxy.mod_proxy_uwsgi.canonical "
     ".modules.proxy.mod_proxy_uwsgi.handler",
-    "modules.aaa.mod_authnz_ldap.settings": "dataclasses .catalogue.checks.rules",
+    "modules.aaa.mod_authnz_ldap.settings": "dataclasses .catalogue.checks.rules "
+    ".modules.support.programs_not_run",
     "modules.aaa.mod_authnz_ldap.users": "ldap",
     "modules.ldap.mod_ldap": "importlib.util .modules.ldap.mod_ldap.cache .modules.ldap.mod_ldap.status "
     ".modules.ldap.mod_ldap.worker",
@@ -132,6 +133,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     ".modules.generators.mod_status.page .modules.generators.mod_status.state",
     "modules.test.mod_dialup": ".modules.core.handler",
     "modules.generators.mod_info.page": "pcre2",
+    "modules.ssl.mod_ssl.start": ".modules.ssl.mod_ssl.compatibility",
     "modules.ssl.mod_ssl.backends": "encodings.idna .modules.ssl.mod_ssl.backend_contexts "
     ".modules.ssl.mod_ssl.certificate_names .modules.ssl.mod_ssl.certificates",
     "modules.ssl.mod_ssl.expressions": ".modules.ssl.mod_ssl.extensions .modules.ssl.mod_ssl.variables",
