@@ -200,3 +200,20 @@ def test_source_that_pauses_for_ever_is_released_with_its_client() -> None:
             data = body_of(own, "/stall/x", until=b"\0\0\xff\xff")
             assert zlib.decompressobj(31).decompress(data) == FIRST
             assert ended.wait(10)
+
+
+@pytest.mark.parametrize("option", ["-flush", ""])
+def test_application_of_mod_fastcgi_flushes_with_its_option_alone(option: str) -> None:
+    with tempfile.TemporaryDirectory() as base:
+        place = Path(base, "paused.fcgi")
+        place.touch()
+        more = f"LoadModule fastcgi_module {WHIMBREL.module_dir}/mod_fastcgi.so\n"
+        more += f"FastCgiExternalServer {place} -host 127.0.0.1:%FCGI% {option}\n"
+        more += f'AliasMatch "^/fastcgi/" "{place}"\n<LocationMatch "^/fastcgi/">\n'
+        more += "SetHandler fastcgi-script\nSetOutputFilter DEFLATE\n</LocationMatch>\n"
+        more += f"<Directory {base}>\nRequire all granted\n</Directory>\n"
+        with PausedSite(WHIMBREL, Path(base), [], more) as own:
+            assert own.started, own.output
+            received = own.receive(Job((), "fastcgi", http2=False))
+    assert received.ended and received.whole.startswith(FIRST)
+    assert received.early == (FIRST if option else b"")
