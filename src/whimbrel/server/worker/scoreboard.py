@@ -152,7 +152,8 @@ class SharedScoreboard:
 
         A slot has one writer and keeps the report of its ended worker, so that no report is lost.
         """
-        accesses, size, duration = (min(each, MAX_COUNT) for each in totals)
+        accesses, size = min(totals[0], MAX_COUNT), min(totals[1], MAX_COUNT)
+        duration = totals[2]
         for reported in _TOTALS.iter_unpack(self._memory[self._reported : self._texts]):
             accesses = _later(accesses, reported[0])
             size = _later(size, reported[1])
@@ -236,10 +237,16 @@ class Scoreboard:
             self._refresh()
             mine = self._own()
         life = self._life
-        running = map(_counts_of, self._all(mine))
-        *summed, user, system = map(sum, zip(*running, strict=True))
-        accesses, size, duration = map(sum, zip(summed, self._ended, strict=False))
-        accesses, size, duration = self._board.report(self._slot, (accesses, size, duration))
+        running = [_counts_of(value) for value in self._all(mine)]
+        counted = (self._ended, *running)
+        summed = (
+            sum([counts[0] for counts in counted]),
+            sum([counts[1] for counts in counted]),
+            sum([counts[2] for counts in counted]),
+        )
+        accesses, size, duration = self._board.report(self._slot, summed)
+        user = sum([counts[3] for counts in running])
+        system = sum([counts[4] for counts in running])
         return {
             "started": life.started,
             "restarted": life.restarted,

@@ -103,7 +103,8 @@ _DYNAMIC: Final[dict[str, tuple[str, int]]] = {
     "-init-start-delay": ("", 0),
     "-processslack": ("", 1),
 }
-_FLAGS: Final = {"-flush": "is_flushed", "-restart": "", "-autoupdate": "", "-nph": ""}  # option: field, or ""
+# option: field, or "" for one without effect here
+_FLAGS: Final = {"-flush": "is_flushed", "-restart": "", "-autoupdate": "", "-nph": ""}
 
 
 class _Options:
