@@ -77,7 +77,8 @@ class ProgramSource(Source):
 
         *to_flush*: gather no longer than to the first flush of the input.
         """
-        pieces, size = [], 0
+        pieces: list[bytes] = []
+        size = 0
         try:
             while not to_flush or await self._is_before_flush():
                 data = await self.read()
