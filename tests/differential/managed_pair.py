@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.differential.servers import Program, ProgramProcess
 from tests.support.pebble import Pebble, pebble
-from whimbrel.testing.ports import free_port
+from whimbrel.testing.ports import free_ports
 
 MODULES = "mpm_event authz_core dir alias ssl socache_shmcb md"
 PREAMBLE = """\
@@ -167,7 +167,7 @@ def managed(
     """Run an authority for *program*, which the caller configures and starts."""
     base = Path(tempfile.mkdtemp(prefix="managed-"))
     base.chmod(0o755)
-    http_port, https = free_port(), free_port()
+    http_port, https = free_ports(2)
     try:
         (base / "ca").mkdir()
         (base / "run/htdocs").mkdir(parents=True)

@@ -21,7 +21,7 @@ FILTERS: Final = (
     *("DEFLATE", "BROTLI_COMPRESS", "INFLATE", "SUBSTITUTE", "Sed", "INCLUDES", "BUFFER", "DATA", "XLATEOUT"),
     *("xml2enc", "proxy-html", "RATE_LIMIT", "CaseFilter", "BUCKETEER", "CAT", "LUA"),
 )
-SOURCES: Final = ("http", "gzip", "cgi", "fcgi", "ssi")
+SOURCES: Final = ("http", "gzip", "cgi", "fcgi", "ssi", "lua")
 PARALLEL: Final = 24
 CONF: Final = """Protocols h2c http/1.1
 ThreadsPerChild 64
@@ -38,6 +38,7 @@ CharsetOptions NoImplicitAdd
 ProxyPassMatch "^/(?:http|gzip)/[^/]+/(.*)$" "http://127.0.0.1:%HTTP%/$1"
 ProxyPassMatch "^/fcgi/[^/]+/(.*)$" "fcgi://127.0.0.1:%FCGI%/$1" flushpackets=on
 ScriptAliasMatch "^/(?:cgi|inner)/" "%BASE%/paused.cgi"
+LuaMapHandler "^/lua/" "%BASE%/paused.lua" handle
 AliasMatch "^/ssi/" "%BASE%/page.html"
 <Directory "%BASE%">
 Require all granted
@@ -88,13 +89,13 @@ class PausedSite(ServerProcess):
         self._scripts, self._backend = PausedScripts(root), PausedBackend()
         text = "".join(f"LoadModule {m}_module {program.module_dir}/mod_{m}.so\n" for m in MODULES.split())
         text += CONF.replace("%HTTP%", str(self._backend.http_port))
-        text = text.replace("%FCGI%", str(self._backend.fcgi_port))
         for chain in chains:
             place = "-".join(chain)
             for source, first in (("[a-z]+", ""), ("ssi", "INCLUDES;")):
                 text += f'<LocationMatch "^/{source}/{place}/">\nSetOutputFilter {first}{";".join(chain)}\n'
                 text += "</LocationMatch>\n"
-        super().__init__(program, GeneratedSite(text + more), root)
+        text = (text + more).replace("%FCGI%", str(self._backend.fcgi_port))
+        super().__init__(program, GeneratedSite(text), root)
         self._number = itertools.count()
         self._lock = threading.Lock()
 
@@ -116,7 +117,7 @@ class PausedSite(ServerProcess):
         """Send one request; see `receive`."""
         with self._lock:
             key = f"n{next(self._number)}"
-        origin = self._scripts if job.source in ("cgi", "ssi") else self._backend
+        origin = self._scripts if job.source in ("cgi", "ssi", "lua") else self._backend
         path = f"/{job.source}/{'-'.join(job.chain) or 'NONE'}/{job.source}?{key}"
         return receive(self.port, path, origin.pause(key), http2=job.http2)
 

@@ -37,6 +37,21 @@ read -r -t 9 -u 3
 cat "%BASE%/rest"
 """
 
+LUA: Final = """function handle(r)
+local pauses = io.open("%BASE%/pauses/" .. r.args)
+r.content_type = "text/html"
+for _, name in ipairs({"first", "rest"}) do
+r:flush()
+pauses:read()
+local part = io.open("%BASE%/" .. name)
+r:write(part:read("*a"))
+part:close()
+end
+pauses:close()
+return apache2.OK
+end
+"""
+
 
 class PausedBackend:
     """Back ends of HTTP and FastCGI whose responses wait for `release` before each part of the body.
@@ -116,7 +131,7 @@ class PausedBackend:
 
 
 class PausedScripts:
-    """CGI scripts below *base* whose pauses are named pipes."""
+    """A CGI script and a Lua handler below *base* whose pauses are named pipes."""
 
     def __init__(self, base: Path) -> None:
         self._pipes = base / "pauses"
@@ -126,6 +141,7 @@ class PausedScripts:
         script = base / "paused.cgi"
         script.write_text(SCRIPT.replace("%BASE%", str(base)))
         script.chmod(0o755)
+        (base / "paused.lua").write_text(LUA.replace("%BASE%", str(base)))
 
     def pause(self, key: str) -> Callable[[], None]:
         """Prepare the pauses of one request; return the function that ends one."""

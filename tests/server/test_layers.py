@@ -83,7 +83,8 @@ def test_http1_behind_both_layers(site: ServerProcess, header: bytes) -> None:
     assert lines[: len(READ)] == READ
     assert lines[-len(WRITTEN) :] == WRITTEN
     assert "PROXY" not in "".join(lines)
-    assert (site.root / "logs/access_log").read_text() == "10.1.2.3 GET /p.shtml HTTP/1.1 200 11\n"
+    line = "10.1.2.3 GET /p.shtml HTTP/1.1 200 11\n"
+    site.wait_for(lambda: (site.root / "logs/access_log").read_text() == line)
 
 
 @pytest.mark.parametrize("header", [FIRST, SECOND])

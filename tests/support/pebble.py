@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import time
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import BinaryIO
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -22,8 +24,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from whimbrel.testing.ports import free_port
+from whimbrel.testing.ports import free_ports
 
+ATTEMPTS = 5
+PATIENCE = 30.0  # seconds
 MISSING = "" if shutil.which("pebble") and shutil.which("pebble-challtestsrv") else "pebble is not installed"
 
 
@@ -76,14 +80,31 @@ def pebble(
 ) -> Iterator[Pebble]:
     """Run an authority that validates on these ports; it rejects *rejected* percent of the valid nonces."""
     _certificate(folder)
-    acme, management, dns, answers = (free_port() for _ in range(4))
+    with (folder / "pebble.log").open("wb") as log:
+        for _ in range(ATTEMPTS):  # another program may take a port before pebble does
+            ports = {"httpPort": http_port, "tlsPort": tls_port}
+            running, made = _start(folder, log, {**ports, **settings}, rejected)
+            try:
+                if _answers(made, running):
+                    yield made
+                    return
+            finally:
+                for process in running:
+                    process.terminate()
+                    process.wait(10)
+    raise AssertionError(f"pebble does not start: {(folder / 'pebble.log').read_text()}")
+
+
+def _start(
+    folder: Path, log: BinaryIO, settings: dict[str, object], rejected: int
+) -> tuple[list[subprocess.Popen[bytes]], Pebble]:
+    """Start the authority and its DNS server on free ports."""
+    acme, management, dns, answers = free_ports(4)
     conf = {
         "listenAddress": f"127.0.0.1:{acme}",
         "managementListenAddress": f"127.0.0.1:{management}",
         "certificate": str(folder / "ca.pem"),
         "privateKey": str(folder / "ca.key"),
-        "httpPort": http_port,
-        "tlsPort": tls_port,
         "externalAccountBindingRequired": False,
         **settings,
     }
@@ -100,25 +121,19 @@ def pebble(
     ca = ["pebble", "-config", str(folder / "pebble.json"), "-dnsserver", f"127.0.0.1:{dns}"]
     fixed = {"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_AUTHZREUSE": "0", "PEBBLE_WFE_NONCEREJECT": str(rejected)}
     environment = os.environ | fixed
-    log = (folder / "pebble.log").open("wb")
     running = [subprocess.Popen(command, env=environment, stdout=log, stderr=log) for command in (names, ca)]
-    made = Pebble(f"https://127.0.0.1:{acme}/dir", management, folder / "ca.pem", answers)
-    try:
-        _wait(made)
-        yield made
-    finally:
-        for process in running:
-            process.terminate()
-            process.wait(10)
-        log.close()
+    return running, Pebble(f"https://127.0.0.1:{acme}/dir", management, folder / "ca.pem", answers)
 
 
-def _wait(made: Pebble) -> None:
-    end = time.monotonic() + 10
-    while True:
+def _answers(made: Pebble, running: list[subprocess.Popen[bytes]]) -> bool:
+    """Wait for the authority; return False if one of its processes has ended."""
+    end = time.monotonic() + PATIENCE
+    while all(process.poll() is None for process in running):
         try:
             made.root()
-            return
+            socket.create_connection(("127.0.0.1", made.answers)).close()
+            return True
         except OSError:
             assert time.monotonic() < end, "pebble does not answer"
             time.sleep(0.02)
+    return False

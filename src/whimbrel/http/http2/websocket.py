@@ -36,8 +36,8 @@ def is_extended_connect(fields: Sequence[RawField]) -> bool:
 
 
 def read_extended(fields: Sequence[RawField], limits: HeadLimits, rules: ParserOptions) -> Head:
-    """Return the head for the fields of an extended CONNECT: that of a GET request with an Upgrade field for
-    WebSocket, one refused with 501 for every other protocol. Raise MalformedRequest.
+    """Return the head for the fields of an extended CONNECT: that of a GET request for WebSocket with the
+    fields that httpd adds, one refused with 501 for every other protocol. Raise MalformedRequest.
     """
     pseudo = dict([field for field in fields if field[0][:1] == b":"])
     if pseudo.get(b":method") != b"CONNECT" or not all(pseudo.get(name) for name in _PSEUDO):
@@ -50,7 +50,9 @@ def read_extended(fields: Sequence[RawField], limits: HeadLimits, rules: ParserO
         return refused_request("CONNECT", head.target, head.headers, HeadError(501, additional=400))
     key = base64.b64encode(os.urandom(16)).decode("ascii")
     head.headers.set("Upgrade", "websocket")
+    head.headers.set("Connection", "Upgrade")
     head.headers.set(KEY, key)
+    head.headers.set("Transfer-Encoding", "chunked")  # of a body that is empty: no handler reads the tunnel
     return head
 
 

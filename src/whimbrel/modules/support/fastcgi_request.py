@@ -38,7 +38,10 @@ class FastcgiRequest:
     Attributes:
         keep: the application leaves the connection open.
         body: the request body, or what replaces it.
+        flush_wait: see LiveSource.
     """
+
+    flush_wait: float | None = None
 
     def __init__(
         self,
@@ -178,7 +181,7 @@ class FastcgiBody(BackendBody):
     __slots__ = ("_exchange", "_reader")
 
     def __init__(self, exchange: FastcgiRequest) -> None:
-        super().__init__(exchange.connection)
+        super().__init__(exchange.connection, exchange.flush_wait)
         self._exchange = exchange
         self._reader = cast("AnswerReader", exchange.connection.reader)
         exchange.r.connection.open_sources.add(self)  # closed if the client goes away

@@ -222,12 +222,15 @@ class StreamBody(RequestBody):
 
 
 class TunnelBody(StreamBody):
-    """The body of a request that asks for a tunnel: empty; what the client sends already waits in it."""
+    """The body of a request that asks for a tunnel: empty; what the client sends already waits in it.
+
+    As in httpd it is chunked for handlers: modules that need its length before they read it refuse it.
+    """
 
     __slots__ = ()
 
     def __init__(self, _length: int | None, session: BodySession, number: int) -> None:
-        super().__init__(0, session, number)
+        super().__init__(None, session, number)
         self._done = True
 
     async def read(self) -> bytes:

@@ -133,6 +133,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     ".modules.generators.mod_status.page .modules.generators.mod_status.state",
     "modules.test.mod_dialup": ".modules.core.handler",
     "modules.generators.mod_info.page": "pcre2",
+    "modules.ssl.mod_ssl.start": ".modules.ssl.mod_ssl.compatibility",
     "modules.ssl.mod_ssl.backends": "encodings.idna .modules.ssl.mod_ssl.backend_contexts "
     ".modules.ssl.mod_ssl.certificate_names .modules.ssl.mod_ssl.certificates",
     "modules.ssl.mod_ssl.expressions": ".modules.ssl.mod_ssl.extensions .modules.ssl.mod_ssl.variables",

@@ -27,8 +27,11 @@ MAX_CLIENT: Final = 63
 MAX_VHOST: Final = 31
 MAX_PROTOCOL: Final = 15
 _HEAD: Final = struct.Struct("=QQ")  # serial number (odd during a write), length
-# counts of a worker: accesses, bytes, duration, processor times of user and system
-_COUNTS: Final = struct.Struct("=QQddd")
+_TOTALS: Final = struct.Struct("=QQd")  # of all workers: accesses, bytes, duration
+Totals = tuple[int, int, float]
+# counts of one worker, or of all ended ones: those three, processor times of user and system
+Counts = tuple[int, int, float, float, float]
+_NOTHING: Final[Counts] = (0, 0, 0.0, 0.0, 0.0)
 Number = TypeVar("Number", int, float)
 _SERIALS: Final = (1 << 64) - 1
 
@@ -70,14 +73,15 @@ class ServerInfo:
 class SharedScoreboard:
     """The shared memory, created by the master before it forks.
 
-    The serial numbers and lengths of all slots stand together at its start, then the counts that workers
-    have reported to clients. Those may be newer than the texts, so that no later report has lower ones.
+    The serial numbers and lengths of all slots stand together at its start, then the totals that the worker
+    of each slot reported last. No report has lower ones, whatever a reader has seen of the texts: they are up
+    to a second old, and the master moves the counts of ended workers while others read them.
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
         self.slots = slots
-        self._counts = (slots + 1) * _HEAD.size  # one more for the counts of ended workers
-        self._texts = self._counts + slots * _COUNTS.size
+        self._reported = (slots + 1) * _HEAD.size  # one more for the counts of ended workers
+        self._texts = self._reported + slots * _TOTALS.size
         self._memory = mmap.mmap(-1, self._texts + (slots + 1) * SLOT)
         self._good: dict[int, dict[str, Any]] = {}
         self._heads = b""
@@ -126,7 +130,7 @@ class SharedScoreboard:
         While the master moves the counts of an ended worker, the texts are those before it.
         """
         for _ in range(3):
-            heads = self._memory[: self._counts]
+            heads = self._memory[: self._reported]
             if heads == self._heads:
                 break
             moved = self._moves()
@@ -143,22 +147,19 @@ class SharedScoreboard:
         serial: int = _HEAD.unpack_from(self._memory, self.slots * _HEAD.size)[0]
         return serial
 
-    def publish(self, slot: int, value: dict[str, Any]) -> None:
-        """Set the counts of *slot* to those of its worker's present text, which the worker reports."""
-        counts = (value["accesses"], value["bytes"], value["duration"], *value["cpu"])
-        _COUNTS.pack_into(self._memory, self._counts + slot * _COUNTS.size, *counts)
+    def report(self, slot: int, totals: Totals) -> Totals:
+        """Return *totals*, each at least what any worker has reported, as the report of the worker of *slot*.
 
-    def counts(self, slot: int, value: dict[str, Any]) -> tuple[int, int, float, float, float]:
-        """Return the counts of a worker: those of its text *value*, or those that it has published since."""
-        at = self._counts + slot * _COUNTS.size
-        accesses, size, duration, user, system = _COUNTS.unpack_from(self._memory, at)
-        return (
-            _later(value["accesses"], accesses),
-            _later(value["bytes"], size),
-            _later(value["duration"], duration),
-            _later(value["cpu"][0], user),
-            _later(value["cpu"][1], system),
-        )
+        A slot has one writer and keeps the report of its ended worker, so that no report is lost.
+        """
+        accesses, size = min(totals[0], MAX_COUNT), min(totals[1], MAX_COUNT)
+        duration = totals[2]
+        for reported in _TOTALS.iter_unpack(self._memory[self._reported : self._texts]):
+            accesses = _later(accesses, reported[0])
+            size = _later(size, reported[1])
+            duration = _later(duration, reported[2])
+        _TOTALS.pack_into(self._memory, self._reported + slot * _TOTALS.size, accesses, size, duration)
+        return accesses, size, duration
 
     def retired_totals(self) -> dict[str, Any]:
         """Return the totals of ended workers: accesses, bytes, duration, cpu (user, system)."""
@@ -175,8 +176,7 @@ class SharedScoreboard:
         except ScoreboardError:
             self.clear(slot)
             raise
-        counts = (0, 0, 0.0, 0.0, 0.0) if last is None else self.counts(slot, last)
-        before = (past["accesses"], past["bytes"], past["duration"], *past["cpu"])
+        before, counts = _counts_of(past), _NOTHING if last is None else _counts_of(last)
         accesses, size, duration, *cpu = [min(a + b, MAX_COUNT) for a, b in zip(before, counts, strict=True)]
         _HEAD.pack_into(self._memory, self.slots * _HEAD.size, self._moves() | 1, 0)
         self.clear(slot)
@@ -185,12 +185,10 @@ class SharedScoreboard:
     def forget(self) -> None:
         """Reset the counts, as a non-graceful restart does."""
         self.clear(self.slots)
+        self._memory[self._reported : self._texts] = bytes(self._texts - self._reported)
 
     def clear(self, slot: int) -> None:
         """Clear a slot."""
-        if slot < self.slots:
-            counts = self._counts + slot * _COUNTS.size
-            self._memory[counts : counts + _COUNTS.size] = bytes(_COUNTS.size)
         head = slot * _HEAD.size
         serial, _ = _HEAD.unpack_from(self._memory, head)
         _HEAD.pack_into(self._memory, head, (serial & ~1) + 2 & _SERIALS, 0)
@@ -209,7 +207,7 @@ class Scoreboard:
         self._mine: dict[str, Any] | None = None
         self._every: list[tuple[int, dict[str, Any]]] | None = None
         self._others: tuple[list[ScoreboardWorker], list[ScoreboardWorker]] = ([], [])
-        self._ended: tuple[Any, ...] = (0, 0, 0.0, 0.0, 0.0)  # counts of ended workers
+        self._ended = _NOTHING  # counts of ended workers
         self._used = 0  # slots that the other workers use
 
     def _refresh(self) -> None:
@@ -223,7 +221,7 @@ class Scoreboard:
                 [_rows_of(value) for slot, value in others if slot > self._slot],
             )
             values = [value for _slot, value in others]
-            self._ended = (past["accesses"], past["bytes"], past["duration"], *past["cpu"])
+            self._ended = _counts_of(past)
             self._used = sum([len(value["rows"]) + value["idle"] for value in values])
 
     def workers(self) -> list[ScoreboardWorker]:
@@ -238,11 +236,17 @@ class Scoreboard:
         if mine is None:
             self._refresh()
             mine = self._own()
-        life, board = self._life, self._board
-        board.publish(self._slot, mine)
-        running = [board.counts(slot, value) for slot, value in self._all(mine)]
-        accesses, size, duration, user, system = map(sum, zip(*running, strict=True))
-        ended = self._ended
+        life = self._life
+        running = [_counts_of(value) for value in self._all(mine)]
+        counted = (self._ended, *running)
+        summed = (
+            sum([counts[0] for counts in counted]),
+            sum([counts[1] for counts in counted]),
+            sum([counts[2] for counts in counted]),
+        )
+        accesses, size, duration = self._board.report(self._slot, summed)
+        user = sum([counts[3] for counts in running])
+        system = sum([counts[4] for counts in running])
         return {
             "started": life.started,
             "restarted": life.restarted,
@@ -251,20 +255,25 @@ class Scoreboard:
             "built": life.built,
             "mpm": life.mpm,
             "slots": max(life.slots, self._used + len(mine["rows"]) + mine["idle"]),
-            "accesses": ended[0] + accesses,
-            "bytes": ended[1] + size,
-            "duration": ended[2] + duration,
-            "cpu": (user, system, *ended[3:]),
+            "accesses": accesses,
+            "bytes": size,
+            "duration": duration,
+            "cpu": (user, system, *self._ended[3:]),
         }
 
-    def _all(self, mine: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    def _all(self, mine: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the texts of the other workers, and *mine*."""
-        return [*(item for item in self._every or () if item[0] != self._slot), (self._slot, mine)]
+        return [*(value for slot, value in self._every or () if slot != self._slot), mine]
 
 
-def _later(counted: Number, published: Number) -> Number:
-    """Return the greater one of two counts; a published one that cannot be a count is ignored."""
-    return published if counted < published <= MAX_COUNT else counted
+def _counts_of(value: dict[str, Any]) -> Counts:
+    """Return the counts of a text."""
+    return value["accesses"], value["bytes"], value["duration"], *value["cpu"]
+
+
+def _later(counted: Number, reported: Number) -> Number:
+    """Return the greater one of two totals; a reported one that cannot be a total is ignored."""
+    return reported if counted < reported <= MAX_COUNT else counted
 
 
 def _rows_of(value: dict[str, Any]) -> ScoreboardWorker:

@@ -234,8 +234,14 @@ def in_pieces(*pieces: bytes, pause: float) -> Answer:
     [((ANSWER[:-2], b"ok"), True), ((ANSWER[:-2], b"o", b"k"), True), ((ANSWER[:9], ANSWER[9:]), False)],
 )
 def test_a_body_that_follows_its_head_soon_is_relayed(
-    tmp_path: Path, relayed: list[bytes], pieces: tuple[bytes, ...], is_relayed: bool
+    tmp_path: Path,
+    relayed: list[bytes],
+    pieces: tuple[bytes, ...],
+    is_relayed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.relayed.REST_WAIT", 1.0)  # on a busy machine, too
+
     async def use(server: ProxyServer) -> int:
         await warm(server, 6)
         count = len(relayed)

@@ -29,7 +29,8 @@ def test_the_request_of_http_1() -> None:
     head = read_extended(FIELDS, HeadLimits(), ParserOptions())
     assert is_extended_connect(FIELDS) and not is_extended_connect(FIELDS[2:])
     assert (head.method, head.target, head.hostname) == ("GET", "/chat?a=b", "example.org")
-    assert head.headers.get("Upgrade") == "websocket"
+    assert (head.headers.get("Upgrade"), head.headers.get("Connection")) == ("websocket", "Upgrade")
+    assert head.headers.get("Transfer-Encoding") == "chunked"  # of an empty body
     assert len(head.headers.get(KEY) or "") == 24
     assert head.headers.get(KEY) != read_extended(FIELDS, HeadLimits(), ParserOptions()).headers.get(KEY)
 

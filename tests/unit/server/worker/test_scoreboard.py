@@ -58,7 +58,7 @@ def write_raw(
 ) -> None:
     """Write what a compromised worker may write."""
     struct.pack_into("=QQ", board._memory, slot * 16, serial, len(data) if length is None else length)
-    at = (board.slots + 1) * 16 + slot * SLOT
+    at = board._texts + slot * SLOT
     board._memory[at : at + len(data)] = data
 
 
@@ -292,9 +292,36 @@ def test_counts_that_are_being_moved_are_read_as_they_were() -> None:
     assert board.slots_in_use() == before
 
 
-@pytest.mark.parametrize("published", [(1 << 64) - 1, 1 << 63])
-def test_published_count_that_is_none_is_ignored(published: int) -> None:
+def test_counts_that_are_moved_between_two_reads_of_a_report_do_not_lower_it() -> None:
+    """The master ends a worker after a reader has read the old text of its slot."""
     board = SharedScoreboard(4)
-    board.write(0, a_text(accesses=7))
-    struct.pack_into("=QQddd", board._memory, board._counts, published, 0, float("nan"), float("inf"), -1.0)
-    assert board.counts(0, a_text(accesses=7)) == (7, 10, 2.0, 0.5, 0.25)
+    board.write(0, a_text(accesses=1))
+    before = totals_of(board, 0, accesses=50)["accesses"]
+    reader = Scoreboard(board, 2, ServerInfo(0.0, 0.0), lambda: a_text(accesses=0))
+    reader.workers()
+    board.write(0, a_text(accesses=50))
+    board.retire(0)
+    assert reader.totals()["accesses"] >= before
+
+
+def test_reports_begin_anew_with_a_reset() -> None:
+    board = SharedScoreboard(4)
+    totals_of(board, 0, accesses=50)
+    board.forget()
+    assert totals_of(board, 1, accesses=2)["accesses"] == 2
+
+
+def test_totals_beyond_a_count_are_its_maximum() -> None:
+    board = SharedScoreboard(4)
+    for slot in (0, 1, 2):
+        board.write(slot, a_text(accesses=(1 << 63) - 1))
+    assert totals_of(board, 3)["accesses"] == (1 << 63) - 1
+
+
+@pytest.mark.parametrize("reported", [(1 << 64) - 1, 1 << 63])
+def test_reported_total_that_is_none_is_ignored(reported: int) -> None:
+    board = SharedScoreboard(4)
+    for slot, duration in enumerate((float("nan"), float("inf"), -1.0)):
+        struct.pack_into("=QQd", board._memory, board._reported + slot * 24, reported, 0, duration)
+    totals = totals_of(board, 3, accesses=7)
+    assert (totals["accesses"], totals["bytes"], totals["duration"]) == (7, 10, 2.0)

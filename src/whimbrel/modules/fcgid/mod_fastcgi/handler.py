@@ -11,6 +11,7 @@ from whimbrel.backends.fastcgi import PROXY_FCGI
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import upper
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
+from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.runtime import Address
 from whimbrel.http.client.answer import TIMEOUT, BackendError
 from whimbrel.http.http1.chunked import BodyError
@@ -107,6 +108,7 @@ async def _serve(r: Any, server: FastcgiServer | None, dynamic: DynamicConfig) -
         return 500
     exchange = FastcgiExchange(r, connection, MESSAGES)
     exchange.name = name
+    exchange.flush_wait = FLUSH_WAIT if settings.is_flushed else None
     try:
         status = await exchange.run(list(r.env.items()), settings.idle_timeout or FOREVER)
     except BackendError as problem:

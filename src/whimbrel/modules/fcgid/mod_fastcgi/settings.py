@@ -24,6 +24,7 @@ class FastcgiServer:
         processes, restart_delay, start_delay, queue, environment: of a static one.
         idle_timeout: seconds of silence. `connect_timeout`: seconds, 0 for no limit of its own.
         pass_headers: fields of the request that become variables.
+        is_flushed: the client gets output as it arrives (-flush).
     """
 
     path: str
@@ -36,6 +37,7 @@ class FastcgiServer:
     connect_timeout: int = 0
     environment: tuple[tuple[str, str], ...] = ()
     pass_headers: tuple[str, ...] = ()
+    is_flushed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class DynamicConfig:
     connect_timeout: int = 0
     environment: tuple[tuple[str, str], ...] = ()
     pass_headers: tuple[str, ...] = ()
+    is_flushed: bool = False
 
 
 @dataclass(slots=True)
@@ -100,7 +103,8 @@ _DYNAMIC: Final[dict[str, tuple[str, int]]] = {
     "-init-start-delay": ("", 0),
     "-processslack": ("", 1),
 }
-_FLAGS: Final = ("-flush", "-restart", "-autoupdate", "-nph")
+# option: field, or "" for one without effect here
+_FLAGS: Final = {"-flush": "is_flushed", "-restart": "", "-autoupdate": "", "-nph": ""}
 
 
 class _Options:
@@ -132,7 +136,10 @@ class _Options:
                 self.values["pass_headers"] = (*self.values.get("pass_headers", ()), header)
             elif low in self.texts:
                 self.rest[low] = self._argument(option, left)
-            elif low not in _FLAGS:
+            elif low in _FLAGS:
+                if _FLAGS[low]:
+                    self.values[_FLAGS[low]] = True
+            else:
                 raise ConfigError(f"{self.label} invalid option: {option}")
 
     def _argument(self, option: str, left: list[str]) -> str:

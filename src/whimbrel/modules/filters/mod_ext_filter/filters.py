@@ -63,7 +63,9 @@ class ExtOutputFilter(OutputFilter):
             r.headers_out.unset("Content-Length")
         _trace(r, defined, "")
         try:
-            gathered = await program.gather()
+            # httpd passes on what the program has written where its input flushes: bytes, or nothing, which
+            # reach a client of HTTP/2 with the head and stay in the buffer of a connection of HTTP/1
+            gathered = await program.gather(to_flush=r.connection.is_http2)
         except Aborted:
             raise FilterError(500) from None
         if gathered is not None:

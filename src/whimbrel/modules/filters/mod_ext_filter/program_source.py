@@ -66,24 +66,45 @@ class ProgramSource(Source):
         self._is_fed = self._is_waiting = self._has_ended = False
         self._moved = self._count = 0
         self.expected: int | None = None
+        self._flushed = asyncio.Event()  # set at the first flush of the input
+        self._has_flush = False  # one follows `_first`, as `gather` has stopped there
+        self._pending: asyncio.Task[bytes | None] | None = None  # a `_read` that `gather` has begun
         self._feeder = asyncio.create_task(self._feed())
 
-    async def gather(self) -> bytes | None:
+    async def gather(self, *, to_flush: bool = False) -> bytes | None:
         """Return the whole output if it has at most `MAX_GATHERED` bytes; else None, and `read` begins with
         what was gathered.
+
+        *to_flush*: gather no longer than to the first flush of the input.
         """
-        pieces, size = [], 0
+        pieces: list[bytes] = []
+        size = 0
         try:
-            while (data := await self.read()) is not None:
+            while not to_flush or await self._is_before_flush():
+                data = await self.read()
+                if data is None:
+                    return b"".join(pieces)
                 pieces.append(data)
                 size += len(data)
                 if size > MAX_GATHERED:
-                    self._first = b"".join(pieces)
-                    return None
+                    break
         except BaseException:
             self.stop()
             raise
-        return b"".join(pieces)
+        else:
+            self._has_flush = True
+        self._first = b"".join(pieces)
+        return None
+
+    async def _is_before_flush(self) -> bool:
+        """Wait for output or its end, and return True; return False if the input flushes before."""
+        self._pending = asyncio.create_task(self._read())
+        flush = asyncio.create_task(self._flushed.wait())
+        try:
+            await asyncio.wait((self._pending, flush), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            flush.cancel()
+        return self._pending.done()
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the output.
@@ -95,6 +116,18 @@ class ProgramSource(Source):
         data, self._first = self._first, b""
         if data or self._has_ended:
             return data or None
+        pending, self._pending = self._pending, None
+        return await (self._read() if pending is None else pending)
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source: the flush at which `gather` has stopped."""
+        if self._has_flush and not self._first:
+            self._has_flush = False
+            return b""
+        return await self.read()
+
+    async def _read(self) -> bytes | None:
+        """See `read`."""
         data = await self._next()
         self._count += len(data)
         if not data:
@@ -128,8 +161,11 @@ class ProgramSource(Source):
         try:
             while not self._is_fed:
                 self._is_waiting = True
-                data = await self._source.read()
+                data = await self._source.read_or_flush()
                 self._is_waiting = False
+                if data == b"":
+                    self._flushed.set()
+                    continue
                 total += len(data or b"")
                 if data is None:
                     self._is_fed = True
@@ -184,6 +220,8 @@ class ProgramSource(Source):
         self._has_ended = True
         self._first = b""
         self._feeder.cancel()
+        if self._pending is not None:
+            self._pending.cancel()
         self._program.stop(listen=self._logs)
 
     async def _close_input(self) -> None:

@@ -33,6 +33,7 @@ class ScriptOutput:
         self.size, self.can_begin = 0, can_begin
         self.began = asyncio.Event()
         self.has_ended = self.is_closed = self.is_passed_on = self.is_handed_over = False
+        self._is_flushed = False  # the client is to get what was written
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._pieces: deque[bytes] = deque()
@@ -53,10 +54,15 @@ class ScriptOutput:
                 self._loop.call_soon_threadsafe(self._arrived.set)
                 self._changed.wait_for(lambda: self._held <= MAX_AHEAD or self.is_closed, timeout=MAX_WAIT)
         if self._held > MAX_AHEAD and self.can_begin:
-            self.flush()
+            self._pass_on()
         return True
 
     def flush(self) -> bool:
+        """Let the client have what was written."""
+        self._is_flushed = True
+        return self._pass_on()
+
+    def _pass_on(self) -> bool:
         """Let the response begin with what was written."""
         self.is_passed_on = True
         if threading.get_ident() == self._thread or not self.can_begin:
@@ -90,6 +96,11 @@ class ScriptOutput:
             self._changed.notify_all()
         return data
 
+    def take_flush(self) -> bool:
+        """Return True if the script has flushed since the last call."""
+        is_flushed, self._is_flushed = self._is_flushed, False
+        return is_flushed
+
     def close(self) -> None:
         """Read no more: the script goes on without effect."""
         with self._changed:
@@ -106,7 +117,7 @@ class ScriptOutput:
 
 
 class ScriptSource(Source):
-    """The rest of a response whose script still runs."""
+    """The rest of a response whose script still runs; a `flush` of the script is one of the body."""
 
     __slots__ = ("_abandon", "_output")
 
@@ -115,15 +126,16 @@ class ScriptSource(Source):
 
     async def read(self) -> bytes | None:
         """Return the next bytes; None when the script has ended."""
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source."""
         output = self._output
-        while True:
-            has_ended = output.has_ended
-            data = output.take()
-            if data:
-                return data
-            if has_ended:
-                return None
+        while (data := self.read_now()) == b"" and not output.take_flush():
             await output.wait()
+        return data
 
     def read_now(self) -> bytes | None:
         """Return what was written."""

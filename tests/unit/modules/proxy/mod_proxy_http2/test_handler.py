@@ -151,8 +151,11 @@ def test_a_slow_client_holds_one_window(tmp_path: Path) -> None:
         reader, writer = await server.connect()
         writer.write(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
-        await asyncio.sleep(0.3)
-        before = backend.sent
+        before = -1
+        async with asyncio.timeout(10):
+            while before != backend.sent:  # until the windows are full
+                before = backend.sent
+                await asyncio.sleep(0.3)
         assert status(await server.get("/ok")) == 200
         await asyncio.sleep(0.2)
         assert backend.sent - before <= 2 * WINDOW
