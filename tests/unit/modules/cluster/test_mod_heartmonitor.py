@@ -67,13 +67,14 @@ def test_memory_has_room_for_some_servers() -> None:
 
 
 POSTED = "HeartbeatListen 239.0.0.1:9\n<Location /hb>\nSetHandler heartbeat\n</Location>"
+MISSING = "AH10563: Missing required parameters: busy and/or ready"
 # status and log of apache2 2.4.71, and the line of its file: ready, busy, port
 POSTS = (
-    ("", 400, "AH10563: Missing required parameters: busy and/or ready", None),
-    ("ready=5", 400, "AH10563: Missing required parameters: busy and/or ready", None),
-    ("v=1&busy=1", 400, "AH10563: Missing required parameters: busy and/or ready", None),
-    ("ready=5;busy=1", 400, "AH10563: Missing required parameters: busy and/or ready", None),
-    ("x=" + "y" * 1000 + "&ready=5&busy=1", 400, "AH10563: Missing required parameters: busy and/or ready", None),
+    ("", 400, MISSING, None),
+    ("ready=5", 400, MISSING, None),
+    ("v=1&busy=1", 400, MISSING, None),
+    ("ready=5;busy=1", 400, MISSING, None),
+    ("x=" + "y" * 1000 + "&ready=5&busy=1", 400, MISSING, None),
     ("v=0&ready=1&busy=1", 200, "", (1, 1, 80)),
     ("busy&ready", 200, "", (1, 1, 80)),
     ("busy=&ready=", 200, "", (0, 0, 80)),

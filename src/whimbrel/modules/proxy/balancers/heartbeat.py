@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from math import trunc
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.modules.support.heartbeats import NAME, UNSIGNED, Heartbeat, read_file, read_memory
@@ -36,7 +37,7 @@ class ByHeartbeat:
                 state.retry_worker(now)
             if state.is_usable and report.seen < MAX_AGE:
                 # a server without busy workers has just started: a quarter of its idle ones count
-                ready = report.ready if report.busy else int(report.ready / 4)
+                ready = report.ready if report.busy else trunc(report.ready / 4)
                 up.append((member, ready & UNSIGNED))
         slots = sum(ready for _, ready in up) & UNSIGNED
         if slots == 0:

@@ -255,7 +255,9 @@ class HealthChecker:
         seconds = parameters.timeout or conf.timeout or core.timeout
         if protocol == "HCCPING":
             seconds = parameters.ping or parameters.connectiontimeout or seconds
-        runtime, exchange, secured = self.engine.runtime, None, None
+        runtime = self.engine.runtime
+        exchange: _Exchange | None = None
+        secured = None
         try:
             async with asyncio.timeout(seconds):
                 address = await self._address(worker)
