@@ -75,6 +75,23 @@ Alias /lua %ROOT%/htdocs/fails.lua
 <Files enc.html>
     SetOutputFilter xml2enc
 </Files>
+ExtFilterDefine fails mode=output cmd="%ROOT%/htdocs/no-filter.cgi"
+ExtFilterDefine absent mode=output cmd="/none/at/all"
+ExtFilterDefine in-fails mode=input cmd="%ROOT%/htdocs/no-filter.cgi"
+<Files ext-fails.txt>
+    SetOutputFilter fails
+</Files>
+<Files ext-absent.txt>
+    SetOutputFilter absent
+</Files>
+<Location /ext-in>
+    SetInputFilter in-fails
+    SetHandler reflector
+</Location>
+<Files sed.txt>
+    SetOutputFilter Sed
+    OutputSed "s/x/xx/g"
+</Files>
 <Location /limited>
     LimitRequestBody 900000
     SetHandler reflector
@@ -147,6 +164,10 @@ def _other_failures() -> tuple[Failure, ...]:
         Failure("XML2ENC", "GET", "/enc.html"),
         Failure("proxy_html", "GET", "/back/broken.html"),
         Failure("substitute", "GET", "/lines.txt"),
+        Failure("ext_filter fails", "GET", "/ext-fails.txt"),
+        Failure("ext_filter absent", "GET", "/ext-absent.txt"),
+        Failure("ext_filter input", "POST", "/ext-in", FORM, b"x" * XML_BYTES),
+        Failure("sed", "GET", "/sed.txt"),
         Failure("CGI", "POST", "/fails.cgi", FORM, b"x" * XML_BYTES),
         Failure("back end down", "POST", "/back/none", FORM, b"x" * XML_BYTES),
         Failure("rewrite loop", "GET", "/loops/" + "y" * 200),
@@ -194,6 +215,10 @@ def documents() -> dict[str, bytes]:
         "session/a.txt": b"plain a\n",
         "lines.txt": b"line " * 400_000,
         "fails.cgi": b"#!/bin/sh\ncat >/dev/null\necho no header\n",
+        "no-filter.cgi": b"#!/bin/sh\ncat >/dev/null\nexit 1\n",
+        "ext-fails.txt": b"line\n" * 400_000,
+        "ext-absent.txt": b"line\n" * 400_000,
+        "sed.txt": b"x" * 9_000_000,  # beyond the longest line of the editor
         "loops/x": b"x\n",
         "fails.lua": LUA.encode(),
         "broken.shtml": b"text " * 200_000

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 
 CODE_ANNOUNCED: Final = "AH01588"
+# note of a request whose handler reads what has arrived before it waits: a client whose body came with the
+# head gets no 100 Continue
+EARLY_BODY_NOTE: Final = "early-body"
 
 
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:

@@ -76,7 +76,12 @@ class AuthFormDirConfig:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Login of a form or a session; *site* is the session's proof of a login under AuthFormSitePassphrase."""
+    """Login of a form or a session.
+
+    Attributes:
+        site: the session's proof of a login under AuthFormSitePassphrase.
+        is_complete: False for a form without user or password.
+    """
 
     user: str
     password: str
@@ -85,6 +90,7 @@ class Login:
     method: str | None = None
     mimetype: str | None = None
     body: str | None = None
+    is_complete: bool = True
 
 
 class FormAuthenticator:
@@ -119,8 +125,8 @@ class FormAuthenticator:
             None if user is None or password is None else Login(user, password, session.get(f"{realm}-site"))
         )
 
-    async def sent(self, r: Request, realm: str) -> Login | None:
-        """Return the login of the form; None (logged) without user or password."""
+    async def sent(self, r: Request, realm: str) -> Login:
+        """Return the login of the form; incomplete (logged) without user or password."""
         conf = self.conf
         fields = await read_form(r, conf.size)
         user, password = fields.get(conf.username), fields.get(conf.password)
@@ -129,7 +135,7 @@ class FormAuthenticator:
                 what = "username" if code == "AH02982" else "password"
                 line = f"form parsed, but {what} field '{name}' was missing or empty, unauthorized"
                 r.log("debug", line, code=code, module=_MODULE)
-                return None
+                return Login("", "", location=fields.get(conf.location), is_complete=False)
             r.user = user
         location, method, kind, body = map(fields.get, (conf.location, conf.method, conf.mimetype, conf.body))
         login = Login(user or "", password or "", None, location, method, kind, body)
@@ -159,6 +165,8 @@ class FormAuthenticator:
 
     async def checked(self, r: Request, login: Login) -> HookStatus:
         """Return OK if the providers accept user and password, else the status of the refusal."""
+        if not login.is_complete:
+            return 401
         result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
         if not self.checks:
             r.log("error", "no authn provider configured", code="AH01806", module=_MODULE)
@@ -236,9 +244,15 @@ def make_authenticate(scope: Scope) -> CompiledHook | None:
         answer = await _by_session(r, authenticator, realm)
         if answer == OK:
             return OK
-        if r.method == "POST" and r.main is None:
-            answer = await _by_form(r, authenticator, realm)
-        return _refused(r, authenticator.conf, answer)
+        location = None
+        if answer == 401 and r.method == "POST" and r.initial:
+            try:
+                login = await authenticator.sent(r, realm)
+            except FormTooLarge:
+                return 413
+            location = login.location
+            answer = await _by_form(r, authenticator, realm, login)
+        return _refused(r, authenticator.conf, answer, location)
 
     return CompiledHook(authenticate, reads, is_async=True)
 
@@ -253,13 +267,7 @@ async def _by_session(r: Request, authenticator: FormAuthenticator, realm: str) 
     return answer
 
 
-async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str) -> HookStatus:
-    try:
-        login = await authenticator.sent(r, realm)
-    except FormTooLarge:
-        return 413
-    if login is None:
-        return 401
+async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str, login: Login) -> HookStatus:
     answer = await authenticator.checked(r, login)
     if answer != OK:
         _forget(r, realm)
@@ -300,15 +308,22 @@ def _resume(r: Request, login: Login) -> None:
             r.notes["auth_form-resumes"] = "1"
 
 
-def _refused(r: Request, conf: AuthFormDirConfig, answer: HookStatus) -> HookStatus:
-    """Refuse a request without a login: the login page if there is one; otherwise browsers may not store the
-    response.
+def _refused(
+    r: Request, conf: AuthFormDirConfig, answer: HookStatus, location: str | None
+) -> HookStatus:
+    """Return the response to a request without a login, or after a login.
+
+    A refusal leads to the login page if there is one, then to the *location* that the form names. Browsers
+    may not store another refusal.
     """
-    if answer != 401:
-        return answer
-    led = _led(r, conf.required)
+    led = _led(r, conf.required) if answer == 401 else None
     if led is not None:
         return led
+    if location is not None and answer != OK:
+        r.headers_out.set("Location", location)
+        return 302
+    if answer != 401:
+        return answer
     if not conf.may_store:
         r.headers_out.add("Cache-Control", "no-store")
         r.err_headers_out.add("Cache-Control", "no-store")
@@ -336,8 +351,8 @@ def make_login(scope: Scope) -> CompiledHook:
             login = await authenticator.sent(r, realm)
         except FormTooLarge:
             return 413
-        answer = 401 if login is None else await authenticator.checked(r, login)
-        if answer == OK and login is not None:
+        answer = await authenticator.checked(r, login)
+        if answer == OK:
             await authenticator.remember(r, realm, login)
             if login.location is not None:
                 r.headers_out.set("Location", login.location)

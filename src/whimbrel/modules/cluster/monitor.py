@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.numbers import atoi, strtol_exact
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.modules.cluster.multicast import listener
 from whimbrel.modules.cluster.settings import HeartmonitorServerConfig
 from whimbrel.modules.support.heartbeats import (
+    DEFAULT_PORT,
     NAME,
     Heartbeat,
     fields_of,
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 HANDLER_NAME: Final = "heartbeat"
+MAX_PORT: Final = 65_535
 MAX_MESSAGE: Final = 1000  # bytes of a report
 UPDATE: Final = 5.0  # seconds between two writes
 SEEN_TIMEOUT: Final = 30  # seconds after which a server is forgotten
 MAX_SERVERS: Final = 4096  # that one listener remembers for the file
+_MODULE: Final = "heartmonitor"
 _POST: Final = NAMES.index("POST")
 
 
@@ -132,6 +136,29 @@ def start(engine: Any) -> None:
     engine.runtime.every(NAME, UPDATE, monitor_of(engine).run)
 
 
+def _posted(r: Request, fields: dict[str, str]) -> Heartbeat | None:
+    """Return the report of a request, None without its two counts; wrong numbers are logged."""
+    if not {"busy", "ready"} <= fields.keys():
+        return None
+    port = DEFAULT_PORT
+    if "port" in fields:
+        given = strtol_exact(fields["port"]) if fields["port"] else None
+        if given is not None and 0 < given <= MAX_PORT:
+            port = given
+        else:
+            line = f"Invalid port value: {fields['port']}, using default {DEFAULT_PORT}"
+            r.log("warn", line, code="AH10564", module=_MODULE)
+    counts = {}
+    for name, code in (("busy", "AH10565"), ("ready", "AH10566")):
+        is_number = not fields[name] or strtol_exact(fields[name]) is not None
+        counts[name] = atoi(fields[name]) if is_number else 0
+        if not is_number:
+            line = f"Invalid {name} value: {fields[name]}, using 0"
+            r.log("warn", line, code=code, module=_MODULE)
+    now = r.engine.runtime.now()
+    return Heartbeat(r.connection.client_ip, counts["ready"], counts["busy"], now, port)
+
+
 def make_handler(scope: Scope) -> CompiledHook:
     """Make the handler of reports by POST."""
 
@@ -144,12 +171,16 @@ def make_handler(scope: Scope) -> CompiledHook:
         data = b""
         while len(data) < MAX_MESSAGE and (piece := await r.body_in.read()):
             data += piece
-        text = data[:MAX_MESSAGE].decode("latin-1")
-        now, address = r.engine.runtime.now(), r.connection.client_ip
-        fields = {"v": "1", "busy": "0", "ready": "0", **fields_of(text)}
-        report = parse_report(address, "&".join(f"{name}={value}" for name, value in fields.items()), now)
-        assert report is not None
-        monitor_of(r.engine).add(report)
+        monitor = monitor_of(r.engine)
+        if monitor.address is None:
+            r.log("error", "Heartbeat monitoring not active", code="AH10561", module=_MODULE)
+            return 503
+        report = _posted(r, fields_of(data[:MAX_MESSAGE].decode("latin-1")))
+        if report is None:
+            line = "Missing required parameters: busy and/or ready"
+            r.log("error", line, code="AH10563", module=_MODULE)
+            return 400
+        monitor.add(report)
         r.content_type = "text/plain"
         r.write("OK")
         return OK

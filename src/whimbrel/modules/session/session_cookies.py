@@ -1,7 +1,7 @@
 """Cookies of the session modules, after httpd's util_cookies.
 
-The Cookie field is parsed without quoting: pieces end at ``;`` and ``,``; a name is exact; a value is the
-rest of its piece.
+The fields Cookie and Cookie2 are parsed without quoting: pieces end at ``;`` and ``,``; a name is exact; a
+value is the rest of its piece.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _PIECE: Final = re.compile(r"(?<![,;])([,;]*+)([^,;]++)")
+_FIELDS: Final = ("Cookie", "Cookie2")  # RFC 2965, 3.3.5: a client of version 1 sends both
 _BLANKS: Final = " \t"
 _DEFAULT_ATTRIBUTES: Final = "HttpOnly;Secure;Version=1"
 
@@ -53,20 +54,24 @@ def read(r: Request, name: str, *, remove: bool) -> str | None:
     """Return the value of the client's cookie *name*; None without one, and (logged) if two of that name
     differ.
 
-    *remove*: remove it from the Cookie field for later readers, unless two differ.
+    *remove*: remove it from its fields for later readers, unless two differ.
     """
-    field = r.headers_in.get("Cookie")
-    if field is None:
-        return None
-    values, rest = _taken(field, name + "=")
+    values: list[str] = []
+    rests: dict[str, str] = {}
+    for field in _FIELDS:
+        line = r.headers_in.get_list(field)
+        if line is not None:
+            taken, rests[field] = _taken(line, name + "=")
+            values += taken
     if len(set(values)) > 1:
         r.log("error", f"ap_cookie: client submitted cookie '{name}' more than once: {r.uri}", code="AH00011")
         return None
     if remove:
-        if rest:
-            r.headers_in.set("Cookie", rest)
-        else:
-            r.headers_in.unset("Cookie")
+        for field, rest in rests.items():
+            if rest:
+                r.headers_in.set(field, rest)
+            else:
+                r.headers_in.unset(field)
     return values[0] if values else None
 
 

@@ -18,6 +18,7 @@ NAME: Final = "heartmonitor"  # of the shared memory
 MAX_FILE: Final = 1024 * 1024  # bytes of a file that are read
 MAX_ADDRESS: Final = 64
 DEFAULT_PORT: Final = 80
+UNSIGNED: Final = 0xFFFFFFFF  # httpd sums and writes the counts of workers as unsigned numbers
 
 
 class Heartbeat(NamedTuple):
@@ -83,7 +84,8 @@ def write_file(path: str, reports: Iterable[Heartbeat], now: float) -> None:
     with open(temporary, "wb") as file:
         for each in reports:
             age = floor(now - each.seen)
-            line = f"{each.address} &ready={each.ready}&busy={each.busy}&lastseen={age}&port={each.port}\n"
+            counts = f"&ready={each.ready & UNSIGNED}&busy={each.busy & UNSIGNED}"
+            line = f"{each.address} {counts}&lastseen={age}&port={each.port}\n"
             file.write(to_bytes(line))
     os.chmod(temporary, 0o644)
     os.replace(temporary, path)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, cast
 from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.coroutines import drive
-from whimbrel.engine.input.body import RequestBody, invalid_length_body
+from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody, invalid_length_body
 from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
@@ -398,7 +398,8 @@ class HttpProtocol(FastPath):
             if r is not None and self._body is not None and final_request(r).status // 100 != SUCCESS:
                 self._body.end()
                 return
-            self._send_interim(100)
+            if r is None or EARLY_BODY_NOTE not in r.notes or not self._buffer:
+                self._send_interim(100)
             self._expects = False
         if self._is_held:
             self._release_body()

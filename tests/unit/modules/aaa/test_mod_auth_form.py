@@ -137,6 +137,22 @@ def test_a_login_leads_on(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("body", "location"),
+    [
+        (BAD + "&httpd_location=/loc", "/loc"),
+        ("httpd_username=alice&httpd_location=/loc", "/loc"),
+        ("httpd_location=/loc", "/loc"),
+        (BAD + "&httpd_method=PUT", None),
+    ],
+)
+def test_a_refused_form_leads_to_its_location(tmp_path: Path, body: str, location: str | None) -> None:
+    answer = Form(tmp_path).post(body)
+    assert (status(answer), session_fields(answer, "Location"), session_fields(answer, "Cache-Control")) == (
+        (CHALLENGED, [], ["no-store"]) if location is None else (302, [location], [])
+    )
+
+
 def test_passing_on_and_storing(tmp_path: Path) -> None:
     form = Form(
         tmp_path,

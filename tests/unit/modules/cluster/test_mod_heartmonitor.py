@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.client import fetch
+from tests.support.client import error_log, fetch
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
@@ -67,8 +67,54 @@ def test_memory_has_room_for_some_servers() -> None:
     assert list(heartbeats.read_memory(memory, 110.0)) == ["10.0.0.2", "10.0.0.1"]
 
 
-def test_reports_by_post(tmp_path: Path) -> None:
+POSTED = "HeartbeatListen 239.0.0.1:9\n<Location /hb>\nSetHandler heartbeat\n</Location>"
+MISSING = "AH10563: Missing required parameters: busy and/or ready"
+# status and log of apache2 2.4.71, and the line of its file: ready, busy, port
+POSTS = (
+    ("", 400, MISSING, None),
+    ("ready=5", 400, MISSING, None),
+    ("v=1&busy=1", 400, MISSING, None),
+    ("ready=5;busy=1", 400, MISSING, None),
+    ("x=" + "y" * 1000 + "&ready=5&busy=1", 400, MISSING, None),
+    ("v=0&ready=1&busy=1", 200, "", (1, 1, 80)),
+    ("busy&ready", 200, "", (1, 1, 80)),
+    ("busy=&ready=", 200, "", (0, 0, 80)),
+    ("busy=%201&ready=+2&port=010", 200, "", (2, 1, 10)),
+    ("busy=1x&ready=010", 200, "AH10565: Invalid busy value: 1x, using 0", (10, 0, 80)),
+    ("busy=1&ready=0x10", 200, "AH10566: Invalid ready value: 0x10, using 0", (0, 1, 80)),
+    ("busy=1&ready=2&port=", 200, "AH10564: Invalid port value: , using default 80", (2, 1, 80)),
+    ("busy=1&ready=2&port=-1", 200, "AH10564: Invalid port value: -1, using default 80", (2, 1, 80)),
+    ("busy=1&ready=2&port=65536", 200, "AH10564: Invalid port value: 65536, using default 80", (2, 1, 80)),
+    ("busy=1&ready=2&port=65535", 200, "", (2, 1, 65535)),
+    ("busy=-1&ready=-1", 200, "", (4294967295, 4294967295, 80)),
+    ("busy=99999999999999999999&ready=2147483648", 200, "", (2147483648, 4294967295, 80)),
+)
+
+
+@pytest.mark.parametrize(("body", "status", "line", "stored"), POSTS)
+def test_posted_reports_are_checked(
+    tmp_path: Path, body: str, status: int, line: str, stored: tuple[int, int, int] | None
+) -> None:
+    engine = engine_of(tmp_path, f"HeartbeatMaxServers 0\nHeartbeatStorage hb.dat\n{POSTED}")
+    assert fetch(engine, "/hb", method="POST", body=body).status == status
+    assert error_log(engine).strip().rpartition("] ")[2] == line
+    path = tmp_path / "hb.dat"
+    text = path.read_text() if path.exists() else None
+    assert text == (
+        None
+        if stored is None
+        else "127.0.0.1 &ready={}&busy={}&lastseen=0&port={}\n".format(*stored)
+    )
+
+
+def test_posts_without_a_listener_are_refused(tmp_path: Path) -> None:
     engine = engine_of(tmp_path, "<Location /hb>\nSetHandler heartbeat\n</Location>")
+    assert fetch(engine, "/hb", method="POST", body="ready=4&busy=2").status == 503
+    assert "AH10561: Heartbeat monitoring not active" in error_log(engine)
+
+
+def test_reports_by_post(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, POSTED)
     reply = fetch(engine, "/hb", method="POST", body="v=1&ready=4&busy=2")
     assert (reply.status, reply.body) == (200, "OK")
     memory = engine.runtime.segment(heartbeats.NAME)

@@ -51,6 +51,25 @@ def test_two_of_a_name(tmp_path: Path, field: str, value: str | None) -> None:
     assert r.headers_in.get("Cookie") == (field if value is None else None)
 
 
+# Cookie, Cookie2, the value of "sess", and both fields after the removal.
+@pytest.mark.parametrize(
+    ("first", "second", "value", "rest"),
+    [
+        ("x=y", "sess=k=v", "k=v", ("x=y", None)),
+        ("x=y; sess=k=v", "z=1; sess=k=v", "k=v", ("x=y", "z=1")),
+        ("sess=k=v", "sess=other", None, ("sess=k=v", "sess=other")),
+        ("sess=k=v", "$Version=1", "k=v", (None, None)),
+    ],
+)
+def test_both_fields_are_read(
+    tmp_path: Path, first: str, second: str, value: str | None, rest: tuple[str | None, str | None]
+) -> None:
+    r = request_with(tmp_path, first)
+    r.headers_in.set("Cookie2", second)
+    assert read(r, "sess", remove=True) == value
+    assert (r.headers_in.get("Cookie"), r.headers_in.get("Cookie2")) == rest
+
+
 def test_a_name_and_its_attributes() -> None:
     made = named("SessionCookieName", "other domain=x,Secure path=/ b", empty="E", bad="B", marks="=&")
     assert (made.name, made.attributes, made.modern) == ("other", "domain=x,Secure path=/ b", False)

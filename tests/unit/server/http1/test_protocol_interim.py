@@ -11,7 +11,7 @@ import pytest
 from tests.support.fakes import FakeEngine, FakeResponse, FakeTransport
 
 from whimbrel.engine.body import Source
-from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import WorkerState
@@ -79,6 +79,30 @@ def test_100_continue_is_sent_once(loop: asyncio.AbstractEventLoop) -> None:
     for _ in range(5):
         loop.run_until_complete(asyncio.sleep(0))
     assert hinting.wire.out == b"HTTP/1.1 100 Continue\r\n\r\n[head]ab"
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_body_that_came_with_the_head_needs_no_100(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch, is_early: bool
+) -> None:
+    """Apache2 sends no 100 Continue for a FastCGI application that gets a body which came with the head."""
+
+    async def handler(_send_interim: Any, body: RequestBody) -> FakeResponse:
+        first: Any = SimpleNamespace(status=200, is_committed=False, next=None, server=None)
+        first.notes = {EARLY_BODY_NOTE: "1"}
+        hinting.protocol.connection.request = first
+        return FakeResponse(await body.read_all())
+
+    hinting = Hinting(loop, handler)
+    protocol = hinting.protocol
+    monkeypatch.setattr(protocol.service, "settings_of", lambda server: protocol._listener)
+    head = b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+    hinting.protocol.data_received(head + b"a" * is_early)
+    loop.run_until_complete(asyncio.sleep(0))
+    hinting.protocol.data_received(b"a" * (2 - is_early))
+    for _ in range(5):
+        loop.run_until_complete(asyncio.sleep(0))
+    assert hinting.wire.out == (b"" if is_early else b"HTTP/1.1 100 Continue\r\n\r\n") + b"[head]aa"
 
 
 def test_an_expectation_of_http_1_0_stays_unmet(loop: asyncio.AbstractEventLoop) -> None:

@@ -125,7 +125,7 @@ def _reasons(r: Request, cache: CacheRequest, found: Validators) -> Iterator[str
     has_age = control.max_age or control.s_maxage
     if r.status not in _STATUSES and found.expires is None and not control.cache_control:
         yield f"Response status {r.status}"
-    if found.expires is not None and found.expiry == DATE_BAD:
+    if found.expires is not None and found.expiry == DATE_BAD and not has_age:
         yield f"Broken expires header: {found.expires}"
     is_past = found.expiry != DATE_BAD and found.expiry < int(r.time * MICROSECONDS)
     if is_past and not has_age and not conf.stores_expired:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.dav.mod_dav.errors import (
@@ -35,6 +35,7 @@ _READ_ONLY = frozenset(
     (*CORE, RESOURCE_TYPE, "creationdate", "getcontentlength", "getetag", "getlastmodified")
 )
 EXECUTABLE = "executable"
+INSUFFICIENT_STORAGE: Final = 507
 
 
 @dataclass(slots=True)
@@ -133,7 +134,9 @@ def _apply(resource: Resource, edits: list[PropertyChange], document: Document) 
     except DavError as problem:
         if any(edit.is_live for edit in edits):
             resource.set_executable(before)
-        failed = problem.within("Could not execute PROPPATCH.", status=500)
+        # RFC 4918, 11.5: the bound of the database, and a full disk; every other failure is httpd's 500
+        status = problem.status if problem.status == INSUFFICIENT_STORAGE else 500
+        failed = problem.within("Could not execute PROPPATCH.", status=status)
         failed.error_id = ErrorId.PROP_EXEC
         (dead or edits)[0].error = failed
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from math import trunc
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.modules.support.heartbeats import NAME, Heartbeat, read_file, read_memory
+from whimbrel.modules.support.heartbeats import NAME, UNSIGNED, Heartbeat, read_file, read_memory
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -36,9 +37,10 @@ class ByHeartbeat:
                 state.retry_worker(now)
             if state.is_usable and report.seen < MAX_AGE:
                 # a server without busy workers has just started: a quarter of its idle ones count
-                up.append((member, report.ready if report.busy else report.ready // 4))
-        slots = sum(ready for _, ready in up)
-        if slots <= 0:
+                ready = report.ready if report.busy else trunc(report.ready / 4)
+                up.append((member, ready & UNSIGNED))
+        slots = sum(ready for _, ready in up) & UNSIGNED
+        if slots == 0:
             return None
         pick, counted, best = secrets.randbelow(slots + 1), 0, None
         for member, ready in up:

@@ -20,7 +20,7 @@ RETRY: Final = 60.0
 PROXY_PORTS: Final = {"fcgi": 8000, "ajp": 8009, "scgi": 4000, "h2c": 80, "h2": 443}
 LOAD_UNIT: Final = 100  # a load factor of 1
 # methods of health checks, in httpd's order
-HEALTH_METHODS: Final = ("NONE", "TCP", "OPTIONS", "HEAD", "GET", "OPTIONS11", "HEAD11", "GET11")
+HEALTH_METHODS: Final = ("NONE", "TCP", "OPTIONS", "HEAD", "GET", "CPING", "OPTIONS11", "HEAD11", "GET11")
 
 
 class WorkerStatus(IntFlag):

@@ -195,7 +195,7 @@ def _change_check(r: Request, member: BalancerMember, fields: Mapping[str, str])
     methods: tuple[str, ...] = provider("proxy_hcheck", "methods") or ()
     conditions = provider("proxy_hcheck", "conditions")
     state, method = member.state, upper(fields.get("w_hm", ""))
-    if method in methods:
+    if method and method in methods:
         state.method = methods.index(method)
     expression = fields.get("w_he")
     if conditions is not None and expression is not None:

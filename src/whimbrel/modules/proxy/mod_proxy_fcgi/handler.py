@@ -10,6 +10,7 @@ from whimbrel.backends.fastcgi import END_STDIN, PROXY_FCGI, FastcgiReader, begi
 from whimbrel.backends.reader import BackendError, BackendMessage, ResponseHead
 from whimbrel.base.numbers import lower
 from whimbrel.engine import identity
+from whimbrel.engine.input.body import EARLY_BODY_NOTE
 from whimbrel.http.client.answer import TIMEOUT, AnswerReader
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend, is_debugged, log_message
@@ -133,6 +134,7 @@ class RequestInput:
         """
         r = self.r
         body = r.body_in
+        r.notes[EARLY_BODY_NOTE] = "1"
         if (body.length is not None and not body.is_filtered) or r.main is not None:
             return
         pieces, size = [], 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whimbrel.config.model import Server
     from whimbrel.expr.evaluation import Evaluation
 
-_KNOWN_ONLY: Final = ("CPING", "PROVIDER")  # methods without behaviour in httpd
+_AJP: Final = "mod_proxy_ajp.c"  # implements the method CPING
 MAX_NAME: Final = 16  # bytes of an expression's name with the NUL byte
 MAX_URI: Final = 64
 SHORTEST_INTERVAL: Final = 100  # milliseconds
@@ -45,7 +45,7 @@ def read_parameter(cmd: Command, to: dict[str, str], name: str, value: str) -> N
             raise ConfigError(f"Unknown ProxyHCTemplate name: {value}")
         to.update(found)
     elif name == "hcmethod":
-        if upper(value) in _KNOWN_ONLY:
+        if upper(value) == "PROVIDER" or (upper(value) == "CPING" and not cmd.loaded(_AJP)):
             raise ConfigError(f"Health check method {value} not (yet) implemented")
         if upper(value) not in HEALTH_METHODS:
             raise ConfigError("Unknown method")
@@ -137,6 +137,13 @@ def check_watchdog(configuration: Any) -> None:
         )
 
 
+def offer_methods(configuration: Any) -> None:
+    """Name the methods that balancer-manager offers, "" for one that is not implemented."""
+    has_ajp = configuration.loaded(_AJP)
+    methods = tuple("" if name == "CPING" and not has_ajp else name for name in HEALTH_METHODS)
+    configuration.modules.register_provider("proxy_hcheck", "methods", methods)
+
+
 async def begin(engine: Any) -> None:
     """Start the checks in this worker."""
     from whimbrel.modules.proxy.mod_proxy_hcheck import checks  # a check of a configuration checks no member
@@ -185,11 +192,10 @@ MODULE: Final = Module(
     ),
     providers=(
         Provider("proxy_hcheck", "parameter", set_worker_parameter),
-        Provider("proxy_hcheck", "methods", HEALTH_METHODS),
         Provider("proxy_hcheck", "conditions", conditions_of),
         Provider("expr_function", "hc", ExprFunction(_body, _READS)),
         Provider("expr_variable", "HC_BODY", ExprVariable(lambda e: _body(e, "body"), _READS)),
     ),
-    post_config=(check_watchdog,),
+    post_config=(check_watchdog, offer_methods),
     worker_begins=(begin,),
 )

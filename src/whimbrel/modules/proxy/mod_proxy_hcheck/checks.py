@@ -7,6 +7,7 @@ import os
 from types import SimpleNamespace
 from typing import Any, Final
 
+from whimbrel.backends.ajp import cping
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import is_digits
 from whimbrel.config.core_config import CoreServerConfig
@@ -16,7 +17,7 @@ from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.runtime import Address
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.expr.errors import EvalError
-from whimbrel.http.client.answer import BackendError
+from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage
 from whimbrel.http.client.response_reader import ResponseReader
 from whimbrel.http.client.response_rules import RULES_24
 from whimbrel.http.semantics.headers import Headers
@@ -32,14 +33,22 @@ NAME: Final = "proxy_hcheck"
 LONGEST_PERIOD: Final = 1.0  # seconds between two looks at all members
 SHORTEST_PERIOD: Final = 0.05
 MAX_BODY: Final = 256 * 1024  # bytes of a response that a check reads
-_NONE, _TCP = 0, 1
+_NONE: Final = HEALTH_METHODS.index("NONE")
+_TCP: Final = HEALTH_METHODS.index("TCP")
+_CPING: Final = HEALTH_METHODS.index("CPING")
 
 
 class _Exchange(asyncio.Protocol):
-    """A connection of one check, which reads the response."""
+    """A connection of one check, which reads the response.
 
-    def __init__(self, reader: ResponseReader | None) -> None:
+    Attributes:
+        reader: of the response; None for a check that only connects.
+        reasons: why the response is malformed, for the error log.
+    """
+
+    def __init__(self, reader: AnswerReader | None) -> None:
         self.reader = reader
+        self.reasons: tuple[BackendMessage, ...] = ()
         self.body: list[bytes] = []
         self._size = 0
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -55,8 +64,8 @@ class _Exchange(asyncio.Protocol):
             return
         try:
             reader.feed(data)
-        except BackendError:
-            self._end(False)
+        except BackendError as problem:
+            self._malformed(problem)
             return
         self._take(reader)
         if reader.done or self._size >= MAX_BODY:
@@ -67,8 +76,8 @@ class _Exchange(asyncio.Protocol):
         if reader is not None and not self.ended.done():
             try:
                 reader.eof()
-            except BackendError:
-                self._end(False)
+            except BackendError as problem:
+                self._malformed(problem)
                 return
             self._take(reader)
             self._end(reader.head is not None)
@@ -76,7 +85,11 @@ class _Exchange(asyncio.Protocol):
     def connection_lost(self, problem: Exception | None) -> None:
         self._end(False)
 
-    def _take(self, reader: ResponseReader) -> None:
+    def _malformed(self, problem: BackendError) -> None:
+        self.reasons = problem.reasons
+        self._end(False)
+
+    def _take(self, reader: AnswerReader) -> None:
         reader.interim.clear()
         reader.messages.clear()
         piece = reader.take()
@@ -197,10 +210,13 @@ class HealthChecker:
 
     async def _passes(self, server: Server, worker: ProxyWorker, state: ProxyWorkerState) -> bool:
         """Return True if the member answers, and as its expression requires."""
+        if state.method == _CPING:
+            return await self._pongs(server, worker)
         method = HEALTH_METHODS[state.method]
         request, name = request_bytes(worker, method, state.uri)
         reader = None if state.method == _TCP else ResponseReader(RULES_24, name)
-        exchange = await self._exchange(server, worker, request, reader)
+        protocol = "HCTCP" if reader is None else "HCOH"
+        exchange = await self._exchange(server, worker, request, reader, protocol)
         if exchange is None or reader is None:
             return exchange is not None
         if reader.head is None or reader.head.version[0] != 1:
@@ -218,14 +234,30 @@ class HealthChecker:
             self._log(server, "info", "AH03301", text + problem.reason)
             return False
 
+    async def _pongs(self, server: Server, worker: ProxyWorker) -> bool:
+        """Return True if the member answers CPing with CPong, whatever its protocol (hc_check_cping)."""
+        from whimbrel.modules.proxy.mod_proxy_ajp.exchange import CpongReader  # loaded where CPING is allowed
+
+        reader = CpongReader(worker.hostname)
+        return await self._exchange(server, worker, cping(), reader, "HCCPING") is not None
+
     async def _exchange(
-        self, server: Server, worker: ProxyWorker, request: bytes, reader: ResponseReader | None
+        self,
+        server: Server,
+        worker: ProxyWorker,
+        request: bytes,
+        reader: AnswerReader | None,
+        protocol: str,
     ) -> _Exchange | None:
         """Return the connection after its exchange, None if that failed."""
         conf = server.config(ProxyServerConfig)
         parameters, core = worker.parameters, server.config(CoreServerConfig)
         seconds = parameters.timeout or conf.timeout or core.timeout
-        runtime, exchange, secured = self.engine.runtime, None, None
+        if protocol == "HCCPING":
+            seconds = parameters.ping or parameters.connectiontimeout or seconds
+        runtime = self.engine.runtime
+        exchange: _Exchange | None = None
+        secured = None
         try:
             async with asyncio.timeout(seconds):
                 address = await self._address(worker)
@@ -246,15 +278,18 @@ class HealthChecker:
                     return None
                 if reader is not None:
                     exchange.transport.write(request)
-                return exchange if await exchange.ended else None
+                if await exchange.ended:
+                    return exchange
+                if protocol == "HCCPING":
+                    self._log_reasons(server, exchange)
         except TimeoutError:
-            self._refused(server, worker, reader, "(110)Connection timed out")
+            self._refused(server, worker, protocol, "(110)Connection timed out")
         except OSError as problem:
             if secured is not None and is_handshake_failure(problem):
                 secured.failed(problem)
                 return None
             cause = f"({problem.errno}){os.strerror(problem.errno)}" if problem.errno else ""
-            self._refused(server, worker, reader, cause)
+            self._refused(server, worker, protocol, cause)
         finally:
             if exchange is not None:
                 exchange.transport.abort()
@@ -270,10 +305,13 @@ class HealthChecker:
         found = await self.engine.runtime.resolve(host)
         return (found[0], worker.port) if found else None
 
-    def _refused(
-        self, server: Server, worker: ProxyWorker, reader: ResponseReader | None, cause: str
-    ) -> None:
-        protocol = "HCTCP" if reader is None else "HCOH"
+    def _log_reasons(self, server: Server, exchange: _Exchange) -> None:
+        """Log why a CPong is malformed; the last reason is that of a request, which a check has not."""
+        for reason in exchange.reasons[:-1]:
+            line = LogLine(reason.level, reason.text, reason.code, reason.module, reason.cause)
+            self.engine.error_log.about_server(server, line)
+
+    def _refused(self, server: Server, worker: ProxyWorker, protocol: str, cause: str) -> None:
         place = f"{worker.hostname}:{worker.port}"
         text = f"{protocol}: attempt to connect to {place} ({place}) failed"
         line = LogLine("error", text, "AH00957", "proxy", cause)

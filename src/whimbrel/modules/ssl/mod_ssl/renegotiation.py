@@ -18,7 +18,9 @@ from whimbrel.engine.tls import RENEGOTIATION_NOTE
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS, differs_in_trust
+from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS
 from whimbrel.modules.ssl.mod_ssl.settings import (
+    OPT_RENEGOTIATE,
     VERIFY_NO_CA,
     VERIFY_NONE,
     VERIFY_OPTIONAL,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _MODULE: Final = "ssl"
 FAILED_NOTE: Final = "ssl-handshake-failed"  # note of a connection: a further handshake was not completed
+_CIPHERS_NOTE: Final = "ssl-ciphers"  # note of a connection: SSLCipherSuite of the last further handshake
 _MODERN: Final = "TLSv1.3"
 _OTHER_AUTHORITIES: Final = (
     "Non-default virtual host with SSLVerify set to 'require' and VirtualHost-specific CA certificate list "
@@ -51,12 +54,14 @@ class _Demands:
         wanted: how certificates are checked.
         ciphers: SSLCipherSuite of the section, "" without one.
         buffer: SSLRenegBufferSize.
+        keeps_cipher: SSLOptions +OptRenegotiate: a cipher that suffices needs no further handshake.
     """
 
     server: SslServerConfig
     wanted: Verification
     ciphers: str
     buffer: int
+    keeps_cipher: bool
 
 
 def _verification(conf: SslDirConfig, server: SslServerConfig) -> Verification:
@@ -84,9 +89,9 @@ def make_verify(scope: Scope) -> CompiledHook | None:
     in_section = not (conf.verify is None and conf.depth is None and conf.ciphers is None)
     if not in_section and (hosts is None or not hosts.may_demand_more(server)):
         return None
-    demands = _Demands(
-        server, _verification(conf, server), conf.ciphers or "", conf.request_buffer
-    )
+    verification, ciphers = _verification(conf, server), conf.ciphers or ""
+    keeps_cipher = OPT_RENEGOTIATE in conf.options.options
+    demands = _Demands(server, verification, ciphers, conf.request_buffer, keeps_cipher)
 
     async def verify(r: Request) -> HookStatus:
         tls: Any = r.connection.tls
@@ -108,7 +113,8 @@ async def _verify(r: Request, tls: Any, demands: _Demands) -> HookStatus:
     present: Verification = getattr(tls, "verification", Verification())
     needs_certificate = wanted.is_stricter_than(present, has_certificate=tls.peer_certificate is not None)
     ciphers = demands.ciphers or (demands.server.ciphers if is_other else "")
-    if is_modern or ciphers == handshake.ciphers:
+    offered = r.connection.notes.get(_CIPHERS_NOTE, handshake.ciphers)
+    if is_modern or ciphers == offered:
         ciphers = ""
     if r.connection.is_http2 and (ciphers or needs_certificate):
         r.connection.notes[RENEGOTIATION_NOTE] = "cipher-suite" if ciphers else "verify-client"
@@ -118,12 +124,18 @@ async def _verify(r: Request, tls: Any, demands: _Demands) -> HookStatus:
     if is_refused and not is_modern:
         return _of_other_authority(r)
     names = _cipher_names(ciphers) if ciphers else None
-    needs_cipher = names is not None and tls.cipher not in names
+    # a handshake for other ciphers asks for the certificate anew: what an earlier one has shown is gone
+    needs_cipher = names is not None and (
+        tls.cipher not in names
+        or not demands.keeps_cipher
+        and names != _cipher_names(offered or DEFAULT_CIPHERS)
+    )
     if needs_cipher or needs_certificate:
-        checked = wanted if needs_certificate else present
-        status = await _handshake(r, tls, checked, demands.buffer, ciphers if needs_cipher else "")
+        status = await _handshake(r, tls, wanted, demands.buffer, ciphers if needs_cipher else "")
         if status != DECLINED:
             return status
+        if needs_cipher:
+            r.connection.notes[_CIPHERS_NOTE] = ciphers
         if is_foreign:
             tls.distrust()
     if names is not None and tls.cipher not in names:

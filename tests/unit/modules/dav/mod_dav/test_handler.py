@@ -11,6 +11,7 @@ from tests.support.client import Reply, error_log, fetch
 from tests.support.engine import build_engine
 
 from whimbrel.engine.engine import Engine
+from whimbrel.modules.dav.mod_dav_fs import property_store
 
 CONF = """
 LoadModule dav_module modules/mod_dav.so
@@ -206,6 +207,18 @@ def test_the_number_of_namespaces_is_limited(tmp_path: Path) -> None:
         assert f"<D:status>HTTP/1.1 {status}</D:status>" in reply.body
         assert reply.get("Transfer-Encoding") == "chunked"
     assert "Too many distinct namespaces in property database." in error_log(served)
+
+
+def test_a_full_property_database_is_insufficient_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/webdav.md: 507, as RFC 4918 has it (9.2.1 and 11.5)."""
+    monkeypatch.setattr(property_store, "MAX_SIZE", 16_384)
+    served = engine(tmp_path)
+    failed = ask(served, "PROPPATCH", "a.txt", body=SET % f"<z:p>{'x' * 20_000}</z:p>")
+    assert failed.status == 207
+    assert "<D:status>HTTP/1.1 507 (status)</D:status>" in failed.body
+    assert "<ns1:p" not in ask(served, "PROPFIND", "a.txt", "Depth: 0").body
 
 
 def test_state_directories_are_hidden(tmp_path: Path) -> None:

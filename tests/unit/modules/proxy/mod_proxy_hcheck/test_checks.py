@@ -31,7 +31,9 @@ def test_requests(method: str, line: str) -> None:
     assert request.decode() == f"{line}\r\nHost: 127.0.0.1:81\r\n\r\n" and name == line.partition(" ")[0]
 
 
-def check(root: Path, parameters: str, answers: list[bytes | None]) -> tuple[Any, list[str]]:
+def check(
+    root: Path, parameters: str, answers: list[bytes | None], more: str = "", scheme: str = "http"
+) -> tuple[Any, list[str]]:
     """Return the state of a member after a check for each of *answers*, None for a closed port; and its
     status after each.
     """
@@ -39,10 +41,10 @@ def check(root: Path, parameters: str, answers: list[bytes | None]) -> tuple[Any
         port = free.getsockname()[1]
     conf = (
         "LogLevel info\nProxyHCExpr has {%{HC_BODY} =~ /ok/ && hc('body') == 'ok' && resp('X-A') == 'b'}\n"
-        f"<Proxy balancer://cl>\nBalancerMember http://127.0.0.1:{port} {parameters} hcinterval=100ms\n"
-        "</Proxy>"
+        f"<Proxy balancer://cl>\nBalancerMember {scheme}://127.0.0.1:{port} {parameters} "
+        "hcinterval=100ms\n</Proxy>"
     )
-    engine, _ = balancing(root, conf, more="proxy_hcheck")
+    engine, _ = balancing(root, conf, more=f"proxy_hcheck {more}")
     words: list[str] = []
 
     async def run() -> Any:
@@ -97,6 +99,43 @@ def test_log_lines(tmp_path: Path) -> None:
     assert "(111)Connection refused: AH00957: HCOH: attempt to connect to 127.0.0.1:" in text
     assert "AH03303: Threaded Health check DISABLING http://127.0.0.1:" in text
     assert "AH03302: Threaded Health check ENABLING http://127.0.0.1:" in text
+
+
+CPONG, OTHER = b"AB\0\1\x09", b"AB\0\1\x05"
+AWAITED = "AH01014: ajp_handle_cping_cpong: awaited CPONG, received 5 "
+FAILED = "AH01012: ajp_handle_cping_cpong: ajp_ilink_receive failed"
+
+
+@pytest.mark.parametrize("scheme", ["ajp", "http"])
+def test_cping(tmp_path: Path, scheme: str) -> None:
+    """Apache2 2.4.71 sends a CPing to members of every protocol."""
+    answers = [CPONG, OTHER, CPONG, CPONG[:3], None]
+    engine, words = check(tmp_path, "hcmethod=cping", answers, "proxy_ajp", scheme)
+    assert words == [GOOD, BAD, GOOD, BAD, BAD]
+    text = "".join(line.decode() for lines in engine.runtime.logs.values() for line in lines)
+    assert AWAITED in text and FAILED in text and "AH00897" not in text
+    assert "AH00957: HCCPING: attempt to connect to 127.0.0.1:" in text
+
+
+def test_a_member_that_does_not_pong_in_time(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        conf = (
+            f"<Proxy balancer://cl>\nBalancerMember ajp://127.0.0.1:{silent.getsockname()[1]} "
+            "hcmethod=CPING hcinterval=100ms ping=50ms\n</Proxy>"
+        )
+        engine, _ = balancing(tmp_path, conf, more="proxy_hcheck proxy_ajp")
+
+        async def run() -> str:
+            checker = HealthChecker(engine)
+            member = checker.members[0][1].members[0]
+            member.state.updated = 0.0
+            await checker.scan()
+            async with asyncio.timeout(5):
+                while checker.running:
+                    await asyncio.sleep(0.005)
+            return str(member.state.words)
+
+        assert asyncio.run(run()) == BAD
 
 
 def test_a_long_body_is_not_read_to_its_end(tmp_path: Path) -> None:

@@ -32,6 +32,14 @@ def test_errors(line: str, message: str, tmp_path: Path) -> None:
     assert message in problem.value.reason
 
 
+@pytest.mark.parametrize(("more", "cping"), [("", ""), (" proxy_ajp", "CPING")])
+def test_cping_is_offered_with_mod_proxy_ajp(tmp_path: Path, more: str, cping: str) -> None:
+    """The list is that of balancer-manager of apache2 2.4.71."""
+    engine, _ = balancing(tmp_path, "ProxyHCTPsize 1", more="proxy_hcheck" + more)
+    offered = engine.configuration.provider("proxy_hcheck", "methods")
+    assert offered == ("NONE", "TCP", "OPTIONS", "HEAD", "GET", cping, "OPTIONS11", "HEAD11", "GET11")
+
+
 def test_templates_set_all_parameters(tmp_path: Path) -> None:
     conf = (
         "ProxyHCTemplate t hcmethod=get hcinterval=2 hcuri=/x\nProxyHCTemplate u hctemplate=T hcfails=3\n"

@@ -95,6 +95,8 @@ def test_the_same_url_under_two_names_alternately(tmp_path: Path) -> None:
                 assert response.endswith(b"page\n" if name == "a.example" else b"inner\n"), number
             else:
                 assert status(await clients[name].get(host=wrong)) == 421, number
+                clients[name] = TlsClient(service, name)  # 421 closes the connection
+                clients[name].handshake()
         assert not plain.transport.out
 
     asyncio.run(run())
