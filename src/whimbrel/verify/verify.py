@@ -123,6 +123,8 @@ class Comparison:
             equal = self.source.group_equal_hosts()
             if equal:
                 self.result.limits.append(f"hosts asked for / alone, as others have equal lines: {equal}")
+            if self.source.unasked:
+                self.result.limits.append(f"hosts not asked, as others have equal lines: {self.source.unasked}")
             gc.freeze()  # the configurations and what was derived from them
         for number, routes in enumerate(groups):
             for count, probe in enumerate(self.source.of_group(routes)):
