@@ -71,7 +71,8 @@ class ProbeSource:
                 first = self._classes.setdefault(equal.signature(servers, routes), routes)
                 if first is not routes:
                     self._followers[routes[0]] = None
-        asked = _spread(list(self._followers), MAX_FOLLOWERS)
+        step = -(-len(self._followers) // MAX_FOLLOWERS)
+        asked = list(self._followers)[:: max(1, step)]
         self._unasked = set(self._followers).difference(asked)
         return len(self._followers)
 
@@ -229,7 +230,7 @@ def _clean(target: str) -> str:
     return escape_uri(path) + mark + escape_uri(query)
 
 
-def _spread(items: list[T], most: int = _MAX_WITH_FACTS) -> list[T]:
-    """Return up to *most* of *items*, from everywhere in the list."""
-    step = max(1, -(-len(items) // most))
-    return items[::step]
+def _spread(targets: list[str]) -> list[str]:
+    """Return up to `_MAX_WITH_FACTS` of *targets*, from everywhere in the list."""
+    step = max(1, len(targets) // _MAX_WITH_FACTS)
+    return targets[::step][:_MAX_WITH_FACTS]
