@@ -235,8 +235,8 @@ def _nested(root: Path, tag: str, levels: int) -> None:
 
 def _main(root: Path, text: str) -> str:
     modules = (
-        "mpm_event unixd authz_core authz_host authz_user authn_core authn_file auth_basic access_compat mime "
-        "macro rewrite dir"
+        "mpm_event unixd authz_core authz_host authz_user authn_core authn_file auth_basic access_compat "
+        "mime macro rewrite dir"
     )
     names = modules.split()
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)

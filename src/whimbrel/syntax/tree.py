@@ -21,6 +21,7 @@ from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.syntax.lines import MAX_SECTIONS, TOO_DEEP, V24_LINES, LineRules, scan, split_name
 
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """Bytes *start* to *end* of the source, line ends included; *number* is the line that httpd names."""

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules
-from whimbrel.syntax.lines import MAX_SECTIONS
+from whimbrel.syntax.lines import MAX_SECTIONS, V22_LINES, V24_LINES, LineRules
 from whimbrel.syntax.tree import Blank, Comment, Directive, Document, Malformed, Section, parse
 
 FILE = b"""# hosts
