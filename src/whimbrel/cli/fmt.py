@@ -45,7 +45,7 @@ def fmt(
         False, "--check", help="List the files that would change, and exit with 1. Default: write them."
     ),
     indent: int = typer.Option(4, min=0, max=16, help="Indent each level by N blanks. Example: --indent 2"),
-    outside: bool = typer.Option(
+    is_open: bool = typer.Option(
         False,
         "--outside",
         help="Write through links that leave the named directory, or the working directory of a named file. "
@@ -64,7 +64,7 @@ def fmt(
                 continue
             changed += 1
             if not check:
-                _replace(path, Tree(bytes(top), outside=outside), data, formatted_data)
+                _replace(path, Tree(bytes(top), is_open=is_open), data, formatted_data)
             typer.echo(printable(f"{'would format' if check else 'formatted'} {path}"))
         except NotTheSame:
             text = f"{path}: left as it is: formatting would change what it says"
@@ -90,12 +90,12 @@ def _expand(files: list[str]) -> Iterator[tuple[Path, Path]]:
     """Yield the files that the arguments name, those of a directory in order, each with the directory that
     holds all it may be a link to.
     """
-    here = Path.cwd()
+    working = Path.cwd()
     for name in files:
         path = Path(name)
         if not path.is_dir():
             absolute = Path(os.path.abspath(path))
-            yield path, here if absolute.is_relative_to(here) else absolute.parent
+            yield path, working if absolute.is_relative_to(working) else absolute.parent
             continue
         for where, below, names in os.walk(path):
             below.sort()

@@ -177,11 +177,11 @@ class Reader:
         via, rows_of = source.included_from, self.configuration.modules.rows
         opened: list[tuple[Node, list[Node], Node | None]] = []
         outer: list[tuple[str, list[tuple[Node, list[Node], Node | None]]]] = []
-        closing, outside, outer_level = "", self._level, self._level
+        closing, base_level, outer_level = "", self._level, self._level
         for number, line in source.lines:
             if closing and not opened and line[:2] == "</" and line[2:].lower() == closing:
                 closing, opened = outer.pop()
-                outside -= len(opened)
+                base_level -= len(opened)
                 continue
             name, args = split_name(self.expanded(line) if "${" in line else line)
             if not name:
@@ -191,7 +191,7 @@ class Reader:
                 if not self._keeps_spelling:
                     name = rows[0].name
                 if rows[0].exec_on_read:
-                    self._level = outside + len(opened)
+                    self._level = base_level + len(opened)
                     self._execute(
                         Node(name, args, SourceLocation(source.path, number, via), parent),
                         rows,
@@ -201,7 +201,7 @@ class Reader:
                     self._level = outer_level
                     if self._enter:
                         outer.append((closing, opened))
-                        outside += len(opened)
+                        base_level += len(opened)
                         closing, opened, self._enter = self._enter, [], ""
                     continue
             if name[0] != "<":
@@ -209,7 +209,7 @@ class Reader:
             elif name[1:2] != "/":
                 inner: list[Node] = []
                 node = Node(name, args, SourceLocation(source.path, number, via), parent, inner)
-                if outside + len(opened) >= MAX_SECTIONS:
+                if base_level + len(opened) >= MAX_SECTIONS:
                     raise ConfigError(TOO_DEEP, node.place, bare=True)
                 nodes.append(node)
                 opened.append((node, nodes, parent))

@@ -42,3 +42,5 @@ def test_a_large_server_fits() -> None:
     budget, host = ReadBudget(MAX_TEXT), (b"x" * 39 + b"\n") * 30
     for _ in range(20_000):
         budget.charge_file(host)
+    with pytest.raises(ConfigError):
+        budget.charge(MAX_TEXT // 4)  # four fifths are taken

@@ -51,7 +51,7 @@ class ProbeSource:
         self._shared = SharedScopes(sides[0]), SharedScopes(sides[1])
         self._classes: dict[object, list[Entrance]] = {}
         self._followers: dict[Entrance, None] = {}
-        self._unasked: set[Entrance] = set()
+        self._skipped: set[Entrance] = set()
 
     def groups(self) -> list[list[Entrance]]:
         """Return the ways in, those to the same pair of servers together."""
@@ -72,14 +72,14 @@ class ProbeSource:
                 if first is not routes:
                     self._followers[routes[0]] = None
         step = -(-len(self._followers) // MAX_FOLLOWERS)
-        asked = list(self._followers)[:: max(1, step)]
-        self._unasked = set(self._followers).difference(asked)
+        probed = list(self._followers)[:: max(1, step)]
+        self._skipped = set(self._followers).difference(probed)
         return len(self._followers)
 
     @property
-    def unasked(self) -> int:
+    def skipped(self) -> int:
         """The number of equal hosts beyond MAX_FOLLOWERS, of which nothing is asked."""
-        return len(self._unasked)
+        return len(self._skipped)
 
     def probes(self) -> Iterator[Probe]:
         """Yield all probes, each once."""
@@ -89,7 +89,7 @@ class ProbeSource:
     def of_group(self, routes: list[Entrance]) -> Iterator[Probe]:
         """Yield the probes of one pair of servers, each once."""
         if routes[0] in self._followers:
-            if routes[0] not in self._unasked:
+            if routes[0] not in self._skipped:
                 yield routes[0].probe("/")
             return
         share = max(MIN_OF_HOST, self.limit // max(1, len(self.groups()) - len(self._followers)))

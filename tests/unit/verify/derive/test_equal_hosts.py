@@ -79,7 +79,7 @@ def test_equal_hosts_beyond_the_bound_are_not_asked(
     monkeypatch.setattr("whimbrel.verify.derive.probes.MAX_FOLLOWERS", 2)
     probes = source(tmp_path)
     assert probes.group_equal_hosts() == HOSTS - 2 == 3
-    assert probes.unasked == 1
+    assert probes.skipped == 1
     assert len({probe.host for probe in probes.probes()} & {f"h{n}.test" for n in range(2, HOSTS)}) == 2
 
 
