@@ -236,14 +236,15 @@ HARD: dict[str, tuple[Make, int]] = {
     "a line of 10 MB": (lambda _: b"ServerAdmin " + b"x" * 10_000_000 + b"\n", 0),
     "a line of 17 MB": (lambda _: b"ServerAdmin " + b"x" * 17_000_000 + b"\n", 1),
     "10 MB of words": (lambda _: NESTED % (b"Options " + b"None " * 2_000_000 + b"\n"), 1),
-    "sections": (lambda _: NESTED % (b"<Files x>\n" * 10_000 + b"</Files>\n" * 10_000), 0),
-    "conditions": (lambda _: b"<If true>\n" * 10_000 + b"</If>\n" * 10_000, 0),
+    "sections": (lambda _: NESTED % (b"<Files x>\n" * 999 + b"</Files>\n" * 999), 0),
+    "conditions": (lambda _: b"<If true>\n" * 1000 + b"</If>\n" * 1000, 0),
     "requirements": (
         lambda _: (
-            NESTED % (b"<RequireAll>\n" * 10_000 + b"Require all granted\n" + b"</RequireAll>\n" * 10_000)
+            NESTED % (b"<RequireAll>\n" * 999 + b"Require all granted\n" + b"</RequireAll>\n" * 999)
         ),
         0,
     ),
+    "too many sections": (lambda _: b"<If true>\n" * 100_000 + b"</If>\n" * 100_000, 1),
     "skipped sections": (lambda _: b"<IfModule no.c>\n" * 10_000 + b"</IfModule>\n" * 10_000, 0),
     "open sections": (lambda _: b"<Directory />\n" * 10_000, 1),
     "a file that includes itself": (looping, 1),

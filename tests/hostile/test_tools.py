@@ -53,3 +53,17 @@ def test_a_tree_at_the_limits_gets_an_answer(name: str, tmp_path: Path) -> None:
     outcome = run(["verify", "--old-dialect", "2.4", "-d", str(tmp_path / "tree")], tmp_path / "state")
     assert list(faults(outcome)) == []
     assert outcome.status in (0, 1, 2, 3) and outcome.output
+
+
+@pytest.mark.parametrize("name", ["deep requirements", "deepest conditions"])
+def test_nested_sections_get_an_answer(name: str, tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    lay_bounds(root, BOUNDS[name])
+    for arguments in (
+        ["check", "-d", str(root)],
+        ["fmt", "--check", str(root)],
+        ["explain", "-d", str(root), "http://bounds.test:8080/x"],
+    ):
+        outcome = run(arguments, tmp_path / "state")
+        assert list(faults(outcome)) == []
+        assert outcome.status in (0, 1) and outcome.output

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.hostile.measure import Budget, Measure, Result
 from tests.support.hostile_tree import HostileTree
+from whimbrel.syntax.lines import MAX_SECTIONS
 
 SECONDS = 40.0
 WAITING = 200.0
@@ -215,14 +216,27 @@ def _names(root: Path) -> None:
 
 
 def _deep(root: Path) -> None:
-    text = "<IfDefine !x>\n" * 10_000 + "KeepAlive On\n" + "</IfDefine>\n" * 10_000
-    (root / "apache2.conf").write_text(_main(root, text))
+    _nested(root, "IfDefine !x", 100_000)
+
+
+def _deep_requirements(root: Path) -> None:
+    _nested(root, "RequireAll", 100_000)
+
+
+def _deepest_conditions(root: Path) -> None:
+    _nested(root, 'If "true"', MAX_SECTIONS - 1)
+
+
+def _nested(root: Path, tag: str, levels: int) -> None:
+    name = tag.split(maxsplit=1)[0]
+    inner = f"<{tag}>\n" * levels + "Require all granted\n" + f"</{name}>\n" * levels
+    (root / "apache2.conf").write_text(_main(root, f"<Location />\n{inner}</Location>\n"))
 
 
 def _main(root: Path, text: str) -> str:
     modules = (
-        "mpm_event authz_core authz_host authn_core authn_file auth_basic access_compat mime macro rewrite "
-        "dir"
+        "mpm_event unixd authz_core authz_host authz_user authn_core authn_file auth_basic access_compat "
+        "mime macro rewrite dir"
     )
     names = modules.split()
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
@@ -258,6 +272,8 @@ BOUNDS: dict[str, Callable[[Path], None]] = {
     "virtual hosts": _hosts,
     "names": _names,
     "deep nesting": _deep,
+    "deep requirements": _deep_requirements,
+    "deepest conditions": _deepest_conditions,
 }
 """Trees of item 3 of the promise by name: each writes its files below a server root."""
 

@@ -26,7 +26,7 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 _ANYWHERE: Final = b"/"
 
 
-class OutsideOfTree(OSError):
+class NotInTree(OSError):
     """A path that is not in the tree, or leaves it through a link."""
 
     def __init__(self, path: bytes, top: bytes) -> None:
@@ -192,29 +192,29 @@ def _naming(path: bytes) -> Iterator[None]:
 class Tree:
     """Directories below which files may be written; the first one is the place for messages.
 
-    *tops* are named by the user; links in the way to them are followed. With *outside* every other path may
+    *tops* are named by the user; links in the way to them are followed. With *is_open* every other path may
     be written as well. New directories get *mode* less the umask.
     """
 
-    def __init__(self, *tops: bytes, outside: bool = False, mode: int = 0o777) -> None:
+    def __init__(self, *tops: bytes, is_open: bool = False, mode: int = 0o777) -> None:
         named = list(dict.fromkeys(map(os.path.abspath, tops)))
         self._tops = [(top, os.path.realpath(top)) for top in named]
-        self.is_open, self.mode = outside, mode
-        if outside:
+        self.is_open, self.mode = is_open, mode
+        if is_open:
             self._tops = [(_ANYWHERE, _ANYWHERE)]
         self.top = named[0] if named else _ANYWHERE
 
     def place(
         self, path: bytes, *, create: bool = False, follow: bool = True, replaces_link: bool = False
     ) -> Place:
-        """Return the place of *path*, with all links resolved; raises OutsideOfTree and OSError.
+        """Return the place of *path*, with all links resolved; raises NotInTree and OSError.
 
         With *create*, missing directories are made. With *follow* False every link is an error, as in a path
         that has no reason to have one. With *replaces_link* a link at its end is the place itself.
         """
         with _naming(path):
-            whole = os.path.abspath(path)
-            real, inside = self._split(whole)
+            absolute = os.path.abspath(path)
+            real, inside = self._split(absolute)
             walk = _Walk(self, real, create=create, follow=follow, replaces_link=replaces_link)
             return walk.to(inside)
 
@@ -224,10 +224,10 @@ class Tree:
             for prefix in (top, real):
                 if path.startswith(prefix.rstrip(b"/") + b"/"):
                     return real, path[len(prefix.rstrip(b"/")) + 1 :].split(b"/")
-        raise OutsideOfTree(path, self.top)
+        raise NotInTree(path, self.top)
 
     def enter(self, path: bytes) -> tuple[bytes, list[bytes]]:
-        """Return where an absolute link continues; raises OutsideOfTree."""
+        """Return where an absolute link continues; raises NotInTree."""
         return self._split(path)
 
 
@@ -296,7 +296,7 @@ class _Walk:
             self._names.pop()
             os.close(self._handles.pop())
         elif not self._tree.is_open:
-            raise OutsideOfTree(os.path.join(self._top, b".."), self._tree.top)
+            raise NotInTree(os.path.join(self._top, b".."), self._tree.top)
 
     def _enter(self, name: bytes) -> None:
         try:
@@ -323,7 +323,7 @@ def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
     Links are followed. The content is written in place if the directory is not writable or the target is not
     a regular file, such as /dev/stdout.
     """
-    tree = Tree(outside=True)
+    tree = Tree(is_open=True)
     try:
         with tree.place(path) as place:
             status = place.status()
@@ -340,5 +340,5 @@ def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
 
 def write_over(path: bytes, data: bytes, mode: int = 0o666) -> None:
     """Write a file in the place of whatever has the name *path*, a link too; raises OSError."""
-    with Tree(outside=True).place(path, replaces_link=True) as place:
+    with Tree(is_open=True).place(path, replaces_link=True) as place:
         place.replace(data, mode=mode)

@@ -47,8 +47,8 @@ def permit_programs() -> None:
 
 def may_start_programs() -> bool:
     """Return True if programs may be started here."""
-    here = _CONTEXT.get()
-    return _PROCESS.may_start if here is None else here
+    permission = _CONTEXT.get()
+    return _PROCESS.may_start if permission is None else permission
 
 
 def require_programs() -> None:

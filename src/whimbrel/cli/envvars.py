@@ -26,7 +26,7 @@ MAX_DEPTH: Final = 8
 """Files that source each other, and if within if."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(=)", re.DOTALL)
-_HARMLESS: Final = frozenset((":", "true", "ulimit", "umask"))
+_NO_EFFECT: Final = frozenset((":", "true", "ulimit", "umask"))
 _PLAIN: Final = re.compile(r"[\w./ -]{1,80}", re.ASCII)
 _BLOCKS: Final = {
     "if": "fi",
@@ -40,7 +40,7 @@ _BLOCKS: Final = {
 _BEFORE_COMMAND: Final = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{", "("))
 
 
-class Undecided(Exception):
+class ShellUndecided(Exception):
     """A word or condition that only a shell can evaluate."""
 
 
@@ -196,7 +196,7 @@ class _Shell:
                 at += 1
             elif first.text in ("exit", "return"):
                 self._is_over = True
-            elif _is_here_document(words, at):
+            elif _is_heredoc(words, at):
                 self._skip(words[at:])  # what follows is no list of commands
                 return
             elif [word.text for word in words[at + 1 : at + 3]] == ["(", ")"]:
@@ -235,16 +235,16 @@ class _Shell:
                 self._unknown.discard(word.text)
         elif name.text in (".", "source") and len(rest) == 1 and depth < MAX_DEPTH:
             self._source(rest[0], depth)
-        elif name.text not in _HARMLESS:
+        elif name.text not in _NO_EFFECT:
             self._skip(words)
 
     def _source(self, word: _Word, depth: int) -> None:
         try:
             path = self._expanded(word.text)
             if "/" not in path:
-                raise Undecided  # it is searched in PATH
+                raise ShellUndecided  # it is searched in PATH
             self.source(path, depth + 1)
-        except (Undecided, OSError):
+        except (ShellUndecided, OSError):
             self._note(word.line, f". {word.text}")
 
     def _export(self, words: list[_Word]) -> None:
@@ -259,7 +259,7 @@ class _Shell:
             try:
                 if equals:
                     values[name] = self._expanded(value, is_value=True)
-            except Undecided:
+            except ShellUndecided:
                 self._lose(name, word.line)
         self.values |= values
         self._unknown -= values.keys()
@@ -269,7 +269,7 @@ class _Shell:
         try:
             self.values[name] = self._expanded(value, is_value=True)
             self._unknown.discard(name)
-        except Undecided:
+        except ShellUndecided:
             self._lose(name, word.line)
 
     def _lose(self, name: str, line: int) -> None:
@@ -306,13 +306,13 @@ class _Shell:
                 if self._holds(condition):
                     self._run(commands, depth + 1)
                     return
-            except Undecided:
+            except ShellUndecided:
                 self._skip(words)
                 return
         self._run(last, depth + 1)
 
     def _holds(self, words: list[_Word]) -> bool:
-        """Return the value of a condition: tests joined by ``&&`` and ``||``; raises Undecided."""
+        """Return the value of a condition: tests joined by ``&&`` and ``||``; raises ShellUndecided."""
         words = [word for word in words if word.text != ";"]
         result, joined, at = True, "&&", 0
         while at < len(words):
@@ -321,7 +321,7 @@ class _Shell:
             result = (result and value) if joined == "&&" else (result or value)
             joined = words[end].text if end < len(words) else ""
             if joined not in ("&&", "||", ""):
-                raise Undecided
+                raise ShellUndecided
             at = end + 1
         return result
 
@@ -334,10 +334,10 @@ class _Shell:
             return self._tested([self._expanded(word) for word in words[1:-1]])
         if words[:1] == ["test"]:
             return self._tested([self._expanded(word) for word in words[1:]])
-        raise Undecided
+        raise ShellUndecided
 
     def _tested(self, words: list[str]) -> bool:
-        """Return the value of test(1) with these arguments; raises Undecided."""
+        """Return the value of test(1) with these arguments; raises ShellUndecided."""
         match words:
             case ["!", *rest]:
                 return not self._tested(rest)
@@ -354,11 +354,11 @@ class _Shell:
                 return left == right
             case [left, "!=", right]:
                 return left != right
-        raise Undecided
+        raise ShellUndecided
 
     # words ----------------------------------------------------------------------------------------
     def _expanded(self, text: str, *, is_value: bool = False) -> str:
-        """Return a word without its quotes, with its variables expanded; raises Undecided.
+        """Return a word without its quotes, with its variables expanded; raises ShellUndecided.
 
         Outside of an assignment (*is_value*), an expansion that the shell would split or match is undecided.
         """
@@ -376,15 +376,15 @@ class _Shell:
             elif char == "$":
                 piece, at = self._variable(text, at)
                 if not is_value and re.search(r"[\s*?\[]", piece):
-                    raise Undecided
+                    raise ShellUndecided
             elif char == "`" or (char == "~" and not at) or (not is_value and char in "*?"):
-                raise Undecided
+                raise ShellUndecided
             else:
                 piece, at = char, at + 1
             out.append(piece)
             length += len(piece)
             if length > MAX_VALUE:
-                raise Undecided
+                raise ShellUndecided
         return "".join(out)
 
     def _quoted(self, text: str) -> str:
@@ -398,34 +398,34 @@ class _Shell:
                 piece, at = self._variable(text, at)
                 out.append(piece)
             elif char == "`":
-                raise Undecided
+                raise ShellUndecided
             else:
                 out.append(char)
                 at += 1
         return "".join(out)
 
     def _variable(self, text: str, at: int) -> tuple[str, int]:
-        """Return the value of the expansion at *at*, and where it ends; raises Undecided."""
+        """Return the value of the expansion at *at*, and where it ends; raises ShellUndecided."""
         if text.startswith("${", at):
             end = _end_of_braces(text, at + 2)
             return self._braces(text[at + 2 : end - 1]), end
         name = _NAME.match(text, at + 1)
         if name is None:
             if at + 1 < len(text) and text[at + 1] not in "\"' \t/":
-                raise Undecided
+                raise ShellUndecided
             return "$", at + 1
         return self._value(name[0]) or "", name.end()
 
     def _value(self, name: str) -> str | None:
         if name in self._unknown:
-            raise Undecided
+            raise ShellUndecided
         return self.values.get(name)
 
     def _braces(self, text: str) -> str:
-        """Return the value of ``${TEXT}``; raises Undecided."""
+        """Return the value of ``${TEXT}``; raises ShellUndecided."""
         name = _NAME.match(text)
         if name is None:
-            raise Undecided
+            raise ShellUndecided
         value, rest = self._value(name[0]), text[name.end() :]
         if not rest:
             return value or ""
@@ -441,14 +441,14 @@ class _Shell:
             return self._expanded(word, is_value=True) if has_value else ""
         if operator in ("#", "%") and not is_empty_unset:
             return self._trimmed(value or "", operator, word)
-        raise Undecided
+        raise ShellUndecided
 
     def _trimmed(self, value: str, operator: str, word: str) -> str:
         """Return *value* without the shortest, or with a doubled operator longest, end that matches."""
         is_longest = word.startswith(operator)
         pattern = word[1:] if is_longest else word
         if any(char in pattern for char in "\\\"'$`"):
-            raise Undecided
+            raise ShellUndecided
         found = compile_fnmatch(pattern)
         ends = range(len(value) + 1)
         parts = (
@@ -457,7 +457,7 @@ class _Shell:
             else [(value[end:], value[:end]) for end in reversed(ends)]
         )
         if len(value) > 4096:
-            raise Undecided
+            raise ShellUndecided
         for part, rest in reversed(parts) if is_longest else parts:
             if found.search(part) is not None:
                 return rest
@@ -471,7 +471,7 @@ def _end_of_command(words: list[_Word], at: int) -> int:
     )
 
 
-def _is_here_document(words: list[_Word], at: int) -> bool:
+def _is_heredoc(words: list[_Word], at: int) -> bool:
     line = words[at : _end_of_command(words, at)]
     return any(a.text == b.text == "<" and a.is_operator for a, b in zip(line, line[1:], strict=False))
 

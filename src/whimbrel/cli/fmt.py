@@ -49,7 +49,7 @@ def fmt(
     diff: bool = typer.Option(
         False, "--diff", help="Print what would change, and exit with 1. Default: write the files."
     ),
-    outside: bool = typer.Option(
+    is_open: bool = typer.Option(
         False,
         "--outside",
         help="Write through links that leave the named directory, or the working directory of a named file. "
@@ -79,7 +79,7 @@ def fmt(
                 _print_diff(str(path), data, formatted_data)
                 continue
             if not check:
-                _replace(path, Tree(bytes(top), outside=outside), data, formatted_data)
+                _replace(path, Tree(bytes(top), is_open=is_open), data, formatted_data)
             typer.echo(printable(f"{'would format' if check else 'formatted'} {path}"))
         except NotTheSame:
             text = f"{path}: left as it is: formatting would change what it says"
@@ -129,12 +129,12 @@ def _expand(files: list[str]) -> Iterator[tuple[Path, Path]]:
     """Yield the files that the arguments name, those of a directory in order, each with the directory that
     holds all it may be a link to.
     """
-    here = Path.cwd()
+    working = Path.cwd()
     for name in files:
         path = Path(name)
         if not path.is_dir():
             absolute = Path(os.path.abspath(path))
-            yield path, here if absolute.is_relative_to(here) else absolute.parent
+            yield path, working if absolute.is_relative_to(working) else absolute.parent
             continue
         for where, below, names in os.walk(path):
             below.sort()

@@ -29,6 +29,8 @@ COMMANDS: Final = {
 }
 
 
+MAX_RECURSION: Final = 10_000
+"""Calls within each other in a command: several for each of MAX_SECTIONS."""
 MAX_MEMORY: Final = 2 << 30
 """Bytes of data of one process of a command."""
 
@@ -89,8 +91,12 @@ def main() -> None:
         return
     confine()
     limit_memory()
+    sys.setrecursionlimit(MAX_RECURSION)
     try:
         app(prog_name="whimbrel")
+    except RecursionError:
+        os.write(2, b"whimbrel: stopped: the input is nested too deeply\n")
+        sys.exit(2)
     except MemoryError:
         os.write(2, b"whimbrel: stopped: this needs more than %d MB of memory\n" % (MAX_MEMORY >> 20))
         sys.exit(2)

@@ -109,7 +109,7 @@ Undo = Annotated[
         help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
     ),
 ]
-Outside = Annotated[
+OpenTree = Annotated[
     bool,
     typer.Option(
         "--outside",
@@ -181,7 +181,7 @@ def upgrade(
     out: Out = None,
     interactive: Interactive = False,
     undo: Undo = False,
-    outside: Outside = False,
+    is_open: OpenTree = False,
     style: StyleOption = AccessStyle.native,
     also_22: Also22 = False,
     exact: Exact = False,
@@ -215,7 +215,7 @@ def upgrade(
         if out is not None:
             _copy(result, directory, out)
         elif write or interactive:
-            _write_files(result, directory, conf or [], outside)
+            _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
         raise typer.Exit(_print_result(result, directory, is_written, color, json, words))
     except (UsageError, RuleError, WriteError) as problem:
@@ -332,7 +332,7 @@ def _name_planted_journal(directory: str) -> None:
         _write_stderr(f"{path}: ignored: the journal of an upgrade is never in the tree")
 
 
-def _write_files(result: UpgradeResult, directory: str, conf: list[Path], outside: bool) -> None:
+def _write_files(result: UpgradeResult, directory: str, conf: list[Path], is_open: bool) -> None:
     """Write the changed files; the directories of *conf* were named by the user. Raises WriteError."""
     from whimbrel.upgrade.apply.backup_paths import read_by_includes
     from whimbrel.upgrade.apply.transaction import write
@@ -345,7 +345,7 @@ def _write_files(result: UpgradeResult, directory: str, conf: list[Path], outsid
         directory,
         is_read=read_by_includes(result.tree),
         tops=named,
-        outside=outside,
+        is_open=is_open,
         expected={path: result.tree.files[path].document.bytes for path in result.files},
     )
 

@@ -17,7 +17,18 @@ from whimbrel.config.loaded import BoundDirective
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import expand, getword, undefined_warning
-from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, numbered, plain, scan, split_name
+from whimbrel.syntax.lines import (
+    MAX_SECTIONS,
+    TOO_DEEP,
+    V22_LINES,
+    V24_LINES,
+    LineRules,
+    Scanned,
+    numbered,
+    plain,
+    scan,
+    split_name,
+)
 
 COMMAND_LINE = "-c/-C directives"
 MAX_HTACCESS_LINE = 8192
@@ -106,6 +117,7 @@ class Reader:
         self.source = ConfigSource("", iter(()))
         self.include_depth = 0
         self._enter = ""
+        self._level = 0
         self._memory: dict[type[Any], Any] = {}
         self._nodes: list[Node] = self.configuration.tree
         self._parent: Node | None = None
@@ -165,10 +177,11 @@ class Reader:
         via, rows_of = source.included_from, self.configuration.modules.rows
         opened: list[tuple[Node, list[Node], Node | None]] = []
         outer: list[tuple[str, list[tuple[Node, list[Node], Node | None]]]] = []
-        closing = ""
+        closing, base_level, outer_level = "", self._level, self._level
         for number, line in source.lines:
             if closing and not opened and line[:2] == "</" and line[2:].lower() == closing:
                 closing, opened = outer.pop()
+                base_level -= len(opened)
                 continue
             name, args = split_name(self.expanded(line) if "${" in line else line)
             if not name:
@@ -178,14 +191,17 @@ class Reader:
                 if not self._keeps_spelling:
                     name = rows[0].name
                 if rows[0].exec_on_read:
+                    self._level = base_level + len(opened)
                     self._execute(
                         Node(name, args, SourceLocation(source.path, number, via), parent),
                         rows,
                         nodes,
                         parent,
                     )
+                    self._level = outer_level
                     if self._enter:
                         outer.append((closing, opened))
+                        base_level += len(opened)
                         closing, opened, self._enter = self._enter, [], ""
                     continue
             if name[0] != "<":
@@ -193,6 +209,8 @@ class Reader:
             elif name[1:2] != "/":
                 inner: list[Node] = []
                 node = Node(name, args, SourceLocation(source.path, number, via), parent, inner)
+                if base_level + len(opened) >= MAX_SECTIONS:
+                    raise ConfigError(TOO_DEEP, node.place, bare=True)
                 nodes.append(node)
                 opened.append((node, nodes, parent))
                 parent, nodes = node, inner

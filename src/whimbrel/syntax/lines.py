@@ -13,7 +13,12 @@ from itertools import count, repeat
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import Final
 from whimbrel.syntax.words import WHITE, getword
+
+MAX_SECTIONS: Final = 1000
+"""Sections within each other. httpd has no bound but its stack: it crashes at about 10,000."""
+TOO_DEEP: Final = f"Sections are nested more than {MAX_SECTIONS} levels deep"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ directive.  Every byte belongs to exactly one piece, the pieces follow each othe
 raises: what httpd couldn't read is `Broken`.
 
 Where httpd would stop at a closing tag of the wrong name, the tree goes on: the tag closes the nearest
-section of that name, and the sections in between stay unclosed.
+section of that name, and the sections in between stay unclosed. A file ends where sections are nested more
+than MAX_SECTIONS deep.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.syntax.lines import V24_LINES, LineRules, scan, split_name
+from whimbrel.syntax.lines import MAX_SECTIONS, TOO_DEEP, V24_LINES, LineRules, scan, split_name
 
 
 @dataclass(slots=True, eq=False)
@@ -158,6 +159,10 @@ def _parse(data: bytes, rules: LineRules) -> Document:
         else:
             name, args = split_name(text)
             name = names.setdefault(name, name)
+            if name[:1] == "<" and builder.is_full and name[1:2] != "/":
+                end = len(data)
+                builder.add(Malformed(start, end, number, TOO_DEEP))
+                break
             if name[:1] == "<":
                 builder.tag(start, end, number, name, args)
             elif name:
@@ -184,6 +189,11 @@ class _Builder:
         self.open: list[Section] = []
         self.names: Counter[bytes] = Counter()
         self.add = self.children.append
+
+    @property
+    def is_full(self) -> bool:
+        """Return True if no section may be opened in the innermost one."""
+        return len(self.open) >= MAX_SECTIONS
 
     def tag(self, start: int, end: int, number: int, name: str, args: str) -> None:
         if name[:2] != "</":

@@ -100,8 +100,12 @@ class Comparison:
         has_many = len(groups) > 2 * _FLUSHED
         if has_many:
             equal = self.source.group_equal_hosts()
+            skipped = self.source.skipped
             if equal:
-                self.result.limits.append(f"hosts asked for / alone, as others have equal lines: {equal}")
+                text = f"hosts asked for / alone, as others have equal lines: {equal - skipped}"
+                self.result.limits.append(text)
+            if skipped:
+                self.result.limits.append(f"hosts not asked, as others have equal lines: {skipped}")
             gc.freeze()  # the configurations and what was derived from them
         for number, routes in enumerate(groups):
             for count, probe in enumerate(self.source.of_group(routes)):

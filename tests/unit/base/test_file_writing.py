@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.base.file_writing import OutsideOfTree, Place, Tree, write_named, write_over
+from whimbrel.base.file_writing import NotInTree, Place, Tree, write_named, write_over
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
-def replace(root: Path, name: str, *, outside: bool = False) -> None:
+def replace(root: Path, name: str, *, is_open: bool = False) -> None:
     """Write one file."""
-    with Tree(bytes(root), outside=outside).place(os.fsencode(root / name)) as place:
+    with Tree(bytes(root), is_open=is_open).place(os.fsencode(root / name)) as place:
         place.replace(b"new")
 
 
@@ -78,7 +78,7 @@ def test_links_out_of_the_tree_are_refused(root: Path) -> None:
         "up/new",
         "../out/x",
     ):
-        with pytest.raises(OutsideOfTree, match="outside of"):
+        with pytest.raises(NotInTree, match="outside of"):
             replace(root, name)
     assert victim(root) == b"victim"
     assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]
@@ -86,7 +86,7 @@ def test_links_out_of_the_tree_are_refused(root: Path) -> None:
 
 def test_outside_on_request(root: Path) -> None:
     (root / "link").symlink_to("../out/victim")
-    replace(root, "link", outside=True)
+    replace(root, "link", is_open=True)
     assert victim(root) == b"new" and (root / "link").is_symlink()
 
 
@@ -160,7 +160,7 @@ def test_no_descriptor_is_left(root: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
         replace(root, "a")
-        with pytest.raises(OutsideOfTree):
+        with pytest.raises(NotInTree):
             replace(root, "out")
         with pytest.raises(FileNotFoundError):
             replace(root, "none/x/y")

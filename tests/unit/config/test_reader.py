@@ -95,6 +95,27 @@ def test_deep_nesting(tmp_path: Path) -> None:
     assert Site(tmp_path, conf).check() == at(401)
 
 
+@pytest.mark.parametrize("depth", [999, 1000])
+@pytest.mark.parametrize("tag", ["RequireAll", 'If "true"', "Files x"])
+def test_the_bound_of_nested_sections(tag: str, depth: int, tmp_path: Path) -> None:
+    """Without a bound, 100,000 levels end the process; httpd's ends at about 10,000."""
+    inner = f"<{tag}>\n" * depth + f"</{tag.split()[0]}>\n" * depth
+    found = Site(tmp_path, f"<Directory />\n{inner}</Directory>\n").check()
+    assert ("Sections are nested more than 1000 levels deep" in (found or "")) == (depth == 1000)
+
+
+def test_included_and_conditional_sections_count_together(tmp_path: Path) -> None:
+    inner = "<Files x>\n" * 600 + "</Files>\n" * 600
+    (tmp_path / "in.conf").write_text(f"<IfModule mod_so.c>\n{inner}</IfModule>\n")
+    once = f"Include {tmp_path}/in.conf\n"
+    outside = "<Files y>\n" * 300 + once * 2 + "</Files>\n" * 300
+    conf = f"<Directory />\n{outside}</Directory>\n"
+    assert "nested" not in (Site(tmp_path, conf).check() or "")
+    (tmp_path / "out.conf").write_text("<Files z>\n" * 200 + once + "</Files>\n" * 200)
+    conf = conf.replace(once * 2, f"Include {tmp_path}/out.conf\n")
+    assert "Sections are nested more than 1000 levels deep" in (Site(tmp_path, conf).check() or "")
+
+
 def test_command_line_directives_have_their_own_words(tmp_path: Path) -> None:
     site = Site(tmp_path, "")
     start = site.options("2.4").before

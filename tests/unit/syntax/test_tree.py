@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules
+from whimbrel.syntax.lines import MAX_SECTIONS, V22_LINES, V24_LINES, LineRules
 from whimbrel.syntax.tree import Blank, Comment, Directive, Document, Malformed, Section, parse
 
 FILE = b"""# hosts
@@ -146,11 +146,19 @@ def test_names_with_quotes_open_and_close_sections() -> None:
 
 
 def test_deep_nesting() -> None:
-    depth = 10_000
+    depth = MAX_SECTIONS
     document = parse(b"<A x>\n" * depth + b"Options a\n" + b"</A>\n" * depth)
     assert sum(1 for _ in document.walk()) == depth + 1
     assert rejoined(document) == document.bytes
     assert "Section" in repr(document.children[0])
+
+
+def test_too_deep_nesting_ends_the_tree_and_keeps_the_bytes() -> None:
+    data = b"<A x>\n" * (MAX_SECTIONS + 1) + b"</A>\n" * (MAX_SECTIONS + 1)
+    nodes = list(parse(data).walk())
+    assert len(nodes) == MAX_SECTIONS + 1
+    assert isinstance(nodes[-1], Malformed) and (nodes[-1].number, nodes[-1].end) == (1001, len(data))
+    assert "".join(data[start:end].decode() for start, end in parse(data).ranges()).encode() == data
 
 
 @pytest.mark.parametrize("on", [True, False])

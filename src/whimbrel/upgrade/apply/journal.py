@@ -62,14 +62,14 @@ class Journal:
     Attributes:
         state: that of the last run.
         tops: the directories below which the user let files be written.
-        outside: the user let files be written everywhere.
+        is_open: the user let files be written everywhere.
     """
 
     directory: StateDirectory
     state: str = "done"
     entries: list[JournalEntry] = field(default_factory=list)
     tops: list[str] = field(default_factory=list)
-    outside: bool = False
+    is_open: bool = False
 
     @classmethod
     def load(cls, directory: StateDirectory) -> Journal:
@@ -101,13 +101,13 @@ class Journal:
             if document["tree"] != directory.tree:
                 raise WriteError(f"{path}: not obeyed: it is of {document['tree']}")
             entries = [JournalEntry(**entry) for entry in document["entries"]]
-            return cls(directory, document["state"], entries, document["tops"], document["outside"])
+            return cls(directory, document["state"], entries, document["tops"], document["is_open"])
         except (KeyError, TypeError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
     def tree(self) -> Tree:
         """Return the tree in which the files of the journal may be."""
-        return Tree(*map(to_bytes, self.tops), outside=self.outside)
+        return Tree(*map(to_bytes, self.tops), is_open=self.is_open)
 
     def save(self, state: str, hook: StepHook) -> None:
         """Write the journal in one step; it is on disk on return."""
@@ -118,7 +118,7 @@ class Journal:
             "tree": self.directory.tree,
             "state": state,
             "tops": self.tops,
-            "outside": self.outside,
+            "is_open": self.is_open,
             "entries": [{name: getattr(entry, name) for name in _FIELDS} for entry in self.entries],
         }
         with self.directory.place(JOURNAL, create=True) as place:

@@ -46,21 +46,21 @@ def write(
     is_read: IsRead = nowhere,
     *,
     tops: Sequence[str] = (),
-    outside: bool = False,
+    is_open: bool = False,
     expected: Mapping[str, bytes] | None = None,
 ) -> list[str]:
     """Write *files* (contents by path) of the tree *directory* and return the paths of the backups; *is_read*
     must be False for them.
 
-    *tops* are further directories in which files may be; with *outside* they may be anywhere. *expected*: the
+    *tops* are further directories in which files may be; with *is_open* they may be anywhere. *expected*: the
     contents that were read. Raises WriteError if that is impossible; then nothing has changed, unless one of
     the last replacements fails. That, and any other exception or the end of the process, leaves a state that
     `recover` completes.
     """
     recover(directory, hook)
     journal = _load(directory)
-    before = Journal(journal.directory, journal.state, journal.entries, journal.tops, journal.outside)
-    run = _Run(journal, directory, [directory, *tops], outside, is_read, hook)
+    before = Journal(journal.directory, journal.state, journal.entries, journal.tops, journal.is_open)
+    run = _Run(journal, directory, [directory, *tops], is_open, is_read, hook)
     try:
         run.prepare(files, expected or {})
     except (OSError, WriteError, NoStateDirectory) as problem:
@@ -79,7 +79,7 @@ def recover(directory: str, hook: StepHook = _no_hook) -> str:
     """Complete an interrupted run; return its kind, "" for none. Raises WriteError."""
     journal = _load(directory)
     state = journal.state
-    run = _Run(journal, directory, journal.tops, journal.outside, nowhere, hook)
+    run = _Run(journal, directory, journal.tops, journal.is_open, nowhere, hook)
     try:
         if state == "preparing":
             _drop_preparation(journal, run, hook)
@@ -179,12 +179,12 @@ class _Run(_Files):
         journal: Journal,
         directory: str,
         tops: Sequence[str],
-        outside: bool,
+        is_open: bool,
         is_read: IsRead,
         hook: StepHook,
     ) -> None:
-        super().__init__(journal, Tree(*map(to_bytes, tops), outside=outside))
-        self.directory, self.tops, self.outside = directory, list(tops), outside
+        super().__init__(journal, Tree(*map(to_bytes, tops), is_open=is_open))
+        self.directory, self.tops, self.is_open = directory, list(tops), is_open
         self.is_read, self.hook = is_read, hook
         self.entries = list[JournalEntry]()
 
@@ -199,7 +199,7 @@ class _Run(_Files):
         written = {entry.target for entry in self.entries}
         journal = self.journal
         journal.tops = list(dict.fromkeys([*journal.tops, *self.tops]))
-        journal.outside = journal.outside or self.outside
+        journal.is_open = journal.is_open or self.is_open
         journal.entries = [
             *(entry for target, entry in previous.items() if target not in written),
             *self.entries,
@@ -316,8 +316,8 @@ class _Undo(_Files):
             if present is not None and _digest(present[0]) not in (entry.digest, entry.before):
                 aside = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + CHANGED)
                 self.hook(f"keep {aside}")
-                with self.place(aside) as kept:
-                    kept.replace(*present)
+                with self.place(aside) as preserved:
+                    preserved.replace(*present)
             self.hook(f"restore {entry.target}")
             if entry.temporary:
                 place.beside(to_bytes(entry.temporary)).remove()

@@ -23,6 +23,8 @@ Sources = list[tuple[Targets, list[LineScope], list[LineScope]]]
 MAX_PROBES: Final = 40_000
 """The number of probes that all servers share; each server gets some."""
 MIN_OF_HOST: Final = 10
+MAX_FOLLOWERS: Final = 5000
+"""Hosts that are asked for "/" alone; more are equal to an asked one, and are taken from everywhere."""
 _MAX_OF_TREE: Final = 1500
 _MAX_WITH_FACTS: Final = 10
 """Targets that each fact is tried with."""
@@ -48,7 +50,8 @@ class ProbeSource:
         self._routes = [entrances(lines.side) for lines in sides]
         self._shared = SharedScopes(sides[0]), SharedScopes(sides[1])
         self._classes: dict[object, list[Entrance]] = {}
-        self._followers: set[Entrance] = set()
+        self._followers: dict[Entrance, None] = {}
+        self._skipped: set[Entrance] = set()
 
     def groups(self) -> list[list[Entrance]]:
         """Return the ways in, those to the same pair of servers together."""
@@ -67,8 +70,16 @@ class ProbeSource:
             if all(server.is_virtual for server in servers):
                 first = self._classes.setdefault(equal.signature(servers, routes), routes)
                 if first is not routes:
-                    self._followers.add(routes[0])
+                    self._followers[routes[0]] = None
+        step = -(-len(self._followers) // MAX_FOLLOWERS)
+        probed = list(self._followers)[:: max(1, step)]
+        self._skipped = set(self._followers).difference(probed)
         return len(self._followers)
+
+    @property
+    def skipped(self) -> int:
+        """The number of equal hosts beyond MAX_FOLLOWERS, of which nothing is asked."""
+        return len(self._skipped)
 
     def probes(self) -> Iterator[Probe]:
         """Yield all probes, each once."""
@@ -78,7 +89,8 @@ class ProbeSource:
     def of_group(self, routes: list[Entrance]) -> Iterator[Probe]:
         """Yield the probes of one pair of servers, each once."""
         if routes[0] in self._followers:
-            yield routes[0].probe("/")
+            if routes[0] not in self._skipped:
+                yield routes[0].probe("/")
             return
         share = max(MIN_OF_HOST, self.limit // max(1, len(self.groups()) - len(self._followers)))
         seen: set[Probe] = set()

@@ -293,7 +293,7 @@ def test_targets_outside_are_refused_unless_requested(tmp_path: Path) -> None:
         with pytest.raises(WriteError, match="outside of"):
             write({str(path): b"new"}, str(tmp_path / "tree"))
     assert (tmp_path / "victim").read_bytes() == b"victim"
-    write({str(tmp_path / "tree/linked"): b"new"}, str(tmp_path / "tree"), outside=True)
+    write({str(tmp_path / "tree/linked"): b"new"}, str(tmp_path / "tree"), is_open=True)
     assert (tmp_path / "victim").read_bytes() == b"new"
     undo(str(tmp_path / "tree"))
     assert (tmp_path / "victim").read_bytes() == b"victim"

@@ -258,9 +258,17 @@ def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
         assert outer is None or outer.file is not statement.file or outer.node.start < statement.node.start
 
 
-def test_sections_thousands_of_levels_deep(tmp_path: Path) -> None:
+def test_sections_a_thousand_levels_deep(tmp_path: Path) -> None:
+    found = config_tree(tmp_path, {MAIN: "<IfDefine A>\n" * 1000 + "A 1\n" + "</IfDefine>\n" * 1000})
+    assert len(list(next(found.named("a")).enclosing())) == 1000
+    assert not found.read_errors
+
+
+def test_a_file_ends_where_sections_are_too_deep(tmp_path: Path) -> None:
     found = config_tree(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
-    assert len(list(next(found.named("a")).enclosing())) == 5000
+    assert [(error.place.line, error.reason) for error in found.read_errors if "nested" in error.reason] == [
+        (1001, "Sections are nested more than 1000 levels deep")
+    ]
 
 
 def test_the_context_says_what_the_input_is(tmp_path: Path) -> None:

@@ -73,6 +73,16 @@ def test_equal_hosts_share(tmp_path: Path) -> None:
     assert all(probes_by_host[f"h{n}.test"] == 1 for n in range(2, HOSTS))
 
 
+def test_equal_hosts_beyond_the_bound_are_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whimbrel.verify.derive.probes.MAX_FOLLOWERS", 2)
+    probes = source(tmp_path)
+    assert probes.group_equal_hosts() == HOSTS - 2 == 3
+    assert probes.skipped == 1
+    assert len({probe.host for probe in probes.probes()} & {f"h{n}.test" for n in range(2, HOSTS)}) == 2
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
