@@ -142,7 +142,6 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.ssl.mod_ssl.sessions": ".modules.ssl.mod_ssl.certificates",
     "modules.ssl.mod_ssl.requirements": ".engine.expressions .modules.ssl.mod_ssl.variables",
     "modules.ssl.mod_ssl.section_setters": ".modules.ssl.mod_ssl.requirements",
-    "modules.ssl.mod_ssl.start": ".modules.ssl.mod_ssl.compatibility",
     "modules.ssl.mod_ssl.variables": ".modules.ssl.mod_ssl.certificate_variables",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
     "modules.session.session_cipher": "cryptography.exceptions cryptography.hazmat.primitives.ciphers "
