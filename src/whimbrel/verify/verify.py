@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Final
 
 from whimbrel.access.clients import find_client
@@ -26,6 +27,7 @@ from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
+from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck
@@ -89,13 +91,15 @@ class Comparison:
         """Ask all probes. Under one version, name the differing lines that none of them exercised: between
         versions nearly every line of an upgrade differs, and its settings with it.
         """
+        pairs = list(islice(pattern_pairs(*self.lines), MAX_PAIRS + 1))
         if self.old.dialect is self.new.dialect:
-            self._coverage = Coverage(self.lines, self.causes)
+            alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
+            self._coverage = Coverage(self.lines, self.causes, alike)
         else:
             self.result.limits.append("differing lines were not compared one by one, as the versions differ")
         for probe in more:
             self.compare_probe(probe)
-        self.result.not_decided.extend(self._compare_patterns(report_progress))
+        self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
         groups = self.source.groups()
         has_many = len(groups) > 2 * _FLUSHED
         if has_many:
@@ -129,11 +133,14 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def _compare_patterns(self, report_progress: ReportProgress) -> list[NotDecided]:
+    def _compare_patterns(
+        self, pairs: list[PatternPair], report_progress: ReportProgress
+    ) -> list[NotDecided]:
         """Ask for texts that separate patterns at corresponding places; return the pairs without an answer
         that differs."""
         checks = PatternChecks(self.lines, self.source)
         return checks.run(
+            pairs,
             self.compare_probe,
             lambda: sum(group.count for group in self._groups.values()),
             lambda number: report_progress("patterns", number, MAX_PAIRS),

@@ -14,11 +14,12 @@ from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
-from whimbrel.verify.coverage.line_differences import differing_lines, section_key
+from whimbrel.verify.coverage.line_differences import Key, differing_lines, section_key
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
 from whimbrel.verify.coverage.values import ValueForms
 from whimbrel.verify.coverage.without_line import WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
+from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided
 
@@ -61,15 +62,21 @@ class Coverage:
         exchanges: the first requests, for the test of lines by their removal; at most `MAX_EXCHANGES`.
     """
 
-    def __init__(self, sides: tuple[SideLines, SideLines], causes: Causes) -> None:
+    def __init__(
+        self, sides: tuple[SideLines, SideLines], causes: Causes, equal: Iterable[PatternPair] = ()
+    ) -> None:
         self.sides, self.causes = sides, causes
+        equal = list(equal)
+        sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
+        lines_alike = {line for pair in equal for line in pair.lines or ()}
+        self._sections = sections
         old, new = (lines.side.loaded.root for lines in sides)
         self.forms = ValueForms(old, new), ValueForms(new, old)
         self.states: dict[ConfigLine, LineState] = {
             line: LineState(number, line)
-            for number, lines in enumerate(differing_lines(sides, self.forms))
+            for number, lines in enumerate(differing_lines(sides, self.forms, sections))
             for line in lines
-            if decided_by(line) is not DecidedBy.NOTHING
+            if decided_by(line) is not DecidedBy.NOTHING and line not in lines_alike
         }
         places = frozenset((line.path, line.line) for line in self.states)
         self.values = MergedValues((sides[0].side, sides[1].side), self.forms, places)
@@ -188,15 +195,18 @@ class Coverage:
     def _patterned_scopes(self) -> Iterator[tuple[int, LineScope]]:
         """Yield sections with a pattern or condition that the other side has nowhere."""
         keys = [
-            {section_key(scope, form) for scope in lines.scopes if scope.kind not in _PLACES}
+            {self._section_key(scope, form) for scope in lines.scopes if scope.kind not in _PLACES}
             for lines, form in zip(self.sides, self.forms, strict=True)
         ]
         for number, lines in enumerate(self.sides):
             for scope in lines.scopes:
                 if scope.kind in _PLACES or not scope.lines or not _has_pattern(scope):
                     continue
-                if section_key(scope, self.forms[number]) not in keys[1 - number]:
+                if self._section_key(scope, self.forms[number]) not in keys[1 - number]:
                     yield number, scope
+
+    def _section_key(self, scope: LineScope, form: ValueForms) -> Key:
+        return section_key(self._sections.get(id(scope), scope), form)
 
     # values -------------------------------------------------------------------------------------------
     def _value_groups(self, states: list[LineState]) -> list[DifferenceGroup]:

@@ -7,7 +7,7 @@ difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -17,6 +17,7 @@ from whimbrel.verify.coverage.values import ValueForms
 
 Key = tuple[object, ...]
 Groups = dict[Key, list[ConfigLine]]
+EqualSections = Mapping[int, LineScope]
 CONDITIONAL: Final = frozenset(
     "ifmodule ifdefine ifversion iffile ifdirective ifsection include includeoptional define undefine undef"
     " macro use undefmacro error warning".split()
@@ -27,11 +28,14 @@ _MAX_MATCHED: Final = 3000
 
 
 def differing_lines(
-    sides: tuple[SideLines, SideLines], forms: tuple[ValueForms, ValueForms]
+    sides: tuple[SideLines, SideLines], forms: tuple[ValueForms, ValueForms], equal: EqualSections
 ) -> tuple[list[ConfigLine], list[ConfigLine]]:
-    """Return the lines of each side without a partner on the other one."""
+    """Return the lines of each side without a partner on the other one.
+
+    *equal* are sections of the new side, by identity, with those of the old side that have the same effect.
+    """
     modules = tuple(lines.side.loaded.modules for lines in reversed(sides))
-    old, new = (_groups(lines, form, modules) for lines, form in zip(sides, forms, strict=True))
+    old, new = (_groups(lines, form, modules, equal) for lines, form in zip(sides, forms, strict=True))
     found: tuple[list[ConfigLine], list[ConfigLine]] = ([], [])
     for key in dict.fromkeys((*old, *new)):
         mine, theirs = old.get(key, []), new.get(key, [])
@@ -41,7 +45,7 @@ def differing_lines(
     return found
 
 
-def scope_key(scope: LineScope | None, form: ValueForms) -> Key:
+def scope_key(scope: LineScope | None, form: ValueForms, equal: EqualSections) -> Key:
     """Return the key by which sections of both sides correspond: the sections around it, outermost first."""
     keys: list[object] = []
     while scope is not None:
@@ -51,7 +55,7 @@ def scope_key(scope: LineScope | None, form: ValueForms) -> Key:
         if scope.kind == "htaccess":
             keys.append(("htaccess", form.text(scope.args)))
             break
-        keys.append(section_key(scope, form))
+        keys.append(section_key(equal.get(id(scope), scope), form))
         scope = scope.outer
     return tuple(reversed(keys))
 
@@ -77,7 +81,9 @@ def _server_key(scope: LineScope) -> object:
     return (" ".join(scope.args.rpartition(">")[0].split()), name)
 
 
-def _groups(lines: SideLines, form: ValueForms, modules: tuple[LoadedModules, ...]) -> Groups:
+def _groups(
+    lines: SideLines, form: ValueForms, modules: tuple[LoadedModules, ...], equal: EqualSections
+) -> Groups:
     """Return the lines of a side by section and module, in the order of reading.
 
     A directive belongs to the module of the first of *modules* that knows it: versions moved some.
@@ -86,7 +92,7 @@ def _groups(lines: SideLines, form: ValueForms, modules: tuple[LoadedModules, ..
     for scope in lines.scopes:
         if not scope.lines:
             continue
-        key = scope_key(scope, form)
+        key = scope_key(scope, form, equal)
         for line in scope.lines:
             if line.name in CONDITIONAL:
                 continue

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
 
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.derive.hosts import Entrance
 from whimbrel.verify.derive.probes import ProbeSource
-from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
+from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.patterns.requests import PatternRequest, requests_of
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import NotDecided
@@ -30,6 +30,7 @@ class PatternChecks:
 
     def run(
         self,
+        pairs: Iterable[PatternPair],
         compare: Callable[[Probe], None],
         differences: Callable[[], int],
         report_progress: Callable[[int], None],
@@ -41,7 +42,7 @@ class PatternChecks:
         Return the pairs that differ, or are not known to be equal, and for which no answer differs.
         """
         found: list[NotDecided] = []
-        for number, pair in enumerate(pattern_pairs(*self.sides)):
+        for number, pair in enumerate(pairs):
             if number >= MAX_PAIRS:
                 found.append(NotDecided(f"more than {MAX_PAIRS} patterns differ; the rest was not compared"))
                 break

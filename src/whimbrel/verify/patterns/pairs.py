@@ -50,6 +50,18 @@ class PatternPair:
         return self.found.relation is Relation.EQUAL
 
     @property
+    def is_only_difference(self) -> bool:
+        """Return True if nothing else differs in the two lines, or in the heads of the two sections."""
+        if self.lines is None:
+            words = [ConfigLine("", scope.args, "", 0, scope).words() for scope in self.scopes]
+            return all(len([word for word in row if word not in ("", "~")]) == 1 for row in words)
+        old, new = (
+            [word.replace(use.pattern.text, "") for word in line.words()]
+            for line, use in zip(self.lines, self.uses, strict=True)
+        )
+        return old == new
+
+    @property
     def place(self) -> str:
         """The location of the new side."""
         path, line = self._location(1)
@@ -137,7 +149,8 @@ class _Search:
         lines: tuple[ConfigLine, ConfigLine] | None,
     ) -> Iterator[PatternPair]:
         first, second = uses[0].pattern, uses[1].pattern
-        if (first.text, first.ignore_case, first.is_negated) == (
+        is_written_alike = lines is not None or scopes[0].args == scopes[1].args
+        if is_written_alike and (first.text, first.ignore_case, first.is_negated) == (
             second.text,
             second.ignore_case,
             second.is_negated,
