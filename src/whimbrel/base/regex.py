@@ -87,7 +87,7 @@ def _plain(pattern: str) -> bool:
 # Unknown to the PCRE 5 of 2.2: (?<name>...), (?'name'...), (?|...).
 _NOT_IN_22 = compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
-_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*+(?:\]|\Z)|\$", re.DOTALL)
+_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.?|\[:\w+:\]|[^\]\\])*(?:\]|\Z)|\$", re.DOTALL)
 
 
 def without_end(pattern: str) -> str:
@@ -179,7 +179,7 @@ class _GuardedRe:
 
 
 _ESCAPE_CLASS_END = compile(
-    r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+(?:\]|\Z))|\$", re.S
+    r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.?|\[:\^?\w+:\]|[^\]\\])*(?:\]|\Z))|\$", re.S
 )
 
 

@@ -217,7 +217,7 @@ def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belon
 
 _MEDIA = compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*", re.ASCII)
 _PARAMETER = compile(
-    r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;\s]*+(?:\s++[^;\s]++)*+)\s*(?=;|$)', re.S | re.ASCII
+    r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;\s]*+(?:\s++[^;\s]++)*)\s*(?=;|$)', re.S | re.ASCII
 )
 
 

@@ -95,7 +95,7 @@ class Irregular:
 Tree = Chars | Sequence | Choice | Quantified | Capture | Anchor | Around | Irregular
 EMPTY: Final = Sequence(())
 _QUANTIFIER: Final = re.compile(r"[*+?]|\{([0-9]{1,5})(?:(,)([0-9]{0,5}))?\}")
-_UNSURE_QUANTIFIER: Final = re.compile(r"\{[ \t]*[0-9]*[ \t]*,?[ \t]*[0-9]*[ \t]*\}")
+_UNSURE_QUANTIFIER: Final = re.compile(r"\{[ \t]*+(?:[0-9]++[ \t]*+)?(?:,[ \t]*+(?:[0-9]++[ \t]*+)?)?\}")
 """What some versions of PCRE read as text and others as a repetition; and repetitions without a part."""
 _INLINE: Final = re.compile(r"\(\?([isx]*)(?:-([isx]+))?(:|\))")
 _NAMED: Final = re.compile(r"\(\?(?:P?<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')", re.ASCII)

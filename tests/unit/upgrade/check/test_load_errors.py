@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from tests.corpus.httpd_check import APACHE, needs_apache
 from tests.corpus.httpd_check import MODULES as MODULE_FILES
-from tests.unit.upgrade.config_trees import laid
+from tests.unit.upgrade.config_trees import fragments, laid
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.check import CheckResult, check, parse_selection
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Risk
 from whimbrel.upgrade.source.reading import Sources
@@ -143,3 +145,48 @@ def test_apache_refuses_the_same_line(tmp_path: Path, lines: str, line: int, mes
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     number = start.count("\n") + line
     assert f"Syntax error on line {number} of {tmp_path}/{MAIN}:\n{message}" in done.stderr
+
+
+# files without their server ---------------------------------------------------------------------
+def refused_alone(root: Path, name: str, text: str) -> list[tuple[int, str]]:
+    """Return the lines that 2.4 refuses after the upgrade, and the end of what is said about each."""
+    result = upgrade(fragments(root, {name: text}))
+    before = len(result.findings)
+    add_load_errors(result, None)
+    found = result.findings[before:]
+    assert all(finding.risk is Risk.BREAKS and finding.needs_review for finding in found)
+    return [(finding.place.line, finding.message.rpartition(": ")[2]) for finding in found]
+
+
+def test_lines_of_a_server_in_a_htaccess_file(tmp_path: Path) -> None:
+    text = "Options None\nListen 80\nErrorDocument 404 /a\nServerName a\n"
+    assert refused_alone(tmp_path, ".htaccess", text) == [
+        (2, "Listen not allowed here"),
+        (4, "ServerName not allowed here"),
+    ]
+
+
+def test_a_line_that_a_rule_edited_is_reported_too(tmp_path: Path) -> None:
+    found = refused_alone(tmp_path, ".htaccess", "ServerTokens Maximal\n")
+    assert found == [(1, "ServerTokens not allowed here")]
+
+
+def test_a_section_in_the_wrong_place(tmp_path: Path) -> None:
+    text = "<Location /a>\n<Files b>\nOptions None\n</Files>\n</Location>\n"
+    assert refused_alone(tmp_path, "a.conf", text) == [(2, "<Files> cannot occur within <Location> section")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<Location />\nPassengerEnabled on\nRequire passenger\n</Location>\n",
+        "MinSpareServers 3\n",
+        "LoadModule dav_svn_module modules/mod_dav_svn.so\n<Location /svn>\nDAV svn\n</Location>\n",
+        "Include conf.d/*.conf\nOptions None\n",
+        "SSLCertificateFile /nowhere/a.pem\n",
+        "ServerAdmin ${ADMIN}\nListen ${PORT}\n",
+        "Order allow,deny\n",
+    ],
+)
+def test_what_another_machine_may_have_is_not_refused_alone(text: str, tmp_path: Path) -> None:
+    assert refused_alone(tmp_path, "a.conf", text) == []

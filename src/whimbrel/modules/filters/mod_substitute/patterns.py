@@ -25,7 +25,7 @@ _FLAGS: Final = "Bad Substitute flag, only s///[infq] are supported"
 
 
 _INLINE: Final = re.compile(r"\(\?(?!:)|\\[EQ]").search  # options, which may change what a dot matches
-_TOKENS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:[a-z^]+:\]|[^\]\\])*+(?:\]|\Z)|\.", re.DOTALL)
+_TOKENS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.?|\[:[a-z^]+:\]|[^\]\\])*(?:\]|\Z)|\.", re.DOTALL)
 
 
 class OverlongLine(Exception):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MAX_FROZEN: Final = 64  # lines of cached responses that differ in their constant texts
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-_FIELD = compile(r"(?P<head>(?:[!<>,\d]|\{[^}]*\})*+)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
+_FIELD = compile(r"(?P<head>(?:[!<>,\d]|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
 _HEAD = compile(r"[!<>]|\d+|\{[^}]*\}")
 
 
