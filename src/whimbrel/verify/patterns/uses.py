@@ -45,8 +45,8 @@ _EDITS: Final = frozenset(("edit", "edit*"))
 _FLAGS: Final = re.compile(r"\[([^\]]*)\]\Z")
 _TEST: Final = re.compile(r"%\{(?:HTTP:([^}]+)|([A-Za-z_]+))\}\Z")
 _OF_EXPRESSION: Final = re.compile(
-    r"""(?:%\{(?P<name>[A-Za-z_]+)(?::(?P<field>[^{}]++))?\}|(?:req|http|req_novary)\(\s*'(?P<called>[^']+)'\s*\))?
-    ["']?\s*(?P<operator>=~|!~)\s*["']?
+    r"""(?:%\{(?P<name>[A-Za-z_]+)(?::(?P<field>[^{}]++))?\}|(?:req|http|req_novary)\(\s*+'(?P<called>[^']+)'\s*\))?
+    (?:["']|(?<!\s))\s*+(?P<operator>=~|!~)\s*+["']?
     (?:m?\#(?P<hash>(?:[^\#\\]|\\.)*)\#|/(?P<slash>(?:[^/\\]|\\.)*)/)(?P<flags>i?)(?![a-z])""",
     re.VERBOSE,
 )
