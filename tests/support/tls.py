@@ -59,18 +59,7 @@ class FakeTls:
     verify_error: str = ""
     is_unverified: bool = False
     is_listed_name: bool = True
-
-    @property
-    def server(self) -> Any:
-        """The server of the handshake: that of each request."""
-        return _ANY_SERVER
-
-
-class _AnyServer:
-    """A server that is compatible with all."""
-
-
-_ANY_SERVER = _AnyServer()
+    server: Any = None  # of the handshake
 
 
 def recorded_tls(peer: str = "") -> FakeTls:

@@ -26,6 +26,8 @@ class TlsSite(AccessSite):
     ) -> str:
         """Return the response to a request on a new connection; *user* is ``name:password``."""
         auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
+        if tls is not None and tls.server is None:
+            tls.server = self.engine.main
         connection = Connection(source, 5000, "127.0.0.1", 8080, tls=tls)
         request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{auth}\r\n"
         return TestClient(self.engine, connection).send(request.encode()).decode("latin-1")

@@ -241,7 +241,7 @@ def test_frequent_options_import_nothing(letter: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stderr.rsplit("\n", 2)[-2].split() if not name.startswith("whimbrel")}
-    assert loaded <= {"__future__"}
+    assert loaded <= {"__future__", "errno", "contextvars", "_contextvars"}
 
 
 def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:
     )
     assert paths.is_debian(str(tmp_path))
     assert paths.file_of(str(tmp_path)) == "apache2.conf"
-    found = paths.read_envvars(paths.envvars_of("", str(tmp_path)), "/c")
+    found = paths.source_envvars(paths.envvars_of("", str(tmp_path)), "/c")
     assert (found["RUN_USER"], found["NAME"]) == ("www-/c", "a x")
     assert "SECRET" not in found
 

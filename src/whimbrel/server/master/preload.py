@@ -122,6 +122,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     ".modules.proxy.mod_proxy_http2.handler",
     "modules.proxy.mod_proxy_wstunnel": ".modules.proxy.mod_proxy_wstunnel.handler",
     "modules.proxy.mod_proxy_hcheck": ".modules.proxy.mod_proxy_hcheck.checks",
+    "modules.proxy.mod_proxy_hcheck.checks": ".modules.proxy.mod_proxy_ajp.exchange",
     "modules.dav.mod_dav.locks": "sqlite3",
     "modules.dav.mod_dav.xml_document": "pyexpat",
     "modules.dav.mod_dav_fs": ".modules.dav.mod_dav.locks .modules.dav.mod_dav.settings "

@@ -261,12 +261,13 @@ def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
 def test_sections_a_thousand_levels_deep(tmp_path: Path) -> None:
     found = config_tree(tmp_path, {MAIN: "<IfDefine A>\n" * 1000 + "A 1\n" + "</IfDefine>\n" * 1000})
     assert len(list(next(found.named("a")).enclosing())) == 1000
-    assert not found.read_errors
+    assert not found.unread
 
 
 def test_a_file_ends_where_sections_are_too_deep(tmp_path: Path) -> None:
     found = config_tree(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
-    assert [(error.place.line, error.reason) for error in found.read_errors if "nested" in error.reason] == [
+    nested = [item for item in found.unread if "nested" in item.subject]
+    assert [(item.place and item.place.line, item.subject) for item in nested] == [
         (1001, "Sections are nested more than 1000 levels deep")
     ]
 

@@ -16,7 +16,7 @@ from whimbrel.modules.md.mod_md import job, keys
 from whimbrel.modules.md.mod_md.domains import COMPLETE, INCOMPLETE, to_json
 from whimbrel.modules.md.mod_md.job import Job
 from whimbrel.modules.md.mod_md.store import DOMAINS, STAGING, FileStore
-from whimbrel.modules.ssl.mod_ssl.hosts import HOSTS
+from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS
 
 NAMES = ["a.test", "b.test"]
 
