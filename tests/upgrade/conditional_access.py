@@ -66,6 +66,12 @@ class Outcome:
     statuses: Counter[int] = field(default_factory=Counter)
     changed_again: list[str] = field(default_factory=list)
 
+    @property
+    def marked_of_servers(self) -> set[int]:
+        """Marked sections of whole servers: each line that stays in a file alone is marked."""
+        alone = {one.number for one in self.sections if one.place.startswith("fragment")}
+        return self.marked - alone
+
     def text(self) -> str:
         places = Counter(one.place for one in self.sections)
         lines = [
@@ -320,7 +326,7 @@ def main() -> None:
             found.opened
             or found.changed_again
             or found.unmarked
-            or 10 * len(found.marked) > len(found.sections)
+            or 10 * len(found.marked_of_servers) > len(found.sections)
         )
     )
 
