@@ -261,11 +261,4 @@ class ManagedSite(AccessSite):
 
     def over_tls(self, manager: Manager) -> FakeTls:
         """Return a session of the host a.test."""
-        server = manager.domains[0].tls_servers[0]
-
-        class Session(FakeTls):
-            @property
-            def server(self) -> Any:
-                return server
-
-        return Session(b"", server_name="a.test")
+        return FakeTls(b"", server_name="a.test", server=manager.domains[0].tls_servers[0])
