@@ -37,6 +37,9 @@ STRICTER = {
     "window-drip": 503,
 }
 BODY = b"u" * 200_000
+ATTEMPTS = {"early-close": 5, "early-goaway": 5}
+"""A back end that closes with an unread upload resets the connection: whether its answer is still read (413) or
+lost (503) depends on which packet comes first, in both servers."""
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +70,13 @@ def fetch(server: StockServer, name: str) -> tuple[int, float]:
 
 @pytest.mark.parametrize("name", sorted(set(FAULTS) - STRICTER.keys()))
 def test_same_statuses(servers: tuple[StockServer, StockServer], name: str) -> None:
-    found = [fetch(server, name)[0] for server in servers]
-    assert found[0] == found[1]
+    found: tuple[list[int], list[int]] = ([], [])
+    for _ in range(ATTEMPTS.get(name, 1)):
+        for statuses, server in zip(found, servers, strict=True):
+            statuses.append(fetch(server, name)[0])
+        if set(found[0]) & set(found[1]):
+            break
+    assert set(found[0]) & set(found[1]), found
     assert [fetch(server, "ok")[0] for server in servers] == [200, 200]
 
 

@@ -1,5 +1,5 @@
 """At most one section in twenty is marked for review: over the recorded configurations about access, and over
-whole configurations.
+whole configurations; of single files one in ten.
 
 WHIMBREL_CASES=N takes N configurations of each family instead of two; `make upgrade-check` counts all.
 """
@@ -25,6 +25,9 @@ FAMILIES = (
     "authz-extra",
 )
 MOST = 1 / 20
+MOST_ALONE = 1 / 10
+"""Of files without their server: one that mixes lines of both versions is marked in each section, since the
+file alone does not tell which of them are meant."""
 
 
 def test_sections_and_marks_are_counted(tmp_path: Path) -> None:
@@ -62,13 +65,13 @@ def test_files() -> None:
         [one for one in own if "broken" not in one[0]], 10
     )  # a damaged file is always left and marked
     if LARGER_SET.is_dir():
-        check_share([one[1:] for one in alone(LARGER_SET / "files", 4)], 50)
+        check_share([one[1:] for one in alone(LARGER_SET / "files", 4)], 50, MOST_ALONE)
 
 
-def check_share(counted: list[tuple[str, int, list[Finding]]], least: int) -> None:
-    """Fail if more than `MOST` of the sections are marked, or not more than *least* sections are counted."""
+def check_share(counted: list[tuple[str, int, list[Finding]]], least: int, most: float = MOST) -> None:
+    """Fail if more than *most* of the sections are marked, or not more than *least* sections are counted."""
     sections, marked = sum(count for _, count, _ in counted), sum(len(found) for *_, found in counted)
     assert sections > least
-    assert marked <= sections * MOST, [
+    assert marked <= sections * most, [
         (name, str(finding.place.line), finding.message) for name, _, found in counted for finding in found
     ]
