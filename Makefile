@@ -81,7 +81,7 @@ check: static
 	$(BIN)/python -m pytest tests/meta -q
 
 conformance: .venv/run.stamp
-	$(BIN)/python -m tests.conformance.run --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}$(DIALECT)" \
+	$(BIN)/python -m tests.conformance.run --program "$(BIN)/whimbrel-httpd --builtin debian$(DIALECT)" --utilities "$(BIN)/whimbrel {}$(DIALECT)" \
 		--version $(VERSION) --except tests/conformance/EXCEPTIONS.tsv $(MORE) $(FILES)
 
 upgrade-check: .venv/run.stamp

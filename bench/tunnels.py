@@ -132,7 +132,8 @@ async def _run(root: Path, count: int) -> Figures:
     text = CONFIG.format(root=root, port=port, modules=lines, backend=backend.sockets[0].getsockname()[1])
     (root / "httpd.conf").write_text(text)
     program = Path(sys.executable).parent / "whimbrel-httpd"
-    process = subprocess.Popen([program, "-X", "-f", root / "httpd.conf"], stderr=subprocess.DEVNULL)
+    command = [program, "--builtin", "debian", "-X", "-f", root / "httpd.conf"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         await asyncio.to_thread(_wait_for, port)
         warm = await _open(port, 10)

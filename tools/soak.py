@@ -107,6 +107,8 @@ class Server:
             sys.executable,
             "-c",
             "from whimbrel.cli.httpd import main; main()",
+            "--builtin",
+            "debian",
             "-d",
             str(self.root),
             "-DFOREGROUND",

@@ -17,7 +17,8 @@ UTILITIES = f"{Path(sys.executable).with_name('whimbrel')} {{}}"
 def evaluate_checkout(case: Case) -> Result:
     """The result of asking whimbrel-httpd, or a utility, one case."""
     dialect = " --dialect 2.2" if case.version == "2.2" else ""
-    return evaluate(case, Program.of(f"{HTTPD}{dialect}", case.version), f"{UTILITIES}{dialect}")
+    program = Program.of(f"{HTTPD} --builtin debian{dialect}", case.version)
+    return evaluate(case, program, f"{UTILITIES}{dialect}")
 
 
 def is_needed(entry: Exempt) -> bool:

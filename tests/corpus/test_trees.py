@@ -25,7 +25,8 @@ from tests.corpus.httpd_check import (
 WHIMBREL = [
     sys.executable,
     "-c",
-    "import sys; from whimbrel.cli.httpd import run; sys.exit(run(['apache2', *sys.argv[1:]]))",
+    "import sys; from whimbrel.cli.httpd import run; "
+    "sys.exit(run(['apache2', '--builtin', 'debian', *sys.argv[1:]]))",
 ]
 
 

@@ -33,7 +33,11 @@ class Program:
 
 
 APACHE = Program("apache2", ("/usr/sbin/apache2",), MODULE_DIR)
-WHIMBREL = Program("whimbrel", (str(Path(sys.executable).with_name("whimbrel-httpd")),), MODULE_DIR)
+WHIMBREL = Program(
+    "whimbrel",
+    (str(Path(sys.executable).with_name("whimbrel-httpd")), "--builtin", "debian"),
+    MODULE_DIR,
+)
 
 
 class ProgramProcess:

@@ -63,7 +63,10 @@ class Program:
 
 
 APACHE = Program("apache2", ("/usr/sbin/apache2",))
-WHIMBREL = Program("whimbrel", (sys.executable, "-c", "from whimbrel.cli.httpd import main; main()"))
+WHIMBREL = Program(
+    "whimbrel",
+    (sys.executable, "-c", "from whimbrel.cli.httpd import main; main()", "--builtin", "debian"),
+)
 
 
 @dataclass

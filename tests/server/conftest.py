@@ -51,6 +51,8 @@ class ServerProcess:
             sys.executable,
             "-c",
             f"{self.changes}\nfrom whimbrel.cli.httpd import main; main()",
+            "--builtin",
+            "debian",
             "-d",
             str(self.root),
             *more,

@@ -1,14 +1,25 @@
 """Builds of httpd: the modules that are compiled in, and the paths that are used without a directive.
 
-Imports nothing: -v, -V and -l run in milliseconds.
+A build is named (`--builtin`) or presumed of a layout (base/layouts.py); config/detected_build.py has the
+lines of a text that refute that. Imports nothing: -v, -V and -l run in milliseconds.
 """
 
 from __future__ import annotations
 
-ANY, DEBIAN, UPSTREAM, ALL = "any", "debian", "upstream", "all"
-NAMES = (DEBIAN, UPSTREAM, ALL, ANY)  # the values of --builtin, the default first
+from whimbrel.base.layouts import (
+    DEBIAN,
+    DEBIAN_LAYOUT,
+    SHARED,
+    SUSE,
+    UPSTREAM,
+    UPSTREAM_LAYOUT,
+    Layout,
+    recognize,
+)
 
-_PREFIX = "/usr/local/apache2"
+AUTO, ANY, ALL = "auto", "any", "all"
+NAMES = (AUTO, DEBIAN, SHARED, UPSTREAM, SUSE, ALL, ANY)  # the values of --builtin, the default first
+
 _DEBIAN_24 = (
     "core.c mod_so.c mod_watchdog.c http_core.c mod_log_config.c mod_logio.c mod_version.c mod_unixd.c"
 )
@@ -19,32 +30,57 @@ _DEFAULT_22 = (
     "mod_setenvif.c mod_version.c prefork.c http_core.c mod_mime.c mod_status.c mod_autoindex.c mod_asis.c "
     "mod_cgi.c mod_negotiation.c mod_dir.c mod_actions.c mod_userdir.c mod_alias.c mod_so.c"
 )
+_SOURCES_24 = {
+    SHARED: "core.c mod_so.c http_core.c",
+    UPSTREAM: "core.c mod_so.c http_core.c event.c",
+    SUSE: "core.c mod_so.c http_core.c prefork.c mod_unixd.c mod_systemd.c",
+    ALL: "",
+}
 
 
 class Build:
     """One build of one version.
 
     Attributes:
-        sources: the compiled-in modules in the order of -l; () for every module that has behaviour
-        root: the ServerRoot; `file`, `pid_file`, `error_log`, `types_file` are relative to it
-        document_root: the DocumentRoot; "" for `htdocs` below the ServerRoot
-        run_directory: the DefaultRuntimeDir; "" for `logs` below the ServerRoot
+        sources: the compiled-in modules in the order of -l; () for every module that has behaviour.
+        reason: what shows that the configuration belongs to this build.
+        is_detected: the user named no build.
+        root: the ServerRoot; `file`, `pid_file`, `error_log`, `types_file` are relative to it.
+        document_root: the DocumentRoot; "" for `htdocs` below the ServerRoot.
+        run_directory: the DefaultRuntimeDir; "" for `logs` below the ServerRoot.
+        suexec: the wrapper program of mod_suexec.
         loads_built_in: LoadModule of a compiled-in module is accepted, as configurations of other builds
-            need it; otherwise it is an error
+            need it; otherwise it is an error.
     """
 
-    error_log = "logs/error_log"
-
-    def __init__(self, name: str, version: str) -> None:
-        is_debian, is_any = name == DEBIAN and version == "2.4", name == ANY
-        self.name, self.version, self.loads_built_in = name, version, is_any
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        layout: Layout | None = None,
+        reason: str = "",
+        *,
+        detected: bool = False,
+    ) -> None:
+        if name == AUTO and version == "2.4":
+            name = UPSTREAM  # of no text
+        layout = layout or (DEBIAN_LAYOUT if name == DEBIAN and version == "2.4" else UPSTREAM_LAYOUT)
+        self.name, self.version, self.layout = name, version, layout
+        self.reason, self.is_detected = reason or "named by --builtin", detected
+        self.loads_built_in = detected or name in (ANY, AUTO)
         self.sources = tuple(_sources(name, version).split())
-        self.root = "/etc/apache2" if is_debian else _PREFIX
-        self.file = "apache2.conf" if is_debian else "conf/httpd.conf"
-        self.types_file = "mime.types" if is_debian else "conf/mime.types"
-        self.pid_file = "/run/apache2.pid" if is_debian else "logs/httpd.pid"
-        self.run_directory = "/var/run/apache2" if is_debian else ""
-        self.document_root = "/var/www/html" if is_debian else "" if is_any else f"{_PREFIX}/htdocs"
+        self.root, self.types_file, self.pid_file = layout.root, layout.types_file, layout.pid_file
+        self.file = layout.file.removeprefix(f"{layout.root}/")
+        self.error_log, self.suexec = layout.error_log, layout.suexec
+        self.run_directory = layout.run_directory
+        self.document_root = layout.document_root
+        if not self.loads_built_in:
+            self.document_root = layout.document_root or f"{layout.root}/htdocs"
+
+    def as_build(self, name: str, reason: str) -> Build:
+        """Return the detected build *name* in the same layout; a line of the text is the reason."""
+        layout = DEBIAN_LAYOUT if name == DEBIAN else self.layout
+        return Build(name, self.version, layout, reason, detected=True)
 
 
 def _sources(name: str, version: str) -> str:
@@ -52,8 +88,23 @@ def _sources(name: str, version: str) -> str:
 
     Of 2.2 the default has all but the necessary modules as shared objects.
     """
-    if name == ALL:
-        return ""
     if version == "2.2":
-        return _DEFAULT_22 if name == UPSTREAM else _NONE_22
-    return "core.c mod_so.c http_core.c event.c" if name == UPSTREAM else _DEBIAN_24
+        return "" if name == ALL else _DEFAULT_22 if name == UPSTREAM else _NONE_22
+    return _SOURCES_24.get(name, _DEBIAN_24)
+
+
+def presumed(version: str, paths: tuple[str, ...], text: bytes, origin: str = "") -> Build:
+    """Return the build that the main file *text* and *paths* (ServerRoot, main file) show before it is read.
+
+    A layout whose builds differ, or none, is httpd's default build: an MPM is compiled in. *origin* states
+    how the modules of a 2.2 binary are known.
+    """
+    found = recognize(paths, text)
+    if version == "2.2":
+        layout = found.layout if found is not None else None
+        return Build(AUTO, version, layout, origin or "derived from the text", detected=True)
+    if found is None or not found.layout.build:
+        layout = found.layout if found is not None else None
+        return Build(UPSTREAM, version, layout, "the text loads no MPM", detected=True)
+    reason = f"{found.layout.name}: {found.reason}"
+    return Build(found.layout.build, version, found.layout, reason, detected=True)

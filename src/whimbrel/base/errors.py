@@ -113,6 +113,10 @@ class StartError(Exception):
         self.lines, self.status = lines, status
 
 
+class NoMpm(StartError):
+    """A configuration without a multi-processing module."""
+
+
 class PostConfigError(StartError):
     """A module failed to start (httpd's post_config): the logs are open by then, so its messages are logged
     there.

@@ -20,9 +20,11 @@ from urllib.parse import urlsplit
 
 from whimbrel.base.latin1 import to_system
 from whimbrel.base.programs import permit_programs
-from whimbrel.cli import httpd, paths
+from whimbrel.cli import httpd
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.run_directories import make_directories, remove_session_caches
+from whimbrel.cli.servers import server_of
+from whimbrel.cli.service_settings import envvars_of, sourced_envvars
 from whimbrel.utilities.options import UtilityProgram
 from whimbrel.utilities.usage_error import UsageError
 
@@ -66,11 +68,11 @@ def _prepare(action: str, options: list[str]) -> list[str]:
     except UsageError:
         return []
     given = os.environ.get("APACHE_CONFDIR", "")
-    root = paths.root_of(arguments.root or given)
-    envvars = paths.envvars_of(arguments.envvars or os.environ.get("APACHE_ENVVARS", ""), root)
+    server = server_of(arguments.root or given, arguments.file, arguments.named_build)
+    envvars = arguments.envvars or os.environ.get("APACHE_ENVVARS", "") or envvars_of(server)
     if not envvars or not os.path.isfile(envvars):
         return []
-    os.environ.update(paths.source_envvars(envvars, root))
+    os.environ.update(sourced_envvars(envvars, server.root))
     make_directories(os.environ)
     if action == "start":
         remove_session_caches(os.environ)
@@ -82,9 +84,8 @@ def _split_action(words: list[str]) -> tuple[str, list[str]]:
     """Return the action, which is the first or the last argument, and the options."""
     if not words or words[0] in ACTIONS:
         return (words[0], words[1:]) if words else ("", [])
-    takes = (
-        len(words) > 1 and re.fullmatch(r"-[a-zA-Z]*[DCcdfeEk]|--dialect|--envvars", words[-2]) is not None
-    )
+    option = r"-[a-zA-Z]*[DCcdfeEk]|--dialect|--envvars|--builtin"
+    takes = len(words) > 1 and re.fullmatch(option, words[-2]) is not None
     return (words[-1], words[:-1]) if not takes else ("-", words)
 
 

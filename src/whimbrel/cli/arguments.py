@@ -5,7 +5,7 @@ Imports nothing heavy: -v, -V and -l run in a few milliseconds.
 
 from __future__ import annotations
 
-from whimbrel.base.builds import NAMES, Build
+from whimbrel.base.builds import AUTO, NAMES, Build
 from whimbrel.utilities.usage_error import UsageError
 
 LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
@@ -50,9 +50,14 @@ class Arguments:
         self.log_words = [program]
 
     @property
-    def build(self) -> Build:
-        """Return the build that --builtin names."""
-        return Build(self.builtin, "2.2" if self.dialect == "2.2" else "2.4")
+    def version(self) -> str:
+        """Return the version of httpd whose catalogue applies."""
+        return "2.2" if self.dialect == "2.2" else "2.4"
+
+    @property
+    def named_build(self) -> Build | None:
+        """Return the build that --builtin names; None for auto."""
+        return None if self.builtin == AUTO else Build(self.builtin, self.version)
 
     @property
     def foreground(self) -> bool:

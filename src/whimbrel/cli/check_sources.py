@@ -10,7 +10,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
-from whimbrel.cli.main_files import main_file
+from whimbrel.cli.servers import server_at
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
 from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
@@ -35,7 +35,7 @@ def server_paths(conf: list[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _is_server(directory: Path) -> bool:
-    return main_file(directory) is not None
+    return server_at(str(directory)) is not None
 
 
 def _servers_below(directory: Path, levels: int) -> Iterator[Path]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import os
 
+from whimbrel.base.builds import ANY, AUTO
 from whimbrel.base.dialect import DIALECTS
-from whimbrel.base.errors import ConfigError, PostConfigError, StartError
+from whimbrel.base.errors import ConfigError, NoMpm, PostConfigError, StartError, UnknownDirective
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.static_typing import Any
-from whimbrel.cli import paths
 from whimbrel.cli.arguments import Arguments
+from whimbrel.cli.servers import server_of
+from whimbrel.cli.service_settings import settings_to_serve
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.load import complete, new_configuration, read
+from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.model import Stage
 from whimbrel.config.options import LoadOptions
@@ -37,60 +39,68 @@ class ConfigLoader:
     def __init__(self, arguments: Arguments, *, is_silent: bool = False) -> None:
         self.arguments, self.is_silent = arguments, is_silent
         self.dialect = DIALECTS[arguments.dialect]
-        self.root = paths.root_of(arguments.root, arguments.build)
-        self.file = arguments.file or paths.file_of(self.root, arguments.build)  # at a restart, too
+        self.server = server_of(arguments.root, arguments.file, arguments.named_build)  # at a restart, too
+        self.root, self.file = self.server.root, self.server.file
         self.configuration: Configuration | None = None
         self._messages = 0
         self._inherited: dict[str, Any] = {}
 
     def options(self) -> LoadOptions:
-        """Return the command line as LoadOptions. Reads the envvars file of a Debian server root."""
+        """Return the command line as LoadOptions. Reads what the service of the layout passes."""
         arguments = self.arguments
-        envvars = paths.envvars_of(arguments.envvars, self.root)
-        if envvars:
-            os.environ.update(paths.source_envvars(envvars, self.root))
+        settings = settings_to_serve(self.server, arguments.envvars)
+        os.environ.update(settings.environment)
         options = LoadOptions(
             server_root=from_system(self.root),
             file=from_system(self.file),
             build=arguments.builtin,
-            defines=tuple(map(from_system, arguments.defines)),
-            before=tuple(map(from_system, arguments.before)),
+            defines=tuple(map(from_system, [*arguments.defines, *settings.defines])),
+            before=tuple(map(from_system, [*settings.before, *arguments.before])),
             check_roots=arguments.check_roots,
             verbose=arguments.level == "debug" or arguments.level.startswith("trace"),
-            after=tuple(map(from_system, arguments.after)),
+            after=tuple(map(from_system, [*settings.after, *arguments.after])),
+            overlay=settings.overlay,
             check_only=arguments.check_only,
             environment={from_system(k): from_system(v) for k, v in os.environ.items()},
             program=os.path.basename(arguments.program),
         )
-        if arguments.dialect == "2.2" and arguments.build.loads_built_in:
+        if arguments.dialect == "2.2" and arguments.builtin in (AUTO, ANY):
             from whimbrel.upgrade.source.binary import with_compiled_in
 
             return with_compiled_in(options, self.dialect)
         return options
 
-    def load(self) -> Configuration:
-        """Read the configuration; raises ConfigError or StartError."""
+    def read(self) -> Configuration:
+        """Read the configuration without executing it; raises ConfigError or StartError."""
         try:
             options = self.options()
         except OSError as problem:
             name = os.path.basename(self.arguments.program)
             raise StartError(f"{name}: could not read {problem.filename}: {problem.strerror}") from None
-        self.configuration = configuration = new_configuration(options, ALL, self.dialect)
-        configuration.inherited = self._inherited
-        self._messages = 0
+        return read_as_its_build(options, ALL, self.dialect, self._begin)
+
+    def load(self) -> Configuration:
+        """Read and execute the configuration; raises ConfigError or StartError."""
         collecting = gc.isenabled()
         gc.disable()  # all objects of a configuration stay alive while it is read
         try:
-            complete(read(configuration))
+            configuration = complete(self.read())
             server_spec(configuration)
         except PostConfigError:
-            server_spec(configuration)  # the error is logged, so its logs are opened
+            assert self.configuration is not None
+            server_spec(self.configuration)  # the error is logged, so its logs are opened
             raise
         finally:
             self.print_messages()
             if collecting and not self.arguments.check_only:
                 gc.enable()
         return configuration
+
+    def _begin(self, configuration: Configuration) -> None:
+        """Take a configuration that is about to be read."""
+        self.configuration = configuration
+        configuration.inherited = self._inherited
+        self._messages = 0
 
     def load_to_serve(self) -> Configuration:
         """Read the configuration; raises StartError for directives without behaviour."""
@@ -162,7 +172,24 @@ def write_stderr(text: str) -> None:
     os.write(2, to_bytes(text) + b"\n")
 
 
+def missing_line(problem: ConfigError | StartError, configuration: Configuration) -> str:
+    """Return the advice for a module that the text does not load; "" if that is not the problem."""
+    if isinstance(problem, UnknownDirective):
+        return problem.hint
+    if isinstance(problem, NoMpm):
+        return "add: LoadModule mpm_event_module modules/mod_mpm_event.so"
+    return ""
+
+
 def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
-    """Print the reason of a failure; return the exit status."""
+    """Print the reason of a failure, and the line that is missing in a detected build; return the exit
+    status.
+    """
     write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
+    configuration = loader.configuration
+    if configuration is not None and configuration.build.is_detected:
+        hint = missing_line(problem, configuration)
+        if hint:
+            build = configuration.build
+            write_stderr(f"hint: {hint} (build: {build.name}: {build.reason}; --builtin names another)")
     return problem.status if isinstance(problem, StartError) else 1

@@ -57,11 +57,12 @@ class Envvars:
     undecided: list[UndecidedVariables] = field(default_factory=list)
 
 
-def read(path: str, environment: Mapping[str, str]) -> Envvars:
-    """Return *environment* after the file; raises OSError."""
+def read(path: str, environment: Mapping[str, str], *, exports_all: bool = False) -> Envvars:
+    """Return *environment* after the file; raises OSError. *exports_all*: a service exports all variables."""
     shell = _Shell(environment)
     shell.source(path, 0)
-    values = {name: shell.values[name] for name in shell.exported if name in shell.values}
+    names = shell.values if exports_all else shell.exported
+    values = {name: shell.values[name] for name in names if name in shell.values}
     return Envvars(values, shell.undecided)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from whimbrel.base.builds import AUTO
 from whimbrel.cli.explain_options import (
     AccessLine,
     AsJson,
@@ -33,7 +34,7 @@ from whimbrel.cli.explain_options import (
     User,
     What,
 )
-from whimbrel.cli.options import After, Before, Defines, Envvars, File, Root
+from whimbrel.cli.options import After, Before, Build, Defines, Envvars, File, Root, build_name
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def explain(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
+    builtin: Build = AUTO,
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
@@ -83,7 +85,7 @@ def explain(
                 words, host, source, address, user, method, tuple(map(_field, header or [])), tls
             )
             code = explain_request(
-                ConfigurationChoice(root, file, *lines, envvars, dialect),
+                ConfigurationChoice(root, file, *lines, envvars, dialect, build_name(builtin)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
                 as_json=as_json,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from whimbrel.base.builds import AUTO
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, sources
@@ -29,7 +30,7 @@ DIALECTS = ("2.2", "2.4", "guide")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChoice:
-    """httpd's -d -f -C -c -D, --envvars and --dialect."""
+    """httpd's -d -f -C -c -D, --envvars, --dialect and --builtin."""
 
     root: Path | None = None
     file: Path | None = None
@@ -38,14 +39,17 @@ class ConfigurationChoice:
     defines: tuple[str, ...] = ()
     envvars: Path | None = None
     dialect: str = "2.4"
+    build: str = AUTO
 
     def options(self, conf: Path | None = None) -> LoadOptions:
         """Return the options of reading; *conf* is a main file or directory in place of -d and -f."""
         lines = list(self.before), list(self.after), list(self.defines)
         if conf is None:
-            found = sources([], self.root, self.file, *lines, self.envvars)[0].options
+            found = sources([], self.root, self.file, *lines, self.envvars, build=self.build)[0].options
         else:
-            found = sources([conf], None, None, *lines, self.envvars, as_server=True)[0].options
+            found = sources(
+                [conf], None, None, *lines, self.envvars, as_server=True, build=self.build
+            )[0].options
         if found is None:
             raise UsageError(f"{conf}: not the configuration of a server")
         return found

@@ -1,9 +1,10 @@
 """whimbrel-httpd: httpd's command line, and options of our own.
 
-``--dialect 2.2|2.4|guide``: whose answers. ``--builtin debian|upstream|all|any``: the build of httpd that
-decides about compiled-in modules and default paths. ``--envvars FILE``: shell variables. ``--strict``: -t
-fails if a start would be refused because of directives without behaviour. ``--json`` applies to -t, the
-dumps, -l, -L, -V and -v. Heavy imports stand behind the options that need them.
+``--dialect 2.2|2.4|guide``: whose answers. ``--builtin auto|debian|shared|upstream|suse|all|any``: the build
+of httpd that decides about compiled-in modules and default paths; auto: as the text shows. ``--envvars
+FILE``: shell variables. ``--strict``: -t fails if a start would be refused because of directives without
+behaviour. ``--json`` applies to -t, the dumps, -l, -L, -V and -v. Heavy imports stand behind the options that
+need them.
 """
 
 from __future__ import annotations
@@ -56,27 +57,29 @@ def run(argv: list[str]) -> int:
 
 def show(arguments: Arguments) -> int:
     """Print the text of -v, -V, -l or 2.2's -L; return the exit status."""
-    build = arguments.build
-    if arguments.json:
-        from whimbrel.cli import json_output, paths
-
-        root = paths.root_of("", build)
-        json_output.write(json_output.show_document(arguments, root, paths.file_of(root, build)))
+    if arguments.show == "v" and not arguments.json:
+        sys.stdout.write(version_text.version(arguments.dialect))
         return 0
-    if arguments.show == "v":
-        text = version_text.version(arguments.dialect)
-    elif arguments.show == "l":
-        text = version_text.modules(build)
+    build = arguments.named_build
+    if build is not None:
+        root, file = build.root, build.file
     else:
-        from whimbrel.cli import paths
+        from whimbrel.cli.server_build import detected_server
 
-        if arguments.show == "V":
-            root = paths.root_of("", build)
-            text = version_text.settings(arguments.dialect, build, root, paths.file_of(root, build))
-        else:
-            from whimbrel.cli.dumps import directives
+        root, file, build = detected_server(arguments)
+    if arguments.json:
+        from whimbrel.cli import json_output
 
-            text = directives(arguments.dialect, version_text.sources(build))
+        json_output.write(json_output.show_document(arguments, root, file, build))
+        return 0
+    if arguments.show == "l":
+        text = version_text.modules(build)
+    elif arguments.show == "V":
+        text = version_text.settings(arguments.dialect, build, root, file)
+    else:
+        from whimbrel.cli.dumps import directives
+
+        text = directives(arguments.dialect, version_text.sources(build))
     sys.stdout.write(text)
     return 0
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from whimbrel.base.builds import Build
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.product import COMPATIBLE, VERSION
@@ -40,13 +41,13 @@ def plain(text: str) -> str:
     return text if text.isascii() else to_bytes(text).decode("utf-8", "backslashreplace")
 
 
-def show_document(arguments: Arguments, root: str, file: str) -> Json:
+def show_document(arguments: Arguments, root: str, file: str, build: Build) -> Json:
     """Return the document of -v, -V, -l or -L."""
     version = "2.2" if arguments.dialect == "2.2" else "2.4"
     if arguments.show == "l":
-        return {"compiled_in_modules": list(version_text.sources(arguments.build))}
+        return {"compiled_in_modules": list(version_text.sources(build))}
     if arguments.show == "L":
-        return directives_document(version, version_text.sources(arguments.build))
+        return directives_document(version, version_text.sources(build))
     document: Json = {
         "version": VERSION,
         "compatible_with": COMPATIBLE[arguments.dialect],
@@ -57,11 +58,18 @@ def show_document(arguments: Arguments, root: str, file: str) -> Json:
             "mpm": "prefork" if version == "2.2" else "event",
             "server_root": root,
             "config_file": file,
-            "pid_file": arguments.build.pid_file,
-            "error_log": arguments.build.error_log,
-            "types_config": arguments.build.types_file,
+            "pid_file": build.pid_file,
+            "error_log": build.error_log,
+            "types_config": build.types_file,
+            "suexec": build.suexec,
+            "build": build_document(build),
         }
     return document
+
+
+def build_document(build: Build) -> Json:
+    """Return the build, what shows it, and the layout whose paths apply."""
+    return {"name": build.name, "reason": plain(build.reason), "layout": build.layout.name}
 
 
 def directives_document(version: str, sources: Iterable[str]) -> Json:
@@ -91,6 +99,7 @@ def check_document(configuration: Configuration | None, problem: ConfigError | S
         document["error"] = problem_document(problem)
     if configuration is None:
         return document
+    document["build"] = build_document(configuration.build)
     document["messages"] = [
         {
             "level": m.level,

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from whimbrel.base.builds import AUTO
+from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.printable import printable
-from whimbrel.cli import paths
-from whimbrel.cli.main_files import directory_of, main_file
+from whimbrel.cli.servers import FoundServer, server_at, server_of
+from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
-    from whimbrel.base.errors import UndecidedVariables
     from whimbrel.upgrade.source.reading import Sources
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
@@ -101,6 +102,15 @@ Envvars = Annotated[
         help="Read shell variables from FILE first. Default: Debian's envvars. Example: --envvars envvars",
     ),
 ]
+Build = Annotated[
+    str,
+    typer.Option(
+        "--builtin",
+        metavar="BUILD",
+        help=f"Take the compiled-in modules and paths of this build of 2.4: {', '.join(BUILDS)}. "
+        "Default: auto, as the text shows. Example: --builtin debian",
+    ),
+]
 AsServer = Annotated[
     bool,
     typer.Option(
@@ -146,6 +156,13 @@ Conf = Annotated[
 ]
 
 
+def build_name(name: str) -> str:
+    """Return the value of --builtin; raises UsageError."""
+    if name not in BUILDS:
+        raise UsageError(f"--builtin {name}: not one of {', '.join(BUILDS)}")
+    return name
+
+
 def release(target: str) -> int:
     """Return the N of 2.4.N, the newest for 2.4; raises UsageError."""
     from whimbrel.upgrade.model import NEWEST
@@ -166,42 +183,45 @@ def sources(
     envvars: Path | None,
     as_server: bool = False,
     built_in: Path | None = None,
+    build: str = AUTO,
 ) -> tuple[Sources, str]:
     """Return the sources to read, and the directory to which they belong; raises UsageError."""
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.source.reading import Sources
 
-    is_relocated, fragments = False, [path for path in conf if path.is_file()]
+    fragments = [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():
             raise UsageError(f"{path}: No such file or directory")
     directories = [path for path in conf if path.is_dir()]
-    if root is None and file is None and conf:
-        main = main_file(conf[0], as_server=as_server)
-        if main is None:
+    is_relocated = root is None and file is None and bool(conf)
+    if is_relocated:
+        server = server_at(str(conf[0]), as_server=as_server)
+        if server is None:
             return _fragments(conf, fragments, directories)
-        root, file, is_relocated = main.root, main.file, True
-        fragments = [path for path in fragments if path.resolve() != main.file.resolve()]
-    elif root is None and file is not None:
-        file = Path(os.path.abspath(file))
-        root = directory_of(file)
-    top = paths.root_of(str(root) if root is not None else "")
+        fragments = [path for path in fragments if path.resolve() != Path(server.path).resolve()]
+    else:
+        named = os.path.abspath(file) if root is None and file is not None else str(file or "")
+        server = server_of(str(root) if root is not None else "", named)
+    top = server.root
     if not os.path.isdir(top):
         raise UsageError(f"{top}: no such directory")
-    environment, undecided = _environment(envvars, top)
+    settings = _settings(server, envvars)
     options = LoadOptions(
         server_root=from_system(top),
-        file=from_system(str(file) if file is not None else paths.file_of(top)),
-        defines=_all(defines),
-        before=_all(before),
-        after=_all(after),
-        environment=environment,
-        undecided=undecided,
+        file=from_system(server.file),
+        build=build,
+        defines=_all([*defines, *settings.defines]),
+        before=_all([*settings.before, *before]),
+        after=_all([*settings.after, *after]),
+        environment={from_system(key): from_system(value) for key, value in settings.environment.items()},
+        undecided=tuple(settings.undecided),
+        overlay=settings.overlay,
         is_copy=is_relocated,
+        copied=tuple((from_system(original), from_system(place)) for original, place in server.copied),
     )
-    full = os.path.join(top, str(file) if file is not None else paths.file_of(top))
-    if not os.path.isfile(full):
-        raise UsageError(f"{full}: No such file or directory")
+    if not os.path.isfile(server.path):
+        raise UsageError(f"{server.path}: No such file or directory")
     others = [_text(path) for path in fragments] + [
         file_found for directory in directories for file_found in _files(directory)
     ]
@@ -248,24 +268,12 @@ def _text(path: Path) -> str:
     return from_system(os.path.abspath(path))
 
 
-def _environment(
-    envvars: Path | None, root: str
-) -> tuple[dict[str, str], tuple[UndecidedVariables, ...]]:
-    """Return the environment of `${NAME}`, that of this process, changed by envvars, which is read as text;
-    and the parts of envvars that were not carried out.
-    """
-    given = paths.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
-    environment: dict[str, str] = dict(os.environ)
-    undecided: tuple[UndecidedVariables, ...] = ()
-    if given:
-        from whimbrel.cli.envvars import read
-
-        try:
-            found = read(given, {**environment, "APACHE_CONFDIR": root})
-        except OSError as problem:
-            raise UsageError(f"{given}: {problem.strerror}") from None
-        environment, undecided = found.values, tuple(found.undecided)
-    return {from_system(key): from_system(value) for key, value in environment.items()}, undecided
+def _settings(server: FoundServer, envvars: Path | None) -> ServiceSettings:
+    """Return what the service passes to httpd; raises UsageError for an unreadable file."""
+    try:
+        return service_settings(server, os.environ, str(envvars.resolve()) if envvars is not None else "")
+    except OSError as problem:
+        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
 
 
 def _files(directory: Path) -> Iterator[str]:

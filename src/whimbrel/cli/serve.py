@@ -10,9 +10,11 @@ from typing import Annotated
 
 import typer
 
+from whimbrel.base.builds import AUTO, NAMES
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
+from whimbrel.cli.options import Build
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -35,6 +37,7 @@ def serve(
     envvars: Annotated[
         Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
     ] = None,
+    builtin: Build = AUTO,
     tls: Annotated[
         int | None,
         typer.Option(
@@ -45,9 +48,12 @@ def serve(
     """Serve a configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it."""
     if dialect not in COMPATIBLE:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    if builtin not in NAMES:
+        raise typer.BadParameter(f"the build must be one of {', '.join(NAMES)}", param_hint="--builtin")
     arguments = Arguments("whimbrel serve")
     arguments.root, arguments.file = root_and_file(file, root)
     arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
+    arguments.builtin = builtin
     arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
     if tls is not None:
         from whimbrel.cli.self_signed import include_line  # needs an optional library

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whimbrel.base.builds import AUTO
 from whimbrel.cli.options import (
     After,
     Before,
+    Build,
     Color,
     ColorMode,
     Defines,
     Envvars,
     File,
     Root,
+    build_name,
     encoded,
     is_colored,
 )
@@ -98,6 +101,7 @@ def verify(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
+    builtin: Build = AUTO,
     old_dialect: OldDialect = DialectName.v22,
     new_dialect: NewDialect = DialectName.v24,
     with_httpd: WithHttpd = None,
@@ -107,7 +111,7 @@ def verify(
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     try:
-        given = before or [], after or [], defines or [], envvars
+        given = before or [], after or [], defines or [], envvars, build_name(builtin)
         first = _options(old, root, file, *given)
         second = first if new is None else _options(new, root, file, *given)
         result = _run(first, second, (old_dialect.value, new_dialect.value), with_httpd, limit)
@@ -126,6 +130,7 @@ def _options(
     after: list[str],
     defines: list[str],
     envvars: Path | None,
+    build: str,
 ) -> LoadOptions:
     """Return what is read for *path*; raises UsageError for fragments and missing files."""
     from whimbrel.cli.options import sources
@@ -139,6 +144,7 @@ def _options(
         defines,
         envvars,
         as_server=True,
+        build=build,
     )
     if what.options is None:
         raise UsageError(f"{path}: no main file of a server")

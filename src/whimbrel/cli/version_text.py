@@ -77,6 +77,7 @@ def settings(dialect: str, build: Build, root: str, file: str) -> str:
         + f"""\
 Server's Module Magic Number: {"20051115:43" if dialect == "2.2" else "20120211:142"}
 Architecture:   64-bit
+Server Build:   {build.name} ({build.reason})
 Server MPM:     {"prefork" if dialect == "2.2" else "event"}
   threaded:     {"no" if dialect == "2.2" else "yes (fixed thread count)"}
     forked:     yes (variable process count)
@@ -86,7 +87,7 @@ Server compiled with....
  -D APR_HAS_OTHER_CHILD
  -D AP_HAVE_RELIABLE_PIPED_LOGS
  -D HTTPD_ROOT="{root}"
- -D SUEXEC_BIN="{"/usr/local/apache2/bin" if dialect == "2.2" else "/usr/lib/apache2"}/suexec"
+ -D SUEXEC_BIN="{build.suexec}"
  -D DEFAULT_PIDLOG="{build.pid_file}"
  -D DEFAULT_ERRORLOG="{build.error_log}"
  -D AP_TYPES_CONFIG_FILE="{build.types_file}"

@@ -8,7 +8,7 @@ from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.load import complete, new_configuration, read
+from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.options import LoadOptions
 from whimbrel.registry.module import Module
@@ -18,18 +18,21 @@ def check(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect)
     """Return the exit code and the text of ``-t``, times and process numbers left out; lines without a last
     line end.
     """
-    configuration = new_configuration(replace(options, check_only=True), modules, dialect)
-    status, last = _outcome(configuration)
+    readings = list[Configuration]()
+    status, last = _outcome(replace(options, check_only=True), modules, dialect, readings)
+    configuration = readings[-1]
     return status, "\n".join(
         [*(format_message(message, dialect) for message in configuration.messages), last]
     )
 
 
-def _outcome(configuration: Configuration) -> tuple[int, str]:
+def _outcome(
+    options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect, readings: list[Configuration]
+) -> tuple[int, str]:
     try:
-        complete(read(configuration))
+        complete(read_as_its_build(options, modules, dialect, readings.append))
     except ConfigError as problem:
-        return 1, format_error(problem, configuration.dialect, configuration.program)
+        return 1, format_error(problem, dialect, readings[-1].program)
     except StartError as problem:
-        return problem.status, format_error(problem, configuration.dialect, configuration.program)
+        return problem.status, format_error(problem, dialect, readings[-1].program)
     return 0, "Syntax OK"

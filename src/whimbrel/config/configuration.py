@@ -9,6 +9,7 @@ from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, StartError
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_SYM_LINKS,
@@ -35,7 +36,6 @@ LEVELS = (
 if TYPE_CHECKING:
     from whimbrel.config.vhosts import VirtualHostTable
 
-DEBIAN_ROOT: Final = "/etc/apache2"  # the ServerRoot of Debian's apache2, whose main file does not set it
 AUTHENTICATION: Final = (
     "authentication"  # declared where some line, or a .htaccess file, may have passwords requested
 )
@@ -51,6 +51,7 @@ class Configuration:
         unimplemented: directives of loaded modules without behaviour here, with their module's source.
         handlers: names of handlers, each with the directive that sets it (see handlers.py).
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
+        build: the named or detected build of httpd.
         built_in: source files of the compiled-in modules.
         declared_names: names that directives define, by group.
         execution_messages: the indexes of messages after reading and before the first post_config step.
@@ -58,15 +59,17 @@ class Configuration:
         keeps_tree: True if a module shows directives of `tree` in responses.
         inherited: objects of modules by name that a configuration leaves to the next one of the same master.
         missing: what lines name and this machine does not have, if the server runs elsewhere.
-        moved_root: the ServerRoot of the text, of which `root` is a copy; "" without one.
+        copied: where a copy has the paths of the text.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
 
-    def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
+    def __init__(
+        self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module], build: Build
+    ) -> None:
         self.options, self.dialect, self.available = options, dialect, available
         self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
-        self.build = Build(options.build, "2.2" if dialect.version < (2, 4) else "2.4")
+        self.build = build
         self.built_in: frozenset[str] = frozenset()
         self.root = options.server_root
         self.main = Server()
@@ -93,7 +96,7 @@ class Configuration:
         self.keeps_tree = False
         self.inherited: dict[str, Any] = {}
         self.missing: list[MissingResource] = [*options.undecided]
-        self.moved_root = DEBIAN_ROOT if options.is_copy and options.file.endswith("/apache2.conf") else ""
+        self.copied = CopiedPaths(options.server_root, options.copied)
         self.foreign_modules: set[str] = set()
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}
@@ -116,10 +119,7 @@ class Configuration:
 
     def copied_path(self, path: str) -> str:
         """Return the path in a copy of the server root, "" for one outside of it; without a copy *path*."""
-        moved, root = self.moved_root.rstrip("/"), self.root.rstrip("/")
-        if moved in ("", root) or path.startswith(f"{root}/"):
-            return path
-        return root + path[len(moved) :] if path.startswith(f"{moved}/") else ""
+        return self.copied.place(path) if self.options.is_copy else path
 
     def leaves_out(self, problem: ConfigError) -> bool:
         """Return True if the line that raised *problem* is left out: a server that runs elsewhere needs

@@ -157,7 +157,7 @@ class CommandContext(Command):
                 if not self.allowed & _NONFATAL_UNKNOWN:
                     if self.configuration.foreign_modules and self.configuration.leaves_out(foreign(node)):
                         continue
-                    raise UnknownDirective(node.name, node.place)
+                    raise unknown(node, self.configuration)
                 self.configuration.warn(
                     f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not "
                     f"included in the server configuration",
@@ -235,6 +235,19 @@ class CommandContext(Command):
     def _not_allowed(self, row: BoundDirective, node: Node) -> str:
         is_named = self._names_context and not row.exec_on_read
         return not_allowed(row.name, node.parent.name if is_named and node.parent is not None else None)
+
+
+def unknown(node: Node, configuration: Configuration) -> UnknownDirective:
+    """Return the error of a directive that no loaded module declares; the hint is the LoadModule line of the
+    module that does.
+    """
+    from whimbrel.catalogue.load import catalogue  # loaded already, unless a caller made the tree
+
+    known = catalogue("2.4" if configuration.dialect.messages_24 else "2.2")
+    sources = {row.source for row in known.find(node.name)}
+    row = next((row for row in known.modules if row.source in sources), None)
+    line = f"{row.identifier} modules/{row.file}.so" if row is not None and row.kind != "core" else ""
+    return UnknownDirective(node.name, node.place, declared_by=line)
 
 
 def foreign(node: Node) -> ConfigError:

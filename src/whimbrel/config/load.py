@@ -7,15 +7,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.errors import ConfigError, MissingResource, NoMpm, StartError
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.detected_build import BuildRefuted, check_presumption, presumed_build
 from whimbrel.config.execute import CommandContext, root_relative
 from whimbrel.config.includes import Includer
 from whimbrel.config.loaded import BoundDirective, known_in
@@ -32,15 +33,38 @@ def load(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) 
     """Read, execute and complete a configuration; raises ConfigError or StartError with what httpd would
     print.
 
-    A caller that wants the messages printed before an error calls `new_configuration`, `read` and `complete`
-    itself.
+    A caller that wants the messages printed before an error calls `read_as_its_build` and `complete` itself.
     """
-    return complete(read(new_configuration(options, modules, dialect)))
+    return complete(read_as_its_build(options, modules, dialect))
 
 
-def new_configuration(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
+def read_as_its_build(
+    options: LoadOptions,
+    modules: Mapping[str, Module],
+    dialect: Dialect,
+    begin: Callable[[Configuration], None] | None = None,
+) -> Configuration:
+    """Return the configuration after reading; raises ConfigError or StartError.
+
+    *begin* takes each new configuration before it is read. There are two if a line refutes the build that
+    the main file showed.
+    """
+    build = presumed_build(options, dialect)
+    while True:
+        configuration = new_configuration(options, modules, dialect, build)
+        if begin is not None:
+            begin(configuration)
+        try:
+            return read(configuration)
+        except BuildRefuted as refuted:
+            build = refuted.build
+
+
+def new_configuration(
+    options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect, build: Build | None = None
+) -> Configuration:
     """Return a configuration with the modules that its build has compiled in."""
-    configuration = Configuration(options, dialect, modules)
+    configuration = Configuration(options, dialect, modules, build or presumed_build(options, dialect))
     known = catalogue_of(dialect)
     rows = [*built_in_modules(configuration.build, known, modules)]
     if options.compiled_in and dialect.version < (2, 4):
@@ -90,6 +114,7 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
         return
+    check_presumption(configuration.build, name, absolute)
     if _built_in(configuration, name):
         return
     shown = absolute if old else path
@@ -159,6 +184,8 @@ def _built_in(configuration: Configuration, name: str) -> bool:
         return False
     if name == "so_module" or not configuration.build.loads_built_in:
         raise ConfigError(f"module {name} is built-in and can't be loaded")
+    if configuration.build.is_detected:
+        configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
     return True
 
 
@@ -187,8 +214,8 @@ def _check_mpm(configuration: Configuration) -> None:
     rows = [known.module(module.name) for module in configuration.modules.modules]
     count = sum(row is not None and row.kind == "mpm" for row in rows)
     if count != 1:
-        what = "No MPM loaded." if not count else "More than one MPM loaded."
-        raise StartError(f"AH00534: {configuration.program}: Configuration error: {what}")
+        error, what = (StartError, "More than one MPM loaded.") if count else (NoMpm, "No MPM loaded.")
+        raise error(f"AH00534: {configuration.program}: Configuration error: {what}")
 
 
 # execution and what follows ----------------------------------------------------------------------

@@ -26,8 +26,10 @@ class LoadOptions:
             that is missing here is left out (`Configuration.missing`).
         is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
             text there.
+        copied: directories of the text, and where the copy has them; the ServerRoot first.
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
+        built_in_origin: how *compiled_in* is known.
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
@@ -44,7 +46,9 @@ class LoadOptions:
     overlay: Mapping[str, bytes] = field(default_factory=dict)
     build: str = ANY
     compiled_in: frozenset[str] | None = None
+    built_in_origin: str = ""
     program: str = ""
     is_elsewhere: bool = False
     is_copy: bool = False
+    copied: tuple[tuple[str, str], ...] = ()
     origins: bool = False

@@ -10,7 +10,7 @@ from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, S
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.programs import without_programs
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.load import complete, new_configuration, read
+from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
@@ -79,10 +79,11 @@ class Side:
         options = with_compiled_in(replace(options, check_only=check_only), dialect)
         side = cls(name or dialect.name, options, dialect)
         side.runtime = ProbeRuntime(now)
-        configuration = new_configuration(side.options, modules, dialect)
+        readings = list[Configuration]()
         try:
             with without_programs():
-                side.configuration = complete(read(configuration))
+                configuration = read_as_its_build(side.options, modules, dialect, readings.append)
+                side.configuration = complete(configuration)
             side.runtime.open_segments(side.configuration)
         except ConfigError as problem:
             side.configuration = None
@@ -90,7 +91,7 @@ class Side:
         except StartError as problem:
             side.configuration = None
             side.errors = (LoadError(format_error(problem, dialect)),)
-        side.missing = tuple(configuration.missing)
+        side.missing = tuple(readings[-1].missing)
         return side
 
     @property

@@ -22,6 +22,8 @@ def call(root: Path, text: str, *words: str) -> int:
     return run(
         [
             "whimbrel-httpd",
+            "--builtin",
+            "debian",
             *(("--dialect", "2.2") if is_22 else ()),
             "-d",
             str(root),

@@ -64,4 +64,4 @@ def test_wrong_usage(tmp_path: Path) -> None:
     broken = tmp_path / "broken.conf"
     broken.write_text("Nonsense on\n")
     found = run("/x", "-d", str(tmp_path), "-f", str(broken))
-    assert found.exit_code == 1 and "No MPM loaded" in found.stdout
+    assert found.exit_code == 1 and "Invalid command 'Nonsense'" in found.stdout

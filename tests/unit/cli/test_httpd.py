@@ -10,9 +10,10 @@ import pytest
 
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.catalogue.load import catalogue
-from whimbrel.cli import paths, version_text
+from whimbrel.cli import servers, version_text
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.httpd import run
+from whimbrel.cli.service_settings import envvars_of, sourced_envvars
 from whimbrel.config.load import new_configuration
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.spec import Versions
@@ -48,7 +49,7 @@ def test_the_log_shows_the_command_line_as_httpd_does() -> None:
         (["extra"], ""),
         (["-t", "extra"], ""),
         (["--dialect", "2.3"], "the dialect must be 2.2, 2.4 or guide"),
-        (["--builtin", "none"], "the build must be debian, upstream, all or any"),
+        (["--builtin", "none"], "the build must be auto, debian, shared, upstream, suse, all or any"),
     ],
 )
 def test_wrong_use(words: list[str], message: str) -> None:
@@ -195,7 +196,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert rest == ""
 
 
-@pytest.mark.parametrize("build", ["debian", "upstream", "all"])
+@pytest.mark.parametrize("build", ["debian", "shared", "upstream", "suse", "all"])
 @pytest.mark.parametrize("dialect", ["2.2", "2.4"])
 def test_listed_modules_are_active(
     dialect: str, build: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -223,9 +224,9 @@ def test_a_build_of_all_modules_has_those_with_behaviour_and_one_mpm(
     assert {line.strip() for line in lines} == wanted | static | {"event.c"}
 
 
-def test_the_default_build_is_that_of_debian(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_build_of_debian(capsys: pytest.CaptureFixture[str]) -> None:
     """Recorded: config-dumps-0275."""
-    assert run(["p", "-l"]) == 0
+    assert run(["p", "-l", "--builtin", "debian"]) == 0
     assert capsys.readouterr().out.split() == [
         *("Compiled", "in", "modules:", "core.c", "mod_so.c", "mod_watchdog.c", "http_core.c"),
         *("mod_log_config.c", "mod_logio.c", "mod_version.c", "mod_unixd.c"),
@@ -234,10 +235,13 @@ def test_the_default_build_is_that_of_debian(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("letter", ["-v", "-V", "-l", "-h"])
 def test_frequent_options_import_nothing(letter: str) -> None:
-    """Test suites call these options hundreds of times: they import only what Python has loaded."""
+    """Test suites call these options hundreds of times: they import only what Python has loaded.
+
+    Without a named build -V and -l read the main file.
+    """
     code = (
         "import sys; b = set(sys.modules); from whimbrel.cli.httpd import run; "
-        f"run(['p', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)"
+        f"run(['p', '--builtin', 'debian', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stderr.rsplit("\n", 2)[-2].split() if not name.startswith("whimbrel")}
@@ -245,19 +249,20 @@ def test_frequent_options_import_nothing(letter: str) -> None:
 
 
 def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:
-    assert not paths.is_debian(str(tmp_path))
+    assert not servers.is_debian(str(tmp_path))
     (tmp_path / "apache2.conf").touch()
     (tmp_path / "envvars").write_text(
         'export RUN_USER=www-$APACHE_CONFDIR\nSECRET=1\nSUFFIX=" x"\nexport NAME="a$SUFFIX"\n'
     )
-    assert paths.is_debian(str(tmp_path))
-    assert paths.file_of(str(tmp_path)) == "apache2.conf"
-    found = paths.source_envvars(paths.envvars_of("", str(tmp_path)), "/c")
+    assert servers.is_debian(str(tmp_path))
+    server = servers.server_of(str(tmp_path), "")
+    assert server.file == "apache2.conf"
+    found = sourced_envvars(envvars_of(server), "/c")
     assert (found["RUN_USER"], found["NAME"]) == ("www-/c", "a x")
     assert "SECRET" not in found
 
 
 def test_other_folders_have_no_variables(tmp_path: Path) -> None:
     (tmp_path / "envvars").touch()
-    assert paths.envvars_of("", str(tmp_path)) == ""
-    assert paths.file_of(str(tmp_path)) == "conf/httpd.conf"
+    server = servers.server_of(str(tmp_path), "")
+    assert (envvars_of(server), server.file) == ("", "conf/httpd.conf")

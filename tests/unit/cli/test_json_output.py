@@ -47,7 +47,12 @@ def test_virtual_hosts_and_run_settings(tmp_path: Path) -> None:
         ["*.c.example"],
         5,
     )
-    assert found["run"]["pid_file"] == "/run/apache2.pid"  # as Debian's build
+    assert found["run"]["pid_file"] == f"{tmp_path}/logs/httpd.pid"  # no text names Debian's build
+    assert found["build"] == {
+        "name": "shared",
+        "reason": "LoadModule mpm_event_module: the MPM is a shared module",
+        "layout": "httpd's own",
+    }
     assert found["run"]["defines"]["COLOUR"] == "blue"
 
 

@@ -81,7 +81,7 @@ def set_server_root(command: Command, _none: None, words: list[str]) -> None:
     configuration = reading(command).configuration
     path = root_relative(working_directory(), words[0])
     if configuration.options.is_copy:
-        configuration.moved_root = path
+        configuration.copied.declare_root(path)
     elif is_directory(path):
         configuration.set_root(path)
     else:

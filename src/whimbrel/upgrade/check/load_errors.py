@@ -20,7 +20,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.htaccess import ALL, Override, parse
-from whimbrel.config.load import DeepRecursion, complete, new_configuration, read
+from whimbrel.config.load import DeepRecursion, complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL as MODULES
@@ -102,10 +102,9 @@ def _is_of_this_machine(result: UpgradeResult, problem: RefusedLine) -> bool:
 def _load(options: LoadOptions) -> tuple[Configuration | None, RefusedLine | None]:
     """Load a configuration under 2.4; what this machine lacks is left out."""
     options = replace(options, is_elsewhere=True, check_only=True)
-    configuration = new_configuration(options, MODULES, V24)
     try:
         with without_programs():
-            return complete(read(configuration)), None
+            return complete(read_as_its_build(options, MODULES, V24)), None
     except ConfigError as problem:
         return None, _problem(problem)
     except StartError as problem:

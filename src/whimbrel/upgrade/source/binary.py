@@ -25,7 +25,8 @@ def with_compiled_in(options: LoadOptions, dialect: Dialect) -> LoadOptions:
     reader = ConfigTreeReader(sources, UpgradeOptions(), overlay, lambda _path: None, BuiltIn())
     with DeepRecursion():
         reader.configuration()
-    return replace(options, compiled_in=sources_of(built_in_modules(reader.tree)))
+    built_in = built_in_modules(reader.tree)
+    return replace(options, compiled_in=sources_of(built_in), built_in_origin=built_in.origin)
 
 
 def sources_of(built_in: BuiltIn) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.layouts import Layout, recognize
 from whimbrel.catalogue import catalogue
 from whimbrel.upgrade.source.branches import WINNT
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, Statement
@@ -56,43 +56,6 @@ WINDOWS: Final = re.compile(r"\"?[A-Za-z]:[\\/]")
 _ALL: Final = ("all", "most", "few", "reallyall")
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """One distribution of httpd 2.2.
-
-    *paths* and *words* (in lower case) identify it, *modules* are compiled in.
-    """
-
-    name: str
-    paths: tuple[str, ...]
-    words: tuple[bytes, ...]
-    modules: frozenset[str]
-
-
-DISTRIBUTIONS: Final = (
-    Distribution(
-        "Debian's packages",
-        ("/etc/apache2", "/usr/lib/apache2/modules"),
-        (b"/usr/share/doc/apache2.2-common", b"a2enmod", b"mods-enabled"),
-        frozenset({"log_config_module", "logio_module", "version_module"}),
-    ),
-    Distribution(
-        "Red Hat's packages",
-        ("/etc/httpd", "/usr/lib/httpd/modules", "/usr/lib64/httpd/modules"),
-        (b"/etc/sysconfig/httpd", b"/usr/sbin/httpd"),
-        frozenset(),
-    ),
-    Distribution(
-        "SUSE's packages",
-        ("/usr/lib/apache2/mod_", "/usr/lib64/apache2/mod_"),
-        (b"/etc/sysconfig/apache2",),
-        frozenset(),
-    ),
-    Distribution("FreeBSD's port", ("/usr/local/etc/apache22", "libexec/apache22"), (), frozenset()),
-    Distribution("macOS", ("libexec/apache2",), (), frozenset()),
-)
-
-
 def is_windows(tree: ConfigTree) -> bool:
     """Return True if the ServerRoot has a drive letter, or without a ServerRoot any path of the server."""
     known = tree.cache.get("windows")
@@ -123,25 +86,25 @@ def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> 
     lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
     distribution = _distribution(tree, lines)
     if distribution is not None:
-        return BuiltIn(distribution.modules - {line.words()[0] for line in lines}, distribution.name)
+        modules = distribution.modules_22 or frozenset()
+        return BuiltIn(modules - {line.words()[0] for line in lines}, distribution.name)
     if any(line.words()[0] in DEFAULT for line in lines):
         return BuiltIn(frozenset(), "none: the text loads modules of httpd's default build")
     return BuiltIn(DEFAULT, "httpd's default build", assumed=True)
 
 
-def _distribution(tree: ConfigTree, lines: list[Statement]) -> Distribution | None:
+def _distribution(tree: ConfigTree, lines: list[Statement]) -> Layout | None:
+    """Return the layout of the tree, if the modules of its 2.2 are known."""
     paths = [
         tree.root,
         *(line.args.strip().strip('"') for line in tree.named("serverroot", include_inactive=True)),
         *_module_paths(lines),
     ]
-    data = [file.document.bytes.lower() for file in tree.files.values() if file.role is Role.MAIN][:1]
-    for distribution in DISTRIBUTIONS:
-        if any(path in text for path in distribution.paths for text in paths) or any(
-            word in text for word in distribution.words for text in data
-        ):
-            return distribution
-    return None
+    main = next((file for file in tree.files.values() if file.role is Role.MAIN), None)
+    if main is not None:
+        paths.append(main.path)
+    found = recognize(tuple(paths), main.document.bytes if main is not None else b"")
+    return found.layout if found is not None and found.layout.modules_22 is not None else None
 
 
 def _module_paths(lines: list[Statement]) -> Iterator[str]:

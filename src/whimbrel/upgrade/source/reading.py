@@ -13,7 +13,7 @@ from typing import Final
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.config.configuration import DEBIAN_ROOT
+from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_config_file
 from whimbrel.config.load import DeepRecursion
@@ -118,6 +118,8 @@ def read_config_tree(
 
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
+    if overlay is None and sources.options is not None:
+        overlay = Overlay({real_path(path): data for path, data in sources.options.overlay.items()})
     reader = ConfigTreeReader(
         sources, options, overlay or Overlay(), progress or _no_progress, built_in or BuiltIn()
     )
@@ -233,7 +235,7 @@ class ConfigTreeReader:
         self.stack: list[str] = []
         self._budget = ReadBudget(MAX_STATEMENTS)
         self._is_cut = False
-        self.declared_root = ""
+        self.copied = CopiedPaths(self.root, options.copied if options is not None else ())
         self._files: dict[str, SourceFile] = {}
         self._variables: dict[str, str] = {}
         self._known = variables({}, options.environment if options is not None else {})
@@ -259,8 +261,6 @@ class ConfigTreeReader:
             return
         self._command_line(self.options.before)
         path = root_relative(self.root, self.options.file)
-        if self.is_relocated and path.endswith("/apache2.conf"):
-            self.declared_root = DEBIAN_ROOT
         self.tree.statements += self._read_file(path, Role.MAIN, None, None, (True, True))
         self._command_line(self.options.after)
 
@@ -480,7 +480,7 @@ class ConfigTreeReader:
         if line.in_22 is False or not path or self.options is None:
             return
         if self.is_relocated:
-            self.declared_root = path.rstrip("/\\")
+            self.copied.declare_root(path.rstrip("/\\"))
         elif is_directory(root_relative("/", path)):
             self.root = self.tree.root = root_relative("/", path)
         else:
@@ -519,7 +519,8 @@ class ConfigTreeReader:
         if not path:
             self._record_error(
                 line.place,
-                (f"{argument} is outside of {self.root}, which was read in place of {self.declared_root}"),
+                f"{argument} is outside of {self.root}, which was read in place of "
+                f"{self.copied.declared_root}",
                 kind=UnknownKind.LEFT_OUT,
             )
             return
@@ -549,14 +550,10 @@ class ConfigTreeReader:
         machine are not part of it.
         """
         if is_windows_path(path):
-            path, old_root = path.replace("\\", "/"), self.declared_root.replace("\\", "/")
+            path, old_root = path.replace("\\", "/"), self.copied.declared_root.replace("\\", "/")
             inside = old_root and f"{path}/".lower().startswith(f"{old_root}/".lower())
             return self.root + path[len(old_root) :] if inside else ""
-        if not self.is_relocated or self.declared_root in ("", self.root):
-            return path
-        if f"{path}/".startswith(f"{self.declared_root}/"):
-            return self.root + path[len(self.declared_root) :]
-        return path if f"{path}/".startswith(f"{self.root}/") else ""
+        return self.copied.place(path) if self.is_relocated else path
 
 
 _ACTIONS: Final[dict[str, Callable[[ConfigTreeReader, Statement], None]]] = {

@@ -311,7 +311,12 @@ def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
         {"mods-enabled/x.load": "X 1\n", "apache2.conf": "Include /etc/apache2/mods-enabled/*.load\n"},
     )
     found = read_config_tree(
-        Sources(options=LoadOptions(server_root=str(tmp_path), file="apache2.conf"), is_relocated=True),
+        Sources(
+            options=LoadOptions(
+                server_root=str(tmp_path), file="apache2.conf", copied=(("/etc/apache2", str(tmp_path)),)
+            ),
+            is_relocated=True,
+        ),
         UpgradeOptions(),
     )
     assert list(found.files) == [f"{tmp_path}/apache2.conf", f"{tmp_path}/mods-enabled/x.load"]

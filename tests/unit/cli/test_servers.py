@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.cli.main_files import main_file
+from whimbrel.cli.servers import server_at
 
 
 @pytest.mark.parametrize(
@@ -25,16 +25,16 @@ from whimbrel.cli.main_files import main_file
 )
 def test_a_file_by_its_content(name: str, text: str, whole: bool, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    assert (main_file(tmp_path / name) is not None) is whole
-    assert main_file(tmp_path / name, as_server=True) is not None
+    assert (server_at(str(tmp_path / name)) is not None) is whole
+    assert server_at(str(tmp_path / name), as_server=True) is not None
 
 
 def test_a_debian_directory(tmp_path: Path) -> None:
     (tmp_path / "apache2.conf").write_text("Include mods-enabled/*.load\n")
-    assert main_file(tmp_path) is None
+    assert server_at(str(tmp_path)) is None
     (tmp_path / "mods-enabled").mkdir()
-    found = main_file(tmp_path)
-    assert found is not None and found.root == tmp_path
+    found = server_at(str(tmp_path))
+    assert found is not None and found.root == str(tmp_path)
 
 
 def test_a_directory_called_conf_belongs_to_the_root_above(tmp_path: Path) -> None:
@@ -42,16 +42,16 @@ def test_a_directory_called_conf_belongs_to_the_root_above(tmp_path: Path) -> No
     (conf / "conf").mkdir(parents=True)
     (conf / "httpd.conf").write_text("ServerRoot /etc/httpd\nInclude conf/extra.conf\n")
     (conf / "conf/httpd.conf").write_text("ServerRoot /etc/httpd\n")
-    found = main_file(conf)
-    assert found is not None and (found.root, found.file) == (tmp_path, conf / "httpd.conf")
+    found = server_at(str(conf))
+    assert found is not None and (found.root, found.file) == (str(tmp_path), f"{conf}/httpd.conf")
 
 
 def test_the_server_root_of_the_text_counts_where_the_file_lies_in_it(tmp_path: Path) -> None:
     conf = tmp_path / "etc/deep"
     conf.mkdir(parents=True)
     (conf / "main.conf").write_text(f'ServerRoot "{tmp_path}/etc"\n')
-    found = main_file(conf / "main.conf")
-    assert found is not None and found.root == tmp_path / "etc"
+    found = server_at(str(conf / "main.conf"))
+    assert found is not None and found.root == f"{tmp_path}/etc"
     (conf / "main.conf").write_text(f'ServerRoot "{tmp_path}/elsewhere"\n')
-    found = main_file(conf / "main.conf")
-    assert found is not None and found.root == conf
+    found = server_at(str(conf / "main.conf"))
+    assert found is not None and found.root == str(conf)

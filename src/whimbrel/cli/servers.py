@@ -1,0 +1,202 @@
+"""The server that a command line names: its root, main file and layout. One finder for all commands.
+
+A file is a whole server if it has a ServerRoot line, or the name of a main file and a line that only main
+files have. Every other file is a fragment: its modules and enclosing sections are unknown. A directory is a
+server root, a directory conf, or an image of a machine with a server at a distribution's place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from whimbrel.base.builds import Build
+from whimbrel.base.latin1 import from_system
+from whimbrel.base.layouts import DEBIAN_LAYOUT, LAYOUTS, UPSTREAM_LAYOUT, Layout, recognize
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import Final
+from whimbrel.config.detected_build import main_text, paths_of, server_root_of
+
+MAINS: Final = (
+    "conf/httpd.conf",
+    "apache2.conf",
+    "httpd.conf",
+    "conf/apache2.conf",
+    "etc/httpd.conf",
+    "apache/conf/httpd.conf",
+    "php/configuration/etc/conf/httpd_nolog.conf",
+)
+"""Main files below a server root, in the order of preference."""
+NAMES: Final = frozenset({"httpd.conf", "httpd2.conf"})
+"""Names of main files; Debian's apache2.conf is recognized by its Include of mods-enabled."""
+_SERVER_LINES: Final = compile(
+    rb"(?im)^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]"
+)
+_INCLUDED_MODULES: Final = compile(rb"(?im)^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/")
+_VERSIONS: Final = "bin/apache"
+"""Directory of WampServer with one directory for each version of httpd."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server on this machine, or a copy of one.
+
+    Attributes:
+        root: the server root, absolute; it replaces the ServerRoot that the text of a copy names.
+        file: the main file, absolute or below *root*.
+        layout: the distribution that its text or place shows; None if neither shows one.
+        image: the directory of a copy that stands for ``/``; "" in place, and where only a part is copied.
+        copied: directories of the text, and where the copy has them; () in place.
+    """
+
+    root: str
+    file: str
+    layout: Layout | None = None
+    image: str = ""
+    copied: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Return the absolute path of the main file."""
+        return os.path.join(self.root, self.file)
+
+
+def server_of(root_option: str, file_option: str, build: Build | None = None) -> FoundServer:
+    """Return the server of httpd's -d and -f, which may be ""; without both, this machine's.
+
+    *build* is the one that the user named: its paths are the default, whatever the machine has.
+    """
+    is_named = build is not None and not build.loads_built_in
+    if root_option:
+        root = os.path.abspath(root_option)
+        file = file_option or _file_below(root, build if is_named else None)
+    elif file_option and os.path.isabs(file_option) and not is_named:
+        layout = _layout_of(file_option, main_text(from_system(file_option)))
+        inside = layout is not None and file_option.startswith(f"{layout.directory}/")
+        root = layout.root if layout is not None and inside else directory_of(file_option)
+        file = file_option
+    elif is_named and build is not None:
+        root, file = build.root, file_option or _file_below(build.root, build)
+    else:
+        layout = machine_layout()
+        root, file = layout.root, file_option or _below(layout.root, layout.file)
+    path = os.path.join(root, file)
+    return FoundServer(root, file, _layout_of(path, main_text(from_system(path)), root))
+
+
+def server_at(path: str, *, as_server: bool = False) -> FoundServer | None:
+    """Return the server that *path* is or contains; None for a fragment. *as_server* accepts any file."""
+    if os.path.isdir(path):
+        found = (server_at(file, as_server=as_server) for file in _main_files(path))
+        return next((server for server in found if server is not None), None)
+    file = os.path.abspath(path)
+    text = main_text(from_system(file))
+    if not text and not os.access(file, os.R_OK):
+        return None
+    layout = _layout_of(file, text)
+    server = _placed(file, text, layout)
+    return server if as_server or _is_server(file, text, server.root) else None
+
+
+def machine_layout() -> Layout:
+    """Return the layout of the server on this machine; httpd's own if there is none."""
+    for layout in LAYOUTS:
+        if os.path.isfile(layout.file) and _layout_of(layout.file, main_text(layout.file)) is layout:
+            return layout
+    return UPSTREAM_LAYOUT
+
+
+def directory_of(file: str) -> str:
+    """Return the server root of a main file by its position: its directory, or the parent of a directory
+    conf.
+    """
+    directory = os.path.dirname(file)
+    return os.path.dirname(directory) if os.path.basename(directory) == "conf" else directory
+
+
+def is_debian(root: str) -> bool:
+    """Return True if *root* has the layout of Debian: apache2.conf, with its variables in envvars."""
+    return os.path.isfile(os.path.join(root, "apache2.conf")) and os.path.isfile(
+        os.path.join(root, "envvars")
+    )
+
+
+def _layout_of(file: str, text: bytes, root: str = "") -> Layout | None:
+    found = recognize(paths_of(root or directory_of(file), file, text), text)
+    return found.layout if found is not None else None
+
+
+def _file_below(root: str, build: Build | None) -> str:
+    """Return the configuration file below *root* if none is named: that of the named build, else the one that
+    exists.
+    """
+    has_upstream = os.path.isfile(os.path.join(root, "conf/httpd.conf"))
+    if build is not None and (
+        os.path.isfile(os.path.join(root, build.file)) or (build.layout is DEBIAN_LAYOUT and not has_upstream)
+    ):
+        return build.file
+    if not has_upstream and is_debian(root):
+        return "apache2.conf"
+    if build is None and not has_upstream and os.path.isfile(os.path.join(root, "httpd.conf")):
+        return "httpd.conf"
+    return "conf/httpd.conf"
+
+
+def _below(root: str, file: str) -> str:
+    return file.removeprefix(f"{root}/")
+
+
+def _main_files(directory: str) -> Iterator[str]:
+    """Yield the main files that may make *directory* a server."""
+    own = ("httpd.conf", "apache2.conf") if os.path.basename(directory) == "conf" else ()
+    for name in (*own, *MAINS):
+        if os.path.isfile(os.path.join(directory, name)):
+            yield os.path.join(directory, name)
+    versions = os.path.join(directory, _VERSIONS)
+    if os.path.isdir(versions):
+        for version in sorted(os.listdir(versions), reverse=True):
+            if os.path.isfile(os.path.join(versions, version, "conf/httpd.conf")):
+                yield os.path.join(versions, version, "conf/httpd.conf")
+    for layout in LAYOUTS:
+        if os.path.isfile(directory + layout.file):
+            yield directory + layout.file
+
+
+def _placed(file: str, text: bytes, layout: Layout | None) -> FoundServer:
+    """Return the server of a main file: in place if the ServerRoot of the text contains it, else a copy.
+
+    Of a copy the position of the file decides, and the place that its layout gives to the file.
+    """
+    declared = server_root_of(text)
+    if declared.startswith("/") and os.path.realpath(file).startswith(
+        os.path.realpath(declared).rstrip("/") + "/"
+    ):
+        return FoundServer(declared, file, layout)
+    if layout is None:
+        return FoundServer(directory_of(file), file)
+    image = file.removesuffix(layout.file) if file.endswith(layout.file) else ""
+    if file == layout.file:
+        return FoundServer(layout.root, file, layout)
+    original = declared if declared.startswith("/") else layout.root
+    root = directory_of(file)
+    if image and os.path.isdir(image + original):
+        root = image + original
+    places = [(original, root), (layout.directory, os.path.dirname(file))]
+    if image:
+        places.append(("/", image))
+    return FoundServer(root, file, layout, image, tuple(places))
+
+
+def _is_server(file: str, text: bytes, root: str) -> bool:
+    name = os.path.basename(file)
+    if "htaccess" in name:
+        return False
+    if _INCLUDED_MODULES.search(text):
+        # Debian's main file is incomplete without its modules
+        return os.path.isdir(os.path.join(root, "mods-enabled"))
+    if server_root_of(text):
+        return True
+    return name.lower() in NAMES and (
+        _SERVER_LINES.search(text) is not None or recognize((), text) is not None
+    )

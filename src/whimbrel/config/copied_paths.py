@@ -1,0 +1,46 @@
+"""Paths of a configuration that lies elsewhere than its text states: a copy of a server's files.
+
+A file of this machine is no part of a copy, even if the text names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CopiedPaths:
+    """Places of a server's directories in a copy.
+
+    Attributes:
+        root: the server root of the copy.
+        declared_root: the ServerRoot of the text, or that of its layout; "" if none is known.
+    """
+
+    __slots__ = ("_places", "declared_root", "root")
+
+    def __init__(self, root: str, places: Sequence[tuple[str, str]]) -> None:
+        self.root = root.rstrip("/")
+        self.declared_root = places[0][0] if places else ""
+        self._places = [(original.rstrip("/"), place.rstrip("/")) for original, place in places]
+
+    def declare_root(self, path: str) -> None:
+        """ServerRoot: *path* is where the text has the files of `root`, if nothing states another place."""
+        self.declared_root = path
+        if not self._found(path):
+            self._places.append((path.rstrip("/"), self.root))
+
+    def place(self, path: str) -> str:
+        """Return the location of *path*, "" if it lies outside of the copy."""
+        declared = self.declared_root.rstrip("/")
+        if declared in ("", self.root):
+            return path
+        if f"{path}/".startswith(f"{self.root}/"):
+            return self._found(declared + path[len(self.root) :]) or path
+        return self._found(path)
+
+    def _found(self, path: str) -> str:
+        best, result = -1, ""
+        for original, place in self._places:
+            if len(original) > best and f"{path}/".startswith(f"{original}/"):
+                best, result = len(original), place + path[len(original) :]
+        return result

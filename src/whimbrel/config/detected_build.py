@@ -1,0 +1,70 @@
+"""The build of httpd that a configuration belongs to: named, or shown by its text.
+
+`presumed_build` decides by the main file before it is executed. LoadModule lines may refute that: then the
+text is read again with the other build, so that conditional sections see the modules which that build has.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.builds import AUTO, Build, presumed
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.layouts import DEBIAN, SHARED, UPSTREAM
+from whimbrel.base.lazy_re import compile
+from whimbrel.catalogue.load import catalogue
+from whimbrel.config.execute import root_relative
+from whimbrel.config.options import LoadOptions
+
+DEBIAN_MODULES = "/usr/lib/apache2/modules/"
+_SERVER_ROOT = compile(rb"(?im)^[ \t]*ServerRoot[ \t]+(\"[^\"\r\n]*\"|[^\s\"]+)")
+
+
+class BuildRefuted(Exception):
+    """A line that shows another build than the presumed one."""
+
+    def __init__(self, build: Build) -> None:
+        super().__init__(build.name)
+        self.build = build
+
+
+def presumed_build(options: LoadOptions, dialect: Dialect) -> Build:
+    """Return the build that *options* name, or the one that the main file shows before it is executed."""
+    version = "2.2" if dialect.version < (2, 4) else "2.4"
+    if options.build != AUTO:
+        return Build(options.build, version)
+    path = root_relative(options.server_root, options.file)
+    text = options.overlay.get(path)
+    if text is None:
+        text = main_text(path)
+    return presumed(version, paths_of(options.server_root, path, text), text, options.built_in_origin)
+
+
+def main_text(path: str) -> bytes:
+    """Return the bytes of the main file; b"" if it cannot be read, which the reader reports."""
+    try:
+        return read_regular(to_bytes(path))
+    except OSError:
+        return b""
+
+
+def paths_of(root: str, file: str, text: bytes) -> tuple[str, ...]:
+    """Return the paths that may show a layout: ServerRoot as named, that of the text, and the main file."""
+    return root, server_root_of(text), file
+
+
+def server_root_of(text: bytes) -> str:
+    """Return the argument of the first ServerRoot line; "" without one."""
+    found = _SERVER_ROOT.search(text)
+    return found[1].strip(b'"').decode("latin-1") if found is not None else ""
+
+
+def check_presumption(build: Build, name: str, path: str) -> None:
+    """Raise BuildRefuted if LoadModule *name* *path* (absolute) shows another build than the detected one."""
+    if not build.is_detected or build.version == "2.2":
+        return
+    if path.startswith(DEBIAN_MODULES) and build.name == UPSTREAM:
+        raise BuildRefuted(build.as_build(DEBIAN, f"LoadModule of a file in {DEBIAN_MODULES}"))
+    row = catalogue(build.version).module(name)
+    if row is not None and row.kind == "mpm" and build.name not in (DEBIAN, SHARED):
+        raise BuildRefuted(build.as_build(SHARED, f"LoadModule {name}: the MPM is a shared module"))
