@@ -33,6 +33,7 @@ LEVELS = (
 )
 
 if TYPE_CHECKING:
+    from whimbrel.config.third_party_lines import ThirdPartyLines
     from whimbrel.config.vhosts import VirtualHostTable
 
 DEBIAN_ROOT: Final = "/etc/apache2"  # the ServerRoot of Debian's apache2, whose main file does not set it
@@ -60,6 +61,7 @@ class Configuration:
         missing: what lines name and this machine does not have, if the server runs elsewhere.
         moved_root: the ServerRoot of the text, of which `root` is a copy; "" without one.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
+        third_party: lines of modules without behaviour here; None before the first.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
 
@@ -95,6 +97,7 @@ class Configuration:
         self.missing: list[MissingResource] = [*options.undecided]
         self.moved_root = DEBIAN_ROOT if options.is_copy and options.file.endswith("/apache2.conf") else ""
         self.foreign_modules: set[str] = set()
+        self.third_party: ThirdPartyLines | None = None
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}
         self.prepare_defaults(self.main)
