@@ -161,7 +161,8 @@ def test_an_ignored_module_warns_at_each_start(tmp_path: Path) -> None:
 
 
 def test_the_directive_may_follow_and_httpd_may_be_kept_from_it(tmp_path: Path) -> None:
-    text = f"<IfModule whimbrel.c>\nWhimbrelIgnoreModule mod_security2.so\n</IfModule>\nSecRuleEngine On\n{SECURITY}"
+    hidden = "<IfModule whimbrel.c>\nWhimbrelIgnoreModule mod_security2.so\n</IfModule>\n"
+    text = f"{hidden}SecRuleEngine On\n{SECURITY}"
     assert check(options(tmp_path, text), ALL, V24)[0] == 0
 
 

@@ -79,7 +79,7 @@ def test_directives_of_a_module_that_is_not_here(tmp_path: Path) -> None:
     subjects = {item.subject for item in found.scope.deciding}
     assert subjects >= {
         f"{name}: a directive of mod_wsgi (application), which is not here"
-            for name in ("WSGIScriptAlias", "<WSGIGroup")
+        for name in ("WSGIScriptAlias", "<WSGIGroup")
     }
 
 
