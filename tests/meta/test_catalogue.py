@@ -10,6 +10,7 @@ import pytest
 
 import whimbrel.modules
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.third_party import products
 from whimbrel.directives.spec import AnyDirective, Args, Context, Versions
 from whimbrel.registry.module import Module
 
@@ -49,7 +50,7 @@ def declared(module: Module, version: str) -> dict[str, tuple[str, str, int, str
 
 
 # Modules that are no part of httpd: their tables are those of their own distributions.
-FOREIGN = ("libphp5", "libphp7", "libphp", "mod_fcgid", "mod_fastcgi")
+FOREIGN = [module.file for product in products() if product.is_built_in for module in product.modules]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -29,9 +29,12 @@ class ConfigError(Exception):
         place: the source location; the core adds it, as setters raise without one.
         code: the AH number that 2.4 prints before "Syntax error on line N of FILE:".
         bare: True for messages that httpd prints without the "Syntax error" line.
+        details: our lines after httpd's message.
 
     Callers decide by the class or *code*, never by the text.
     """
+
+    details: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -79,11 +82,28 @@ class MissingResource(ConfigError):
 
 
 class ForeignDirective(MissingResource):
-    """A directive of a module of which nothing is known here."""
+    """A directive of a module that is not here: of *product*, or of an unknown one."""
 
-    def __init__(self, name: str, place: SourceLocation | None = None) -> None:
-        super().__init__(f"{name}: a directive of a module that is not here", place, matters=True)
+    def __init__(self, name: str, place: SourceLocation | None = None, *, product: str = "") -> None:
+        owner = f"{product}, which" if product else "a module that"
+        super().__init__(f"{name}: a directive of {owner} is not here", place, matters=True)
         self.name = name
+
+
+class ForeignModule(MissingResource):
+    """A module that httpd does not distribute and that is not here; *product* says which, "" if unknown."""
+
+    def __init__(self, reason: str, product: str = "") -> None:
+        super().__init__(reason, matters=True)
+        self.product = product
+
+
+class ThirdPartyError(ConfigError):
+    """A refused line of a third-party module, with all other such lines in *details*."""
+
+    def __init__(self, first: ConfigError, details: tuple[str, ...]) -> None:
+        super().__init__(first.reason, first.place, code=first.code, bare=first.bare)
+        self.details = details
 
 
 class MissingDirectory(MissingResource):

@@ -2,9 +2,9 @@ r"""The catalogue's tables, parsed lazily.
 
 `directives-VERSION.tsv` has one line for each row of a module's directive table, in the order of -L.
 `modules.tsv` has one line for each module, those compiled into the recorded binary first and in the order of
--l; `foreign_modules.tsv` has those of other origin that LoadModule accepts.  Fields are between tabs; in help
-texts ``\n``, ``\t`` and ``\\`` stand for a line end, a tab and a backslash.  A line is split when its row is
-needed: `whimbrel-httpd -t` has a tenth of a second for all.
+-l; those of other origin are in `third_party.py`.  Fields are between tabs; in help texts ``\n``, ``\t``
+and ``\\`` stand for a line end, a tab and a backslash.  A line is split when its row is needed:
+`whimbrel-httpd -t` has a tenth of a second for all.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ class Catalogue:
         is no part of httpd.
         """
         line = self._module_files.get(file)
-        if line is None and (file[:6] == "libphp" or "cgi" in file):
-            line = self._foreign_files.get(_php_file(file))
-        return _entry_or_none(line)
+        return _third_party(self.version, file) if line is None else _module_entry(line)
 
     def __iter__(self) -> Iterator[DirectiveEntry]:
         """Yield every row in the order of the modules."""
@@ -153,12 +151,6 @@ class Catalogue:
         return {line.split("\t", 3)[2]: line for line in reversed(self._module_lines.values())}
 
     @cached_property
-    def _foreign_files(self) -> dict[str, str]:
-        """Lines of modules of other origin by file: they have behaviour here, but neither list names them."""
-        lines = [line for line in _lines("foreign_modules.tsv") if line.startswith(self.version)]
-        return {line.split("\t", 3)[2]: line for line in lines}
-
-    @cached_property
     def _lines(self) -> list[str]:
         return _lines(f"directives-{self.version}.tsv")
 
@@ -185,14 +177,16 @@ def catalogue(version: str) -> Catalogue:
     return Catalogue(version)
 
 
-def _php_file(file: str) -> str:
-    """Return the file of PHP's module without what distributions add (``libphp7.4``)."""
-    if file[:6] != "libphp":
-        return file
-    major = file[6:7]
-    if major in ("4", "5", "7"):
-        return f"libphp{major}"
-    return "libphp" if major in ("", "-", "8", "9") else file
+def _third_party(version: str, file: str) -> ModuleEntry | None:
+    """Return the entry of a module that httpd does not distribute and that has behaviour here."""
+    from whimbrel.catalogue.third_party import module_of_file  # most configurations have no such module
+
+    module = module_of_file(file)
+    if module is None:
+        return None
+    return ModuleEntry(
+        version, module.identifier, module.file, module.sources[0], "foreign", False, True, "", ""
+    )
 
 
 def _lines(name: str) -> list[str]:

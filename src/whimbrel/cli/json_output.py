@@ -130,6 +130,7 @@ def problem_document(problem: ConfigError | StartError) -> Json:
         "code": problem.code,
         "reason": plain(problem.reason),
         "hint": problem.hint,
+        "details": [plain(line) for line in problem.details],
         **place_document(problem.place),
     }
 

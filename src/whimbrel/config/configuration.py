@@ -34,6 +34,7 @@ LEVELS = (
 )
 
 if TYPE_CHECKING:
+    from whimbrel.config.third_party_lines import ThirdPartyLines
     from whimbrel.config.vhosts import VirtualHostTable
 
 AUTHENTICATION: Final = (
@@ -61,6 +62,7 @@ class Configuration:
         missing: what lines name and this machine does not have, if the server runs elsewhere.
         copied: where a copy has the paths of the text.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
+        third_party: lines of modules without behaviour here; None before the first.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
 
@@ -98,6 +100,7 @@ class Configuration:
         self.missing: list[MissingResource] = [*options.undecided]
         self.copied = CopiedPaths(options.server_root, options.copied)
         self.foreign_modules: set[str] = set()
+        self.third_party: ThirdPartyLines | None = None
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}
         self.prepare_defaults(self.main)

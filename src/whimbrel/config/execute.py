@@ -157,6 +157,8 @@ class CommandContext(Command):
                 if not self.allowed & _NONFATAL_UNKNOWN:
                     if self.configuration.foreign_modules and self.configuration.leaves_out(foreign(node)):
                         continue
+                    if self._takes(node):
+                        continue
                     raise unknown(node, self.configuration)
                 self.configuration.warn(
                     f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not "
@@ -170,8 +172,24 @@ class CommandContext(Command):
             except ConfigError as problem:
                 if problem.place is None:
                     problem.place = node.place
-                if not self.configuration.leaves_out(problem):
+                if not (self.configuration.leaves_out(problem) or self._takes_consequence(problem)):
                     raise
+
+    def _takes(self, node: Node) -> bool:
+        """Return True if *node* is a line of a third-party module; the start is refused later."""
+        if self.configuration.options.is_elsewhere:
+            return False
+        from whimbrel.config.third_party_lines import takes  # few configurations have such lines
+
+        return takes(self.configuration, node, in_htaccess=self.in_htaccess)
+
+    def _takes_consequence(self, problem: ConfigError) -> bool:
+        """Return True if the start is refused anyway for a line of a third-party module."""
+        if self.configuration.third_party is None or self.in_htaccess:
+            return False
+        from whimbrel.config.third_party_lines import takes_consequence
+
+        return takes_consequence(self.configuration, problem)
 
     def invoke_all(self, node: Node, rows: Rows, *, later: bool = False) -> None:
         """Execute *node* by every module that declares it; *later* omits those that execute it on reading."""
@@ -254,11 +272,14 @@ def foreign(node: Node) -> ConfigError:
     """Return the error of a directive that no loaded module declares while modules are loaded of which
     nothing is known here: `ForeignDirective`, unless another module of httpd declares it.
     """
-    from whimbrel.catalogue.load import catalogue  # only configurations of other machines need it
+    from whimbrel.catalogue.load import catalogue  # only configurations of other machines need them
+    from whimbrel.catalogue.third_party import product_of_directive
 
     if any(catalogue(version).find(node.name) for version in ("2.2", "2.4")):
         return UnknownDirective(node.name, node.place)
-    return ForeignDirective(node.name, node.place)
+    product = product_of_directive(node.name)
+    text = "" if product is None else f"{product.name} ({product.effect})"
+    return ForeignDirective(node.name, node.place, product=text)
 
 
 def root_relative(root: str, path: str) -> str:

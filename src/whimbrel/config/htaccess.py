@@ -118,6 +118,8 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     refused: ConfigError | None = None
     try:
         reader.read(ConfigSource(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
+        if configuration.third_party is not None:
+            configuration.third_party.refuse_readers(nodes)
         state.walk(nodes)
     except ConfigError as problem:
         error, refused = HtaccessError(f"{path}: {problem.reason}", status=500), problem

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import ConfigError, MissingResource, NoMpm, StartError
+from whimbrel.base.errors import ConfigError, NoMpm, SourceLocation, StartError
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
@@ -22,11 +22,37 @@ from whimbrel.config.includes import Includer
 from whimbrel.config.loaded import BoundDirective, known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
-from whimbrel.config.reader import COMMAND_LINE, ConfigSource, Reader
+from whimbrel.config.reader import COMMAND_LINE, ConfigSource, Reader, reading
 from whimbrel.config.server_name import name_main_server
 from whimbrel.config.unimplemented import make_checker, warn_before
 from whimbrel.config.vhosts import VirtualHostTable
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.registry.module import Module
+
+
+def set_ignored_modules(command: Command, _none: None, words: list[str]) -> None:
+    """Execute WhimbrelIgnoreModule."""
+    from whimbrel.config.third_party_lines import ignore_modules  # few configurations have such lines
+
+    ignore_modules(reading(command).configuration, words)
+
+
+OWN = Module(
+    name="whimbrel_module",
+    source="whimbrel.c",
+    directives=(
+        Directive(
+            name="WhimbrelIgnoreModule",
+            args=Args.ITERATE,
+            where=Context.RSRC_CONF | Context.EXEC_ON_READ,
+            apply=set_ignored_modules,
+            record=ConfigScope.NONE,
+            help="third-party modules whose directives are left out",
+        ),
+    ),
+)
+"""What httpd does not have; <IfModule whimbrel.c> hides it from httpd. No list of modules contains it."""
 
 
 def load(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
@@ -73,6 +99,7 @@ def new_configuration(
     configuration.built_in = frozenset([row.source for row in rows])
     for row in rows:
         add_module(configuration, row)
+    configuration.modules.add(OWN, is_listed=False)
     return configuration
 
 
@@ -107,8 +134,11 @@ def add_module(configuration: Configuration, row: ModuleEntry) -> None:
     configuration.modules.add(module, rest)
 
 
-def load_module(configuration: Configuration, name: str, path: str) -> None:
-    """LoadModule: raise ConfigError with the messages of mod_so and of the dynamic linker."""
+def load_module(configuration: Configuration, name: str, path: str, place: SourceLocation) -> None:
+    """LoadModule: raise ConfigError with the messages of mod_so and of the dynamic linker.
+
+    A third-party module without behaviour is recorded: *place* is its line.
+    """
     old = not configuration.dialect.messages_24
     absolute = root_relative(configuration.root, path)
     if any(name == known for known, _module in configuration.loaded_by_directive):
@@ -122,13 +152,9 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.source in configuration.built_in:
         tried = absolute if old or "/" in path else path
-        raise _cannot_load(
-            configuration,
-            name,
-            base,
-            f"Cannot load {shown} into server: {tried}: "
-            f"{no_library(absolute if tried == absolute else '') or NO_MODULE}",
-        )
+        wrong = no_library(absolute if tried == absolute else "") or NO_MODULE
+        _cannot_load(configuration, name, base, f"Cannot load {shown} into server: {tried}: {wrong}", place)
+        return
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
     if row.identifier != name:
@@ -137,6 +163,11 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
             f"{name}"
         )
     add_module(configuration, row)
+    if row.kind == "foreign":
+        from whimbrel.catalogue.third_party import module_of_file
+
+        third_party = module_of_file(base)
+        configuration.modules.names.update(third_party.sources if third_party is not None else ())
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
     if configuration.options.verbose:
         text = (
@@ -147,17 +178,22 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
         configuration.warn(text, level="debug", module="so")
 
 
-def _cannot_load(configuration: Configuration, name: str, base: str, text: str) -> ConfigError:
-    """Return the error for a library that is no module of this version.
+def _cannot_load(
+    configuration: Configuration, name: str, base: str, text: str, place: SourceLocation
+) -> None:
+    """Raise the error for a library that is no module of this version, or record a third-party module.
 
-    A third-party module is missing; it counts as loaded where the server runs elsewhere.
+    A third-party module counts as loaded: where the server runs elsewhere it is missing, otherwise the start
+    is refused when all is read.
     """
     if any(catalogue(version).module_of_file(base) for version in ("2.2", "2.4")):
-        return ConfigError(text)
+        raise ConfigError(text)
+    from whimbrel.config.third_party_lines import add_module as add_third_party
+
     configuration.foreign_modules.add(name)
+    problem = add_third_party(configuration, name, base, text, place)
     if configuration.options.is_elsewhere:
-        configuration.modules.names |= {name, f"mod_{name.removesuffix('_module')}.c", f"{base}.c"}
-    return MissingResource(text, matters=True)
+        raise problem
 
 
 NO_MODULE = "a library that is no module of httpd's own, for which there is nothing here"
@@ -194,7 +230,7 @@ def read(configuration: Configuration) -> Configuration:
     """Build the tree: the -C lines, the configuration file, the -c lines."""
     options = configuration.options
     reader = Reader(CommandContext(configuration, configuration.main, configuration.main.defaults))
-    with DeepRecursion():
+    with DeepRecursion(), ThirdPartyListing(configuration):
         read_lines(reader, options.before)
         may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)
         Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
@@ -223,9 +259,13 @@ def complete(configuration: Configuration) -> Configuration:
     """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
     first = len(configuration.messages)
     warn_before(configuration)
-    with DeepRecursion():
+    with DeepRecursion(), ThirdPartyListing(configuration):
         state = _executing_context(configuration)
         state.walk(configuration.tree)
+    if configuration.third_party is not None:
+        from whimbrel.config.third_party_lines import finish
+
+        finish(configuration)
     for server in configuration.virtual_hosts:
         server.inherit(configuration.main)
     mains = configuration.main.directories
@@ -264,6 +304,24 @@ def ordered(sections: Sequence[Section]) -> list[Section]:
     return sorted(
         sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components)
     )
+
+
+class ThirdPartyListing:
+    """Context manager of reading: an error after lines of third-party modules lists them, as httpd would have
+    stopped at the first.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, problem: object, _traceback: object) -> None:
+        if self._configuration.third_party is not None and isinstance(problem, (ConfigError, StartError)):
+            from whimbrel.config.third_party_lines import finish
+
+            finish(self._configuration, problem)
 
 
 class DeepRecursion:

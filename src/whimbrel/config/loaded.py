@@ -108,9 +108,15 @@ class LoadedModules:
             self._identifiers = frozenset(module.name for module in self.modules)
         return self._identifiers
 
-    def add(self, module: Module, further: Iterable[BoundDirective] = ()) -> None:
-        """Load *module*; *further* rows are its directives that have no behaviour yet."""
-        self.modules.append(module)
+    def add(
+        self, module: Module, further: Iterable[BoundDirective] = (), *, is_listed: bool = True
+    ) -> None:
+        """Load *module*; *further* rows are its directives that have no behaviour yet.
+
+        Only a module that *is_listed* stands in `modules`.
+        """
+        if is_listed:
+            self.modules.append(module)
         self.names |= {module.name, module.source}
         rows = [BoundDirective(d, module) for d in module.directives if known_in(d.versions, self.version)]
         for row in [*rows, *further]:

@@ -35,6 +35,11 @@ def format_error(error: ConfigError | StartError, dialect: Dialect, program: str
     """
     if isinstance(error, StartError):
         return "\n".join(escaped(line) for line in error.lines)
+    return "\n".join((_config_error(error, dialect, program), *map(escaped, error.details)))
+
+
+def _config_error(error: ConfigError, dialect: Dialect, program: str) -> str:
+    """Return httpd's message."""
     name = program or ("apache2" if dialect.messages_24 else "httpd")
     if error.bare or error.place is None:
         code = (

@@ -39,6 +39,8 @@ class Connection:
     is_draining: bool = False  # the server is stopping: the next response is the last and announces it
     # client address that mod_remoteip determined for the present request; "" means client_ip
     useragent_ip: str = ""
+    # address that access control compares for the present request, where it is not useragent_ip (mod_rpaf)
+    peer_addr: str = ""
     user_port: int = 0  # the port that belongs to it: 0 where a field named the address
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     interim_bytes: int = 0  # of interim responses to the present request

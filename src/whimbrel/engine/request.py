@@ -379,7 +379,7 @@ class Request:
         connection, files = self.connection, self.deps
         if connection.useragent_ip:
             files.on_client = True
-            return connection.useragent_ip in addresses
+            return (connection.peer_addr or connection.useragent_ip) in addresses
         if addresses not in files.address_lists:
             files.address_lists += (addresses,)
         return connection.client_ip in addresses

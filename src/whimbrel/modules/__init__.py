@@ -116,6 +116,7 @@ TABLE: Final[tuple[str, ...]] = (
     "slotmem.mod_slotmem_shm",
     "proxy.mod_proxy",
     "proxy.mod_proxy_http",
+    "third_party.mod_rpaf",
     "fcgid.mod_fcgid",
     "fcgid.mod_fastcgi",
     "libphp5=php.mod_php:PHP5",

@@ -18,6 +18,7 @@ from tests.unit.catalogue.recorded_cases import CASES, VERSIONS, cases, refused_
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry, catalogue
+from whimbrel.catalogue.third_party import product_of
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args, Context
 
@@ -49,7 +50,7 @@ def installed() -> list[Table]:
         table
         for path in (APACHE, *sorted(MODULES.glob("*.so")))
         for table in tables(path)
-        if table.source not in ("mod_fcgid.c", "mod_php.c")
+        if product_of(table.source) is None
     ]
 
 
@@ -65,8 +66,7 @@ def test_modules_are_those_of_the_installed_program(installed: list[Table]) -> N
     assert {(m.identifier, m.source, m.has_dir_config) for m in ours} == {
         (t.identifier, t.source, t.folders) for t in installed
     }
-    files = {p.stem for p in MODULES.glob("*.so")} - {"mod_fcgid"}
-    files = {name for name in files if not name.startswith("libphp")}
+    files = {p.stem for p in MODULES.glob("*.so") if product_of(p.name) is None}
     assert {m.file for m in ours if not m.is_static} == files
 
 

@@ -78,7 +78,8 @@ def test_directives_of_a_module_that_is_not_here(tmp_path: Path) -> None:
     found = compare(tmp_path, module + lines + GRANTED, module + lines + GRANTED)
     subjects = {item.subject for item in found.scope.deciding}
     assert subjects >= {
-        f"{name}: a directive of a module that is not here" for name in ("WSGIScriptAlias", "<WSGIGroup")
+        f"{name}: a directive of mod_wsgi (application), which is not here"
+        for name in ("WSGIScriptAlias", "<WSGIGroup")
     }
 
 

@@ -18,7 +18,7 @@ from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig, compile_denied, 
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import auth_required, satisfies
 from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck, AuthzProvider
-from whimbrel.modules.support.reverse_dns import client_address, confirmed_name, in_domain
+from whimbrel.modules.support.reverse_dns import client_address, compared_address, confirmed_name, in_domain
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 
@@ -92,7 +92,7 @@ def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> Auth
     """Require forward-dns: grant clients whose address one of the names resolves to."""
 
     async def check(r: Request) -> int:
-        client = numeric_address(client_address(r))
+        client = numeric_address(compared_address(r))
         r.set_uncacheable()
         text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
         for name in require_words((text or "").partition("#")[0]):

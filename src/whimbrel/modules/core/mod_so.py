@@ -21,7 +21,7 @@ ON_READ = Context.RSRC_CONF | Context.EXEC_ON_READ
 
 
 def set_load_module(command: Command, _none: None, words: list[str]) -> None:
-    load_module(reading(command).configuration, words[0], words[1])
+    load_module(reading(command).configuration, words[0], words[1], command.place)
 
 
 def set_load_file(command: Command, _none: None, words: list[str]) -> None:

@@ -20,8 +20,13 @@ CONFIRMED_NOTE = "remote-host-confirmed"
 
 
 def client_address(r: Request) -> str:
-    """Return the address that access control compares (useragent_ip)."""
+    """Return the address of the client as scripts see it (useragent_ip)."""
     return r.connection.useragent_ip or r.connection.client_ip
+
+
+def compared_address(r: Request) -> str:
+    """Return the address that access control compares."""
+    return r.connection.peer_addr or client_address(r)
 
 
 async def confirmed_name(r: Request) -> str | None:
@@ -32,12 +37,12 @@ async def confirmed_name(r: Request) -> str | None:
     r.set_uncacheable()
     name = notes.get(NAME_NOTE)
     if name is None:
-        name = notes[NAME_NOTE] = (await r.engine.runtime.reverse_lookup(client_address(r)) or "").lower()
+        name = notes[NAME_NOTE] = (await r.engine.runtime.reverse_lookup(compared_address(r)) or "").lower()
     if not name:
         return None
     known = notes.get(CONFIRMED_NOTE)
     if known is None:
-        client = numeric_address(client_address(r))
+        client = numeric_address(compared_address(r))
         known = notes[CONFIRMED_NOTE] = (
             "1" if client in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
         )

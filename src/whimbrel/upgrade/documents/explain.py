@@ -17,9 +17,9 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
+from whimbrel.catalogue.third_party import fate
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
-from whimbrel.upgrade.rules.modules.third_party import fate
 
 DIRECTORY: Final = os.path.dirname(__file__)
 VERSIONS: Final = ("2.2", "2.4")

@@ -9,6 +9,7 @@ import re
 import pytest
 from tests.conformance.cases import packed
 
+from whimbrel.catalogue.third_party import fate
 from whimbrel.upgrade.documents.explain import (
     codes,
     document,
@@ -20,7 +21,6 @@ from whimbrel.upgrade.documents.explain import (
     suggestions,
 )
 from whimbrel.upgrade.rules import all_rules
-from whimbrel.upgrade.rules.modules.third_party import fate
 
 INVALID = (
     "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"

@@ -58,6 +58,8 @@ def remote_host(r: Any, argument: str) -> str | None:
         name = connection.notes.get("remote-host")
         if name:
             return str(name)
+        if connection.peer_addr:
+            return _escaped(connection.client_ip)
     return remote_address(r, argument)
 
 

@@ -1,6 +1,5 @@
 """Upgrade rules about modules: LoadModule lines, third-party modules, branches on modules and build options.
 
 Public: the `RULE` of each file; upgrade.rules.rules_of("modules") finds them.
-third_party is the table of modules that httpd does not distribute.
 Must not import: check, apply, cli; other areas of rules.
 """

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.third_party import fate
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement

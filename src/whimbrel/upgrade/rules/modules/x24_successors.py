@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.third_party import fate
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_24_config
