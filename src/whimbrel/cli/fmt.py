@@ -58,7 +58,7 @@ def fmt(
 ) -> None:
     """Format configuration files: indentation, case of names, blank lines. Comments and meaning stay.
 
-    Text that is no configuration of httpd is left as it is.
+    Templates, damaged texts and texts that are no configuration of httpd are left as they are.
     """
     if files == ["-"]:
         raise typer.Exit(_filter(check, diff, indent))
@@ -66,7 +66,7 @@ def fmt(
     for path, top in _expand(files):
         try:
             data = read_regular(bytes(path))
-            refusal = not_httpd(data)
+            refusal = refusal_of(data)
             if refusal:
                 failed += 1
                 typer.echo(printable(f"{path}: left as it is: {refusal}"), err=True)
@@ -90,20 +90,20 @@ def fmt(
     raise typer.Exit(2 if failed else int((check or diff) and changed > 0))
 
 
-def not_httpd(data: bytes) -> str:
-    """Return why *data* is no text of httpd, by the test of `check`; "" if it is one."""
-    from whimbrel.syntax.lines import V22_LINES
-    from whimbrel.syntax.tree import parse
-    from whimbrel.upgrade.source.foreign_text import is_foreign
-    from whimbrel.upgrade.source.templates import marked_lines
+def refusal_of(data: bytes) -> str:
+    """Return why *data* is not formatted, by the test of `check`, with its line; "" if it is."""
+    from whimbrel.upgrade.source.text_faults import (
+        TEMPLATE_ADVICE,
+        TEMPLATE_REASON,
+        template_line,
+        text_faults,
+    )
 
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "the text is UTF-16, which httpd does not read"
-    if b"\0" in data:
-        return "the file is binary: it has NUL bytes"
-    if not marked_lines(data) and is_foreign(parse(data, V22_LINES)):
-        return "this text is no configuration of httpd: hardly a line begins with a directive"
-    return ""
+    faults = text_faults(data)
+    if faults:
+        return f"line {faults[0].line}: {faults[0]}"
+    template = template_line(data)
+    return f"line {template}: {TEMPLATE_REASON}; {TEMPLATE_ADVICE}" if template else ""
 
 
 def _print_diff(name: str, old: bytes, new: bytes) -> None:
@@ -155,7 +155,7 @@ def _filter(check: bool, diff: bool, indent: int) -> int:
     """Format standard input to standard output; text of another program goes through as it is, with 2."""
     data = sys.stdin.buffer.read()
     formatted_data = data
-    refusal = not_httpd(data)
+    refusal = refusal_of(data)
     if refusal:
         typer.echo(f"left as it is: {refusal}", err=True)
     else:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
     from whimbrel.replay.work import Replayer, ReplayWork, SideOptions
+    from whimbrel.upgrade.knowledge.scope import KnowledgeScope
     from whimbrel.verify.side import Side
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -156,7 +157,16 @@ def _replay(
         return Summary(*names, tuple(files), Tally(), failure.errors)
     with _Bar(size_of(files)) as bar:
         tally = _run(work, replayer, files, jobs, cluster, bar.advance)
-    return Summary(*names, tuple(files), tally, sides=loaded[0].scope.merge(loaded[1].scope))
+    return Summary(*names, tuple(files), tally, sides=_scope(loaded))
+
+
+def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
+    """Return the scope of both sides, with the .htaccess files that neither can read."""
+    from whimbrel.verify.config_lines import SideLines
+    from whimbrel.verify.damaged_htaccess import damaged_htaccess
+
+    damaged = damaged_htaccess([SideLines(side) for side in sides])
+    return sides[0].scope.merge(sides[1].scope).with_items(damaged)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> SideOptions:

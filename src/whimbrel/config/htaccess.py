@@ -69,7 +69,10 @@ class HtaccessError(Exception):
         cause: the system's error in APR's wording, printed before the client.
         status: 500 for a file with an error, 403 for an unreadable file.
         note: httpd's ``error-notes`` of the request.
+        refused: the line that cannot be read, with its location; None for a file that cannot be opened.
     """
+
+    refused: ConfigError | None = None
 
     def __init__(
         self, log: str, *, status: int, code: str = "", level: str = "alert", cause: str = "", note: str = ""
@@ -123,6 +126,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
         state.walk(nodes)
     except ConfigError as problem:
         error, refused = HtaccessError(f"{path}: {problem.reason}", status=500), problem
+        error.refused = problem
     return Parsed(None if error else layer, error, tuple(view.messages), refused)
 
 

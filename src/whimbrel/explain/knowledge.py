@@ -13,6 +13,7 @@ from whimbrel.config.execute import root_relative
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
+from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
@@ -27,9 +28,11 @@ class RequestKnowledge:
         self.side, self.scope = side, side.scope
         self._directories: dict[str, UnknownItem] = {}
         self._lines: SideLines | None = None
+        self._damaged: tuple[UnknownItem, ...] = ()
         if side.is_loaded:
             self._lines = SideLines(side)
             self._directories = assume_directories((self._lines,))
+            self._damaged = tuple(damaged_htaccess((self._lines,)))
 
     def of(self, probe: Probe, explanation: RequestExplanation) -> KnowledgeScope:
         """Return the scope of *explanation*: an item matters if the request meets it."""
@@ -42,6 +45,10 @@ class RequestKnowledge:
         for path, item in self._directories.items():
             is_met = any(path.rstrip("/") in text for text in texts)
             items.append(replace(item, matters=item.matters and is_met))
+        for item in self._damaged:
+            directory = os.path.dirname(item.place.path) if item.place is not None else ""
+            if any(f"{directory}/" in text for text in texts):
+                items.append(item)
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(self._unknown_user(probe))
 
     def _unknown_user(self, probe: Probe) -> Iterator[UnknownItem]:

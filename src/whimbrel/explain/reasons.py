@@ -23,6 +23,9 @@ from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfSe
 from whimbrel.modules.proxy.mod_proxy.mapping import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 
+_LINKS_OFF: Final = "FollowSymLinks"
+"""A part of the message of mod_rewrite about Options, which has a code in 2.4 alone."""
+
 Lines = Iterable[Origin]
 Reason = Callable[[HookTrace], Lines]
 
@@ -168,6 +171,8 @@ def _options(trace: HookTrace) -> Iterator[Origin]:
 
 
 def _rewrite(trace: HookTrace) -> Iterator[Origin]:
+    if any(_LINKS_OFF in line.text for line in trace.log):
+        yield from _options(trace)
     for step in trace.rewriting:
         if step.applied and step.place is not None:
             yield rule_origin(trace, step)

@@ -16,6 +16,8 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
 from whimbrel.explain.step import ExplanationStep
+from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
+from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
 
@@ -131,9 +133,9 @@ def _rule(hook: HookTrace, step: Any) -> ExplanationStep:
     conditions = tuple(
         ExplanationStep(
             "condition",
-            f"RewriteCond {one.pattern}",
+            f"RewriteCond {one.test_string} {one.pattern}",
             "holds" if one.holds else "fails",
-            (),
+            () if one.place is None else (Origin(one.place, f"RewriteCond {one.test_string} {one.pattern}"),),
             f"on {one.subject!r}",
         )
         for one in step.conditions
@@ -159,6 +161,10 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         has_htaccess |= is_file
         line = () if section.place is None else (Origin(section.place, "" if is_file else section.written),)
         yield ExplanationStep(".htaccess" if is_file else "sections", section.written, "applies", line)
+    if trace.refused is not None and (place := trace.refused.place) is not None:
+        name = place.path.rpartition("/")[2]
+        yield ExplanationStep(name, place.path, "refused", (Origin(place, ""),), trace.refused.reason)
+        return
     is_walked = any(hook.phase in ("header_parser", *LATER) for hook in trace.hooks)
     if is_walked and not has_htaccess and not any(hook.before["proxy"] for hook in trace.hooks[-1:]):
         override = plan.origin(CoreDirConfig, "override")
@@ -182,9 +188,31 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         ):
             lines += plan.origin(record, field)
     step = _decision(trace.decision, {hook.module: hook for hook in trace.hooks})
+    satisfy = tuple(_satisfy_lines(trace))
+    lines += satisfy
     users = [hook.changes["user"][1] for hook in trace.hooks if hook.changes.get("user", ("", ""))[1]]
     detail = ", ".join((step.detail, *(f"user {user}" for user in users[:1]))).strip(", ")
-    yield ExplanationStep("access", step.what, step.result, lines, detail, step.children)
+    children = step.children
+    if satisfy and trace.status == OK and not any(hook.phase == "check_user_id" for hook in trace.hooks):
+        children += tuple(_void_requirements(trace))
+    yield ExplanationStep("access", step.what, step.result, lines, detail, children)
+
+
+def _satisfy_lines(trace: RequestTrace) -> Iterator[Origin]:
+    """Iterate over the Satisfy lines that apply, of either version."""
+    if trace.decision is not None and "Satisfy" in trace.decision.detail:
+        yield from trace.plan.origin(CoreDirConfig, "satisfy")
+        yield from trace.plan.origin(AllowDenyDirConfig, "satisfy")
+
+
+def _void_requirements(trace: RequestTrace) -> Iterator[ExplanationStep]:
+    """Iterate over the step of the Require lines that Satisfy any leaves unread, as the address is enough."""
+    plan: Plan = trace.plan
+    lines = plan.origin(AuthzCoreDirConfig, "section") or plan.origin(CoreDirConfig, "requires")
+    if lines and trace.decision is not None and "Satisfy any" in trace.decision.detail:
+        yield ExplanationStep(
+            "access", "Require", "void", lines, "Satisfy any: the address of the client is enough"
+        )
 
 
 def _decision(decision: Decision, hooks: dict[str, HookTrace]) -> ExplanationStep:

@@ -23,7 +23,7 @@ SECTIONS: Final = frozenset(
 MAX_DIRECTORIES: Final = 2000
 """Directories that are searched for .htaccess files, and looked at as probes."""
 MAX_FILES: Final = 20000
-_MAX_HTACCESS: Final = 1 << 20
+MAX_HTACCESS: Final = 1 << 20
 
 
 @dataclass(eq=False, slots=True)
@@ -240,7 +240,7 @@ class SideLines:
         data = self.side.options.overlay.get(path)
         if data is None:
             try:
-                data = read_start(to_bytes(path), _MAX_HTACCESS)
+                data = read_start(to_bytes(path), MAX_HTACCESS)
             except OSError:
                 return
         scope = self._scope("htaccess", directory, path, 0, ("", 0), self.main)

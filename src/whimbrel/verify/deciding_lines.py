@@ -30,6 +30,8 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
     for trace in explained.requests if explained is not None else ():
         if trace.decision is not None:
             lines.update(dict.fromkeys(_decisions(trace.decision)))
+        if trace.refused is not None and (place := trace.refused.place) is not None:
+            lines[DecidingLine(place.path, place.line, trace.refused.reason, "refused")] = None
         for section in trace.sections:
             if section.place is not None:
                 lines[DecidingLine(section.place.path, section.place.line, section.written, "section")] = None

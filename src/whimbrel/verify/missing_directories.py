@@ -37,7 +37,7 @@ def assume_directories(sides: Iterable[SideLines]) -> dict[str, UnknownItem]:
             None,
             f"directory {path} is not here",
             "it was taken as an empty one",
-            matters=any(_reads_htaccess(lines, path) for lines in sides),
+            matters=any(reads_htaccess(lines, path) for lines in sides),
         )
         for path in outermost
     }
@@ -47,7 +47,7 @@ def _words(scope: LineScope) -> list[str]:
     return ConfigLine("", scope.args, "", 0, scope).words()
 
 
-def _reads_htaccess(lines: SideLines, path: str) -> bool:
+def reads_htaccess(lines: SideLines, path: str) -> bool:
     """Return True if the side may read a .htaccess file in *path* or below it."""
     decided = lines.side.dialect.override_default_all
     for _, scope in sorted(_covering(lines, path), key=lambda found: found[0]):

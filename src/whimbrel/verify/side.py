@@ -10,6 +10,8 @@ from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, S
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.programs import without_programs
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import root_relative
+from whimbrel.config.includes import read_config_file
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
@@ -18,6 +20,7 @@ from whimbrel.registry.module import Module
 from whimbrel.upgrade.knowledge.loaded import scope_of, scope_of_missing
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.source.binary import with_compiled_in
+from whimbrel.upgrade.source.text_faults import sentences
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import answer_probe
 from whimbrel.verify.assumptions import ProbeModules
@@ -35,6 +38,19 @@ class LoadError:
 
     text: str
     place: SourceLocation | None = None
+
+
+def with_faults(text: str, options: LoadOptions, place: SourceLocation | None = None) -> str:
+    """Return httpd's message with a line about each fault of the text at *place*, by default the main file:
+    for a program or UTF-16 httpd complains about what it misses in it."""
+    path = place.path if place is not None else root_relative(options.server_root, options.file)
+    data = options.overlay.get(path)
+    try:
+        data = read_config_file(path) if data is None else data
+    except OSError:
+        return text
+    lines = sentences(path, data, line=place.line if place is not None else None)
+    return "\n".join((text, *lines))
 
 
 @dataclass(eq=False)
@@ -87,10 +103,11 @@ class Side:
             side.runtime.open_segments(side.configuration)
         except ConfigError as problem:
             side.configuration = None
-            side.errors = (LoadError(format_error(problem, dialect), problem.place),)
+            text = format_error(problem, dialect)
+            side.errors = (LoadError(with_faults(text, side.options, problem.place), problem.place),)
         except StartError as problem:
             side.configuration = None
-            side.errors = (LoadError(format_error(problem, dialect)),)
+            side.errors = (LoadError(with_faults(format_error(problem, dialect), side.options)),)
         side.missing = tuple(readings[-1].missing)
         return side
 

@@ -18,6 +18,7 @@ from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.coverage import Coverage
+from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.probes import ProbeSource
@@ -75,6 +76,7 @@ class Comparison:
         for side in (old, new):
             result.scope = result.scope.merge(side.scope)
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
+        result.scope = result.scope.with_items(damaged_htaccess(self.lines))
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))

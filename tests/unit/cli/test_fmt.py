@@ -64,15 +64,18 @@ def test_directives_without_behaviour_are_listed() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\x7fELF\x02\x01\x01\0\0\0", "the file is binary: it has NUL bytes"),
-        (UGLY.encode("utf-16"), "the text is UTF-16, which httpd does not read"),
-        (UGLY.encode("utf-16-be"), "the file is binary: it has NUL bytes"),
+        (b"\x7fELF\x02\x01\x01\0\0\0", "line 1: the file is binary, no text"),
+        (UGLY.encode("utf-16"), "line 1: the text is UTF-16, which httpd does not read"),
+        (UGLY.encode("utf-16-be"), "line 1: the text is UTF-16, which httpd does not read"),
         (
             b"server {\n  listen 80;\n  location / {\n }\n}\n",
-            "this text is no configuration of httpd: hardly a line begins with a directive",
+            "line 1: this text is no configuration of httpd: hardly a line begins with a directive",
         ),
+        (f"order {{{{ order }}}}\n{UGLY}".encode(), "line 1: a template: another program writes the"),
+        (UGLY.encode() + b"<Files x>\norder allow,deny\n", "line 4: <Files> is not closed"),
+        (UGLY.encode() + b"AlowOverride None\n", "line 4: AlowOverride is no directive of httpd"),
     ],
-    ids=["elf", "utf-16", "utf-16-be", "nginx"],
+    ids=["elf", "utf-16", "utf-16-be", "nginx", "template", "unclosed", "misspelled"],
 )
 def test_text_that_is_not_of_httpd_is_left_as_it_is(tmp_path: Path, data: bytes, reason: str) -> None:
     path = tmp_path / "a.conf"
@@ -81,7 +84,7 @@ def test_text_that_is_not_of_httpd_is_left_as_it_is(tmp_path: Path, data: bytes,
     other.write_text(UGLY)
     asked = CliRunner().invoke(fmt.app, [str(tmp_path)])
     assert asked.exit_code == 2
-    assert asked.stderr == f"{path}: left as it is: {reason}\n"
+    assert asked.stderr.startswith(f"{path}: left as it is: {reason}") and asked.stderr.count("\n") == 1
     assert path.read_bytes() == data
     assert other.read_text() == PRETTY
     piped = CliRunner().invoke(fmt.app, ["-"], input=data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whimbrel.base.errors import SourceLocation
+from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.registry.module import Scope
@@ -55,7 +55,7 @@ class RequestTrace:
 
     *hooks* are the HookTraces of all phases, *plan* has the settings at the end.
     *kind* is request, redirect or sub-request; *status* is the result of the access phases (0: granted), None
-    if they did not run.
+    if they did not run. *refused*: the line of a .htaccess file that ended the request.
     """
 
     kind: str
@@ -67,18 +67,20 @@ class RequestTrace:
     decision: Decision | None
     hooks: tuple[Any, ...] = ()
     plan: Any = None
+    refused: ConfigError | None = None
 
 
 class TraceBuilder:
     """The decisions about one request so far: finished ones of the innermost open step last."""
 
-    __slots__ = ("hooks", "open", "root", "status")
+    __slots__ = ("hooks", "open", "refused", "root", "status")
 
     def __init__(self) -> None:
         self.open: list[list[Decision]] = [[]]
         self.root: Decision | None = None
         self.hooks: list[Any] = []
         self.status: HookStatus | None = None
+        self.refused: ConfigError | None = None
 
     def add(self, decision: Decision) -> None:
         """A step without inner ones."""

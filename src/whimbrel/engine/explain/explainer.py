@@ -11,6 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import ProgramReported, reported_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.config.htaccess import HtaccessError
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
@@ -33,7 +34,7 @@ from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import Runtime
-from whimbrel.engine.walk.htaccess import HtaccessResolver
+from whimbrel.engine.walk.htaccess import HtaccessPolicy, HtaccessResolver, Probe
 from whimbrel.http.syntax.head import Head
 from whimbrel.registry.module import CompiledHook
 from whimbrel.registry.phases import (
@@ -271,9 +272,24 @@ class _TracingEngine(Engine):
                 trail.root,
                 tuple(trail.hooks),
                 r.plan,
+                trail.refused,
             )
             for r, trail in self.traces.items()
         )
+
+
+class TracedHtaccess(HtaccessResolver):
+    """A resolver that records the line of a .htaccess file that ends a request."""
+
+    __slots__ = ()
+
+    def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
+        """As in HtaccessResolver."""
+        try:
+            return super().layer(r, directory, rules, probes)
+        except HtaccessError as problem:
+            trace_of(r).refused = problem.refused
+            raise
 
 
 class Explainer:
@@ -289,7 +305,7 @@ class Explainer:
     def __init__(self, configuration: Configuration, runtime: Runtime, *, is_dry: bool = False) -> None:
         self._configuration, self._runtime, self.is_dry = configuration, runtime, is_dry
         self._plans = TracedPlanCache(configuration)
-        self._htaccess = HtaccessResolver(configuration, self._plans)
+        self._htaccess = TracedHtaccess(configuration, self._plans)
         self.state: dict[str, Any] = {}
         self.stat_cache: TickStatCache | None = None
 

@@ -139,7 +139,12 @@ class _Fixpoint:
             except Exception as problem:
                 raise RuleError(rule, problem) from problem
         findings = resolve_conflicts(findings, self.current.files)
-        return [finding for finding in findings if not is_suppressed(finding, self.current)]
+        foreign = {path for path, file in self.current.files.items() if file.foreign}
+        return [
+            finding
+            for finding in findings
+            if finding.place.path not in foreign and not is_suppressed(finding, self.current)
+        ]
 
     def _choose(self, proposals: list[Finding], notes: list[Finding]) -> tuple[list[Finding], EditSelection]:
         """Select the findings whose edits can be applied now; declined and impossible ones are recorded in

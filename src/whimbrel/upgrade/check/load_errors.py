@@ -29,6 +29,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.config_tree import Role, SourceFile, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
+from whimbrel.upgrade.source.text_faults import FaultKind
 
 MAX_LINES: Final = 10
 """The maximum number of lines of a text that are reported: each needs the text to be loaded again."""
@@ -78,7 +79,7 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     }
     for problem in problems:
         finding = _finding(result, problem)
-        if _is_of_this_machine(result, problem):
+        if _is_of_this_machine(result, problem) or _is_of_damaged_text(result, finding):
             continue
         if _is_of_foreign_module(problem, options):
             result.scope = result.scope.with_items([_foreign_item(problem, finding.place)])
@@ -96,6 +97,14 @@ def _is_of_this_machine(result: UpgradeResult, problem: RefusedLine) -> bool:
         return False
     lines = result.files.get(file.path, file.document.bytes).split(b"\n")
     return 0 < problem.place.line <= len(lines) and b"${" in lines[problem.place.line - 1]
+
+
+def _is_of_damaged_text(result: UpgradeResult, finding: Finding) -> bool:
+    """Return True if the file is a template, or the finding follows from a fault that is reported."""
+    file = result.tree.files.get(finding.place.path)
+    if file is None:
+        return False
+    return file.is_template or any(fault.kind is not FaultKind.MISSPELLED for fault in file.faults)
 
 
 # loading ------------------------------------------------------------------------------------------

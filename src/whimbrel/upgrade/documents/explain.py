@@ -1,7 +1,7 @@
 """Explanations for `whimbrel explain`: rows of the table of changes, codes, messages, symptoms, directives
 and modules.
 
-`codes.tsv` has one line for each AH code: code, module, meaning, advice, rows. `messages.tsv` has one regular
+`codes.tsv` has one line for each AH code: code, module, message, meaning, advice, rows. `messages.tsv` has one regular
 expression for each message without code and each symptom, with its codes and rows; the first match counts.
 """
 
@@ -44,10 +44,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class MessageCode:
-    """One AH code."""
+    """One AH code; *message* is httpd's text, with printf's places for values."""
 
     code: str
     module: str
+    message: str
     meaning: str
     advice: str
     rows: tuple[str, ...]
@@ -114,7 +115,7 @@ def search(word: str) -> list[tuple[str, str]]:
 def codes() -> dict[str, MessageCode]:
     """Return all known AH codes."""
     return {
-        line[0]: MessageCode(line[0], line[1], line[2], line[3], _split(line[4]))
+        line[0]: MessageCode(line[0], line[1], line[2], line[3], line[4], _split(line[5]))
         for line in _lines("codes.tsv")
     }
 
@@ -167,7 +168,8 @@ def _code(name: str) -> list[Explanation]:
 
 
 def _code_text(code: MessageCode) -> str:
-    parts = [f"# {code.code} ({code.module}, httpd 2.4)", "", "## What it means", _sentence(code.meaning)]
+    parts = [f"# {code.code} ({code.module}, httpd 2.4)", "", f"`{code.message}`"]
+    parts += ["", "## What it means", _sentence(code.meaning)]
     if code.advice:
         parts += ["", "## What to do", _sentence(code.advice)]
     return "\n".join([*parts, *_row_lines(code.rows)]) + "\n"

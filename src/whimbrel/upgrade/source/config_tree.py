@@ -20,6 +20,7 @@ from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.lines import NamedLine, missing_user_files, undefined_variables
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
+from whimbrel.upgrade.source.text_faults import TextFault
 
 
 class Role(Enum):
@@ -40,6 +41,7 @@ class SourceFile:
         directory: the directory that a .htaccess file applies to, "" for other files.
         is_template: template marks stand in the file, so any argument may be replaced.
         foreign: the file is no configuration and has no statements.
+        faults: the faults of the whole text: a file with one of them is not edited.
         suppressions: the lines that comments exempt from rules, computed on first use.
         statements: the statements outside of sections, once for each inclusion of the file.
     """
@@ -50,6 +52,7 @@ class SourceFile:
     directory: str = ""
     is_template: bool = False
     foreign: bool = False
+    faults: tuple[TextFault, ...] = ()
     suppressions: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
     _newline: bytes = field(default=b"", repr=False)

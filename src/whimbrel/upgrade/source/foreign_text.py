@@ -18,10 +18,17 @@ CAMEL_CASE: Final = re.compile(r"[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|php_\w+|
 WORD: Final = re.compile(r"[A-Za-z]\w*")
 MIN_SHARE: Final = 0.2
 MIN_NAMES: Final = 5
+BLOCK_LINE: Final = re.compile(rb"^[ \t]*(?:\}[ \t]*;?|[^#\s].*[;{])[ \t]*\r?$", re.MULTILINE)
+"""A line of a language with braces and semicolons, such as that of nginx."""
+WRITTEN_LINE: Final = re.compile(rb"^[ \t]*[^#\s]", re.MULTILINE)
+MIN_BLOCK_LINES: Final = 3
 
 
 def is_foreign(document: Document) -> bool:
-    """Return True if hardly any name in *document* is that of a directive."""
+    """Return True if hardly any name in *document* is that of a directive, or most lines end as in nginx."""
+    blocks = len(BLOCK_LINE.findall(document.bytes))
+    if blocks >= MIN_BLOCK_LINES and 2 * blocks > len(WRITTEN_LINE.findall(document.bytes)):
+        return True
     names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
     known = sum(map(_is_plausible, names))
     if len(names) >= MIN_NAMES:

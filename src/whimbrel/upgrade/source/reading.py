@@ -30,12 +30,11 @@ from whimbrel.upgrade.model import InputContext, UpgradeOptions
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
 from whimbrel.upgrade.source.built_in_modules import built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, SourceFile, Statement
-from whimbrel.upgrade.source.foreign_text import is_foreign
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
+from whimbrel.upgrade.source.text_faults import TEMPLATE_ADVICE, FaultKind, text_faults
 
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections whose contents are in another language."""
-BOM: Final = b"\xef\xbb\xbf"
 
 Progress = Callable[[str], None]
 """Called with the path of each file and directory before it is read."""
@@ -340,31 +339,20 @@ class ConfigTreeReader:
         self.progress(path)
         file = self._files[key] = SourceFile(path, self.overlay.read(path), role, directory)
         self.tree.files[path] = file
-        self._check_bytes(file, file.document.bytes)
+        self._check_text(file)
         return file
 
-    def _check_bytes(self, file: SourceFile, data: bytes) -> None:
-        """Record the read errors of the file as a whole."""
-        if data.startswith(BOM):
-            self._record_error(
-                SourceLocation(file.path, 1),
-                "the file begins with a byte order mark, which httpd reads as part of the first name",
-            )
-        at = data.find(b"\0")
-        if at >= 0:
-            number = data.count(b"\n", 0, at) + 1
-            many = data.count(b"\0")
-            self._record_error(
-                SourceLocation(file.path, number),
-                f"a NUL byte ({many} in this file): httpd ignores the rest of its line",
-            )
-        marks = marked_lines(data)
-        if not marks and file.role is not Role.MAIN and is_foreign(file.document):
-            file.foreign = True
-            self._record_error(
-                SourceLocation(file.path, 1),
-                "this text is no configuration of httpd: hardly a line begins with a directive",
-            )
+    def _check_text(self, file: SourceFile) -> None:
+        """Record the faults of the file: a fault of the whole text leaves no statements, and others keep its
+        text as it is.
+        """
+        data = file.document.bytes
+        file.faults = text_faults(data, file.document)
+        file.foreign = any(fault.kind.is_whole for fault in file.faults)
+        for fault in file.faults:
+            if fault.kind is not FaultKind.MISSPELLED:  # where 2.4 loads the result, it is a finding of that
+                self._record_error(SourceLocation(file.path, fault.line), fault.reason, advice=fault.advice)
+        marks = [] if file.foreign else marked_lines(data)
         if marks:
             file.is_template = True
             self._record_error(
@@ -373,12 +361,18 @@ class ConfigTreeReader:
                     f"template marks in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the "
                     "first: their values are unknown"
                 ),
+                advice=TEMPLATE_ADVICE,
             )
 
     def _record_error(
-        self, place: SourceLocation, reason: str, *, kind: UnknownKind = UnknownKind.NOT_READ
+        self,
+        place: SourceLocation,
+        reason: str,
+        *,
+        kind: UnknownKind = UnknownKind.NOT_READ,
+        advice: str = "",
     ) -> None:
-        self.tree.unread.append(UnknownItem(kind, place, reason, "no rule has checked it"))
+        self.tree.unread.append(UnknownItem(kind, place, reason, "no rule has checked it", advice))
 
     # statements ----------------------------------------------------------------------------------
     def _block(
@@ -423,7 +417,6 @@ class ConfigTreeReader:
         if file.is_template and TEMPLATE.search(to_text(file.document.source(node))):
             return
         self.tree.malformed.append((file, node))
-        self._record_error(SourceLocation(file.path, node.number), node.reason)
 
     def _section(
         self,
@@ -448,8 +441,6 @@ class ConfigTreeReader:
         self.tree.add(statement)
         if first and not bracket:
             self._record_error(statement.place, f"<{node.name} without its closing '>'")
-        if first and node.close is None:
-            self._record_error(statement.place, f"<{node.name}> is not closed")
         if name in FOREIGN:
             if first:
                 self._record_error(statement.place, f"a <{node.name}> section: its contents are not checked")

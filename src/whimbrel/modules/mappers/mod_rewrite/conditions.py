@@ -98,7 +98,7 @@ class Condition:
             c.condition_traces.clear()
         result = found is not cond.negated
         if c.step is not None:
-            c.step.conditions.append(ConditionTrace(text, cond.written, result))
+            c.step.conditions.append(ConditionTrace(text, cond.written, result, cond.subject, cond.place))
         if c.log is not None:
             case = " [NC]" if cond.ignore_case else ""
             text = "(null)" if cond.test is Test.EXPRESSION else text

@@ -205,7 +205,8 @@ def _output(text: str, draft: Draft, old: bool) -> str:
 def add_condition(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """Add RewriteCond."""
     line, flags = _line("RewriteCond", words[0])
-    cond = _flagged(Cond(line.first, line.second, Test.REGEX, line.second), flags)
+    cond = Cond(line.first, line.second, Test.REGEX, line.second, place=cmd.place)
+    cond = _flagged(cond, flags)
     if cond.operand.startswith("!"):
         cond = replace(cond, negated=True, operand=cond.operand[1:])
     if line.first.lower() == "expr" and not _old(cmd):

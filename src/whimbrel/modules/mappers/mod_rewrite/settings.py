@@ -97,7 +97,8 @@ class Cond:
     """One RewriteCond.
 
     *subject* is the test string as written, *written* the pattern as written (for the log), *operand* the
-    text after an operator. *expression* is the compiled condition if *test* is EXPRESSION.
+    text after an operator. *expression* is the compiled condition if *test* is EXPRESSION. *place* is that of
+    the line, for traces.
     """
 
     subject: str
@@ -110,6 +111,7 @@ class Cond:
     no_vary: bool = False
     regex: Regex | None = None
     expression: Any = None
+    place: SourceLocation | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,11 +13,13 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 class ConditionTrace(NamedTuple):
-    """Result of one condition: the compared text and pattern."""
+    """Result of one condition: the compared text, the pattern, and the line with its test string as written."""
 
     subject: str
     pattern: str
     holds: bool
+    test_string: str
+    place: SourceLocation | None
 
 
 @dataclass(slots=True)

@@ -1,0 +1,209 @@
+"""Faults of whole texts: programs, other encodings, texts of other programs, damaged and misspelled ones.
+
+`check`, `upgrade` and `fmt` apply one test: what it finds is reported with line and remedy, and the file
+stays as it is. `verify`, `explain` and `replay` print the same sentence beside httpd's message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import cache
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.catalogue import catalogue
+from whimbrel.syntax.lines import TOO_DEEP, V22_LINES
+from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
+from whimbrel.upgrade.source.foreign_text import is_foreign
+from whimbrel.upgrade.source.templates import marked_lines
+
+BOM: Final = b"\xef\xbb\xbf"
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_CONTROLS: Final = bytes(n for n in range(32) if n not in (0, 9, 10, 12, 13, 27))
+MAX_CONTROL_SHARE: Final = 0.02
+"""The share of control bytes from which on a file with NUL bytes is a program or an image."""
+TEMPLATE_REASON: Final = "a template: another program writes the configuration from it"
+TEMPLATE_ADVICE: Final = "give the text that is written from the template"
+MIN_TYPO_LENGTH: Final = 6
+"""Shorter names are too close to each other for a guess."""
+_OPAQUE: Final = ("perl", "lua", "macro")
+"""Beginnings of sections with text of another language, or with parameters in names."""
+
+
+class FaultKind(Enum):
+    """The kind of a fault; True as the second value: no line of the text can be read."""
+
+    BINARY = "binary", True
+    UTF_16 = "utf-16", True
+    FOREIGN = "foreign", True
+    BYTE_ORDER_MARK = "byte order mark", False
+    NUL = "nul", False
+    OPEN_SECTION = "open section", False
+    STRAY_TAG = "stray tag", False
+    CUT_OFF = "cut off", False
+    MISSPELLED = "misspelled", False
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if no line of the text can be read."""
+        return bool(self.value[1])
+
+
+@dataclass(frozen=True, slots=True)
+class TextFault:
+    """One fault: its line, a sentence, and what to do."""
+
+    kind: FaultKind
+    line: int
+    reason: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.advice}"
+
+
+def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFault, ...]:
+    """Return the faults of a file, () for a text that httpd may read; a fault of the whole text stands alone.
+
+    *document* is the tree of *data*, if there is one. Templates are no faults: see `templates`.
+    """
+    whole = _encoding_fault(data)
+    if whole is not None:
+        return (whole,)
+    if document is None:
+        document = parse(data, V22_LINES)
+    marks = bool(marked_lines(data))
+    if not marks and is_foreign(document):
+        reason = "this text is no configuration of httpd: hardly a line begins with a directive"
+        return (
+            TextFault(FaultKind.FOREIGN, 1, reason, "give a configuration of httpd, or remove what names it"),
+        )
+    if data.startswith(BOM):  # a tag behind it is still a tag
+        document = parse(data[len(BOM) :], V22_LINES)
+    return (*_damaged_bytes(data), *(() if marks else _node_faults(document.children)))
+
+
+def _encoding_fault(data: bytes) -> TextFault | None:
+    if data[:2] in _UTF16 or _is_bare_utf16(data):
+        reason = "the text is UTF-16, which httpd does not read"
+        return TextFault(FaultKind.UTF_16, 1, reason, "convert it: iconv -f UTF-16 -t UTF-8")
+    if b"\0" in data:
+        controls = len(data) - len(data.translate(None, _CONTROLS))
+        if data[:4] == b"\x7fELF" or controls > MAX_CONTROL_SHARE * len(data):
+            return TextFault(
+                FaultKind.BINARY, 1, "the file is binary, no text", "give a text, or remove what names it"
+            )
+    return None
+
+
+def _is_bare_utf16(data: bytes) -> bool:
+    """Return True for UTF-16 without a byte order mark: every second byte of the beginning is NUL."""
+    start = data[:64]
+    half = len(start) // 2
+    return half >= 4 and max(start[0::2].count(0), start[1::2].count(0)) >= half - 1
+
+
+def _damaged_bytes(data: bytes) -> Iterator[TextFault]:
+    if data.startswith(BOM):
+        reason = "the file begins with a byte order mark, which httpd reads as part of the first name"
+        yield TextFault(FaultKind.BYTE_ORDER_MARK, 1, reason, "remove the first three bytes")
+    at = data.find(b"\0")
+    if at >= 0:
+        line, count = data.count(b"\n", 0, at) + 1, data.count(b"\0")
+        reason = f"a NUL byte ({count} in this file): httpd ignores the rest of its line"
+        yield TextFault(FaultKind.NUL, line, reason, "remove the NUL bytes")
+
+
+def _node_faults(nodes: Iterable[Node]) -> Iterator[TextFault]:
+    """Yield sections that are not closed, tags without their section, and misspelled names.
+
+    The names of a branch are not judged: they may be those of a module that is not here.
+    """
+    waiting = [(node, False) for node in reversed(list(nodes))]
+    while waiting:
+        node, is_branch = waiting.pop()
+        if isinstance(node, Malformed):
+            yield _malformed(node)
+        elif isinstance(node, Section):
+            if node.close is None:
+                reason = f"<{node.name}> is not closed"
+                advice = f"write </{node.name}> where the section ends"
+                yield TextFault(FaultKind.OPEN_SECTION, node.number, reason, advice)
+            name = node.name.lower()
+            if name.startswith(_OPAQUE):
+                continue
+            if not is_branch:
+                yield from _typo(f"<{node.name}", node.number)
+            inside = is_branch or name.startswith("if")
+            waiting += [(child, inside) for child in reversed(node.children)]
+        elif isinstance(node, Directive) and not is_branch:
+            yield from _typo(node.name, node.number)
+
+
+def _malformed(node: Malformed) -> TextFault:
+    if "closing tag" in node.reason:
+        advice = "open the section, or remove the line"
+        return TextFault(FaultKind.STRAY_TAG, node.number, node.reason, advice)
+    advice = "close sections before it" if node.reason == TOO_DEEP else "complete the line"
+    return TextFault(FaultKind.CUT_OFF, node.number, node.reason, advice)
+
+
+def _typo(name: str, line: int) -> Iterator[TextFault]:
+    meant = meant_name(name.removeprefix("\xef\xbb\xbf"))
+    if meant:
+        yield TextFault(
+            FaultKind.MISSPELLED, line, f"{name} is no directive of httpd; {meant} is", f"write {meant}"
+        )
+
+
+@cache
+def meant_name(name: str) -> str:
+    """Return the directive of which *name* is a misspelling by one letter, "" for none."""
+    low = name.lower()
+    if len(low) < MIN_TYPO_LENGTH or low in _known_names():
+        return ""
+    for variant in _variants(low):
+        if (meant := _variants_of_known().get(variant)) is not None:
+            return meant
+    return ""
+
+
+@cache
+def _known_names() -> dict[str, str]:
+    return {row.name.lower(): row.name for version in ("2.2", "2.4") for row in catalogue(version)}
+
+
+@cache
+def _variants_of_known() -> dict[str, str]:
+    """Key: a known name, or one with one letter left out; value: the name. Two names of which one letter is
+    wrong, too many, missing or exchanged have a variant in common."""
+    found: dict[str, str] = {}
+    for low, name in _known_names().items():
+        if len(low) >= MIN_TYPO_LENGTH:
+            for variant in _variants(low):
+                found.setdefault(variant, name)
+    return found
+
+
+def _variants(name: str) -> Iterator[str]:
+    yield name
+    for at in range(len(name)):
+        yield name[:at] + name[at + 1 :]
+
+
+def sentences(path: str, data: bytes, *, line: int | None = None) -> Iterator[str]:
+    """Yield ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included; with *line*, of
+    misspelled names for the one there alone."""
+    for fault in text_faults(data):
+        if fault.kind is not FaultKind.MISSPELLED or line in (None, fault.line):
+            yield f"{path}:{fault.line}: {fault}"
+    template = template_line(data)
+    if template:
+        yield f"{path}:{template}: {TEMPLATE_REASON}; {TEMPLATE_ADVICE}"
+
+
+def template_line(data: bytes) -> int:
+    """Return the first line with a template mark, 0 for no template; binary files have marks by accident."""
+    marks = marked_lines(data) if b"\0" not in data else []
+    return marks[0] if marks else 0
