@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
-from whimbrel.engine.body import Aborted, JoinedSource, Source, is_complete, size_of, sized
+from whimbrel.engine.body import Aborted, Source, is_complete, size_of, sized
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterError, OutputFilter
+from whimbrel.engine.pausing_source import joined
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.filters.mod_ext_filter.definition import (
@@ -46,7 +47,7 @@ class ExtOutputFilter(OutputFilter):
         return self._start(r, defined)
 
     async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
-        source, program = JoinedSource(r.body), None
+        source, program = joined(r.body), None
         r.set_uncacheable()
         try:
             program = await start(r, defined, source, self.name, "AH01467", "output")
