@@ -12,7 +12,6 @@ from whimbrel.engine.body import Aborted, Source, is_complete, size_of, sized
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterError, OutputFilter
-from whimbrel.engine.pausing_source import joined
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.filters.mod_ext_filter.definition import (
@@ -47,6 +46,8 @@ class ExtOutputFilter(OutputFilter):
         return self._start(r, defined)
 
     async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
+        from whimbrel.engine.live_source import joined  # slow import that -t must not pay
+
         source, program = joined(r.body), None
         r.set_uncacheable()
         try:

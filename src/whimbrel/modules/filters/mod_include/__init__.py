@@ -54,8 +54,8 @@ class Includes(OutputFilter):
             )
             r.log("warn", text, code="AH01374", module="include")
             return
+        from whimbrel.engine.live_source import joined
         from whimbrel.engine.output.headers import forgo_vary
-        from whimbrel.engine.pausing_source import joined
         from whimbrel.modules.filters.mod_include.page import Page  # slow imports that -t must not pay
         from whimbrel.modules.filters.mod_include.reading import Document, PageSource
         from whimbrel.modules.filters.mod_include.renderer import render

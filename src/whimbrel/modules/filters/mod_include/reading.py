@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from whimbrel.engine.body import JoinedSource, Source
-from whimbrel.engine.pausing_source import PausingSource
+from whimbrel.engine.live_source import PausingSource
 from whimbrel.modules.filters.mod_include.document import Piece, beginning
 from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
