@@ -121,6 +121,36 @@ function map_none(r) r:puts("no value\n") end
 function map_code(r) return 403 end
 function map_declined(r) return apache2.DECLINED end
 function map_error(r) r:puts("begun") r.foo.bar = 1 end
+function map_table(r)
+    local names = {}
+    for name, value in pairs(apache2) do
+        local text = name == "version" and "" or type(value) == "table" and "table" or tostring(value)
+        names[#names + 1] = name .. "=" .. text
+    end
+    table.sort(names)
+    local required = require("apache2")
+    r:puts(table.concat(names, "\n"), tostring(apache2 == package.loaded), tostring(next(required)))
+    return apache2.OK
+end
+function map_bits(r)
+    local values = {0, 1, -1, 5.0, "7", 0x7fffffff, 0x80000000, 0xffffffff, 2^40 + 3, -2^31, 1.5, "x", {}, 31, 32}
+    local names = {}
+    for name in pairs(bit32) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        local call = load("return function(...) local result = bit32." .. name .. "(...) return result end")()
+        local function tried(...) return tostring(select(2, pcall(call, ...))) .. " " end
+        r:puts(name, ":", tried())
+        for _, a in ipairs(values) do
+            r:puts(tried(a))
+            for at, b in ipairs(values) do
+                r:puts(tried(a, b), tried(a, b, values[(at * 7) % 15 + 1]), tried(a, b, at, (at * 5) % 9))
+            end
+        end
+        r:puts("\n")
+    end
+    return apache2.OK
+end
 function map_version(r) r:puts(tostring(apache2.version ~= nil)) return apache2.OK end
 function map_fields(r)
     r.content_type = "text/plain"
@@ -239,7 +269,7 @@ _PARTS: Final = (
     '--BB\r\nContent-Disposition: form-data; name="b"\r\n\r\ntwo\r\n--BB--\r\n'
 )
 _MAPPED: Final = (
-    "none code declined error version fields large flushed logs sent custom redirect nosuch".split()
+    "none code declined error table bits version fields large flushed logs sent custom redirect nosuch".split()
 )
 
 

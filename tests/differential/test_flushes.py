@@ -40,17 +40,6 @@ def chains() -> list[Chain]:
     return SINGLE + (pairs if PAIRS == "all" else random.Random(SEED).sample(pairs, int(PAIRS)))
 
 
-def is_excepted(job: Job) -> bool:
-    """Return True for what httpd passes on without a flush, over HTTP/2 alone: INCLUDES gives what it has
-    where its source waits.
-    """
-    if not job.http2:
-        return False
-    if "INCLUDES" in job.chain:
-        return job.source in ("cgi", "ssi") or "LUA" in job.chain
-    return job.source == "ssi" and "CAT" in job.chain
-
-
 @pytest.fixture(scope="module")
 def sites() -> Iterator[tuple[PausedSite, PausedSite]]:
     """Return apache2 and Whimbrel with the same chains."""
@@ -74,13 +63,15 @@ def test_what_apache2_passes_on_at_a_pause_is_passed_on(sites: tuple[PausedSite,
     late = [
         (job, theirs)
         for job, theirs, ours in zip(jobs, apache, own, strict=True)
-        if not is_excepted(job) and missing(theirs, ours)
+        if missing(theirs, ours)
     ]
     # what a busy machine had delayed comes in time where nothing runs beside it
     held = {job: what for job, theirs in late if (what := missing(theirs, sites[1].receive(job)))}
     assert not held
+    passed_on = [sum(bool(each.early) for each in site) for site in (apache, own)]
+    print(f"{len(jobs)} requests; early parts: apache2 {passed_on[0]}, Whimbrel {passed_on[1]}")
     # the sources do pause, and both servers do pass on: else nothing was compared
-    assert sum(bool(each.early) for each in apache) > len(jobs) / 3
+    assert passed_on[0] > len(jobs) / 3
 
 
 def missing(theirs: Received, ours: Received) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
-from tests.differential.managed_pair import ManagedProcess, managed
+from tests.differential.managed_pair import ManagedProcess, managed, normal
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.support.pebble import MISSING
 
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(bool(MISSING) or not APACHE.present, reason=MISS
 HOST = (("a.test",),)
 POLLS = ("POST /authZ", "POST /my-order")
 AGAIN = ("GET /dir",)  # a restarted server may have begun its first check already
+MAC_KEY = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W"
 LEVELS = ("emerg", "error", "warn", "notice")
 Play = Callable[[ManagedProcess], Any]
 
@@ -72,6 +73,12 @@ def codes(process: ManagedProcess) -> Counter[str]:
 
 def renewed(process: ManagedProcess, times: int = 1) -> None:
     process.wait_for(lambda: process.log().count("AH10059") >= times)
+
+
+def slow_retries(process: ManagedProcess) -> None:
+    """Let a failed renewal wait for an hour."""
+    lines = (process.run / "site.conf").read_text().replace("MDRetryDelay 1s", "MDRetryDelay 1h")
+    (process.run / "site.conf").write_text(lines)
 
 
 def failed(process: ManagedProcess, times: int = 1) -> dict[str, Any]:
@@ -150,8 +157,7 @@ def test_polls_are_not_more_than_those_of_apache2() -> None:
 def test_failures(text: str, settings: dict[str, Any]) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure(f"MDomain a.test\n{text}", *HOST)
-        lines = (process.run / "site.conf").read_text().replace("MDRetryDelay 1s", "MDRetryDelay 1h")
-        (process.run / "site.conf").write_text(lines)
+        slow_retries(process)
         process.start()
         return failed(process), requests(process), codes(process)
 
@@ -217,3 +223,45 @@ def test_damaged_staging_is_obtained_again() -> None:
         return requests(process), codes(process)
 
     check_same(play)
+
+
+@pytest.mark.parametrize(
+    ("binding", "certificates"),
+    [("kid-1 {key}", 1), ("{run}/eab.json", 1), ("", 0), ("kid-2 {key}", 0), ("kid-1 d3Jvbmc", 0)],
+    ids=["line", "file", "none", "unknown", "wrong"],
+)
+def test_external_account_bindings(binding: str, certificates: int) -> None:
+    def play(process: ManagedProcess) -> Any:
+        (process.run / "eab.json").write_text(json.dumps({"kid": "kid-1", "hmac": MAC_KEY}))
+        (process.run / "eab.json").chmod(0o644)
+        words = binding.replace("{key}", MAC_KEY)
+        process.configure(f"MDExternalAccountBinding {words}\n" * bool(words) + "MDomain a.test\n", *HOST)
+        slow_retries(process)
+        process.start()
+        if not certificates:
+            return failed(process), requests(process), codes(process)
+        renewed(process)
+        status = process.status("/md-status/a.test")
+        stored = normal(process.load("staging/a.test/md.json"), process)
+        accounts = modes(process, "accounts/")
+        return status["eab"], status["ca"], stored, requests(process), codes(process), accounts
+
+    bound = {"externalAccountBindingRequired": True, "externalAccountMACKeys": {"kid-1": MAC_KEY}}
+    check_same(play, **bound)
+
+
+@pytest.mark.parametrize("setting", ["on", "off"])
+def test_an_authority_without_renewal_information_is_asked_alike(setting: str) -> None:
+    def play(process: ManagedProcess) -> Any:
+        process.configure(f"MDCheckInterval 1s\nMDRenewViaARI {setting}\nMDomain a.test\n", *HOST)
+        process.start()
+        renewed(process)
+        process.restart()
+        before = process.requests()
+        begun = process.log().count("AH10055")
+        process.wait_for(lambda: process.log().count("AH10055") >= begun + 3)
+        asked = {"AH10513", "AH10514"} & {name.split()[1] for name in process.codes()}
+        more = set(process.requests() - before)
+        return process.status("/md-status/a.test"), asked, more, codes(process)
+
+    assert check_same(play)[2] == ({"GET /dir"} if setting == "on" else set())

@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import json
+import os
 import signal
 
 from tests.server.conftest import ServerProcess
@@ -71,3 +72,20 @@ def test_json_has_the_values_of_auto(server: ServerProcess) -> None:
     assert found["ServerMPM"] == "event" and isinstance(found["Total Accesses"], int)
     assert [worker["state"] for worker in found["Workers"]].count("W") == 1
     assert {child["pid"] for child in found["Children"]} <= set(server.workers())
+
+
+def test_a_killed_worker_leaves_the_counts_of_all_its_responses(server: ServerProcess) -> None:
+    (server.root / "conf/extra.conf").write_text(STATUS + "StartServers 1\nServerLimit 1\n")
+    server.start()
+    before = counts_of(server)
+    server.wait_for(server.workers)
+    (worker,) = server.workers()
+    count, got = 40, b""
+    with server.connect() as wire:
+        wire.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * count)  # most are answered from the cache
+        while got.count(b"hello\n") < count:
+            got += wire.recv(65536)
+        os.kill(worker, signal.SIGKILL)
+    server.wait_for(lambda: server.workers() and worker not in server.workers())
+    after = counts_of(server)
+    assert int(after["Total Accesses"]) == int(before["Total Accesses"]) + 1 + count

@@ -1,11 +1,14 @@
-"""Sources whose pauses are flushes: what has arrived reaches the client while the rest is computed."""
+"""Sources that pause: what has arrived reaches the client, or the next filter, while the rest is computed."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 
-from whimbrel.base.static_typing import Final
-from whimbrel.engine.body import Source
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
+
+if TYPE_CHECKING:
+    import asyncio
 
 # Seconds without bytes that are a pause. httpd flushes as soon as a socket has no byte; a back end that sends
 # its response in two writes would then decide by chance about the length and the coding of the response.
@@ -62,3 +65,75 @@ class LiveSource(Source):
             data = await self.read()
         self._has_flushed = False
         return data
+
+
+class PausingSource(Source):
+    """The bytes of *source*; b"" stands for a flush, and for a pause behind bytes.
+
+    httpd's filters that read without blocking before they block pass on what they have at such a pause. No
+    FLUSH bucket goes with it, so the next filters keep what they hold.
+
+    Attributes:
+        has_flush: the last b"" was a flush of *source*.
+    """
+
+    __slots__ = ("_has_read", "_pending", "_source", "has_flush")
+
+    def __init__(self, source: JoinedSource) -> None:
+        self._source = source
+        self._pending: asyncio.Task[bytes | None] | None = None  # a read that outlasts a pause
+        self._has_read = False  # bytes since the last pause
+        self.has_flush = False
+
+    async def read(self) -> bytes | None:
+        """See Source."""
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
+
+    async def read_or_flush(self) -> bytes | None:
+        """See Source; b"" for a pause, too."""
+        import asyncio  # slow import that -t must not pay
+
+        pending = self._pending
+        if pending is None:
+            pending = self._pending = asyncio.create_task(self._source.read_or_flush())
+        if self._has_read and not (await asyncio.wait((pending,), timeout=FLUSH_WAIT))[0]:
+            self._has_read = self.has_flush = False
+            return b""
+        data = await pending
+        self._pending = None
+        self._has_read, self.has_flush = bool(data), not data
+        return data
+
+    def _stop(self) -> None:
+        """Cancel the read that outlasts a pause."""
+        if self._pending is not None:
+            self._pending.cancel()
+
+    def drop(self) -> None:
+        """Drop the source."""
+        self._stop()
+        self._source.drop()
+
+    async def aclose(self) -> None:
+        """Close the source; a read that has not ended is cancelled before."""
+        if self._pending is not None:
+            import asyncio  # slow import that -t must not pay
+
+            self._stop()
+            await asyncio.wait((self._pending,))
+            if not self._pending.cancelled():
+                self._pending.exception()  # asyncio logs one that is not retrieved
+            self._pending = None
+        await self._source.aclose()
+
+    def detach(self) -> None:
+        """Leave the parts to their former owner, who closes them."""
+        self._source.detach()
+
+
+def joined(parts: list[Part]) -> JoinedSource | PausingSource:
+    """Return *parts* as one source, whose pauses are noticed where it can have some."""
+    source = JoinedSource(parts)
+    return source if is_complete(parts) else PausingSource(source)

@@ -36,6 +36,8 @@ def account_response(
     seconds = time() - response.received_at
     if seconds > 0.0:
         service.duration += seconds * 1000.0
+    if not service.in_tick:
+        service.count()
     try:
         response.on_sent(count, more)
     except Exception as problem:
@@ -94,6 +96,8 @@ def account_relayed(service: WorkerState, connection: Connection, exchange: Rela
     seconds = time() - received
     if seconds > 0.0:
         service.duration += seconds * 1000.0
+    if not service.in_tick:
+        service.count()
     if (
         reply.ready_tick == service.tick
         and reply.line_client == connection.client_ip

@@ -1,6 +1,7 @@
 """Scoreboard: the state of the workers, in shared memory.
 
-Every worker writes one JSON text into its slot, at most once a second while it is busy, and on request. Any
+Every worker writes one JSON text into its slot, at most once a second while it is busy, and on request. It
+writes its counts at the end of each tick, so that they outlive a worker that is killed. Any
 worker can write anywhere in this memory, so `SharedScoreboard.read` accepts only texts of the form that
 `scoreboard_text` describes. For a half-written text it returns the last good one of the slot.
 """
@@ -11,6 +12,7 @@ import json
 import mmap
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -27,7 +29,7 @@ MAX_CLIENT: Final = 63
 MAX_VHOST: Final = 31
 MAX_PROTOCOL: Final = 15
 _HEAD: Final = struct.Struct("=QQ")  # serial number (odd during a write), length
-_TOTALS: Final = struct.Struct("=QQd")  # of all workers: accesses, bytes, duration
+_TOTALS: Final = struct.Struct("@QQd")  # accesses, bytes, duration; native: no number is half-written
 Totals = tuple[int, int, float]
 # counts of one worker, or of all ended ones: those three, processor times of user and system
 Counts = tuple[int, int, float, float, float]
@@ -74,14 +76,16 @@ class SharedScoreboard:
     """The shared memory, created by the master before it forks.
 
     The serial numbers and lengths of all slots stand together at its start, then the totals that the worker
-    of each slot reported last. No report has lower ones, whatever a reader has seen of the texts: they are up
-    to a second old, and the master moves the counts of ended workers while others read them.
+    of each slot reported last, then its own counts. No report has lower totals, whatever a reader has seen of
+    the texts: they are up to a second old, and the master moves the counts of ended workers while others read
+    them.
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
         self.slots = slots
         self._reported = (slots + 1) * _HEAD.size  # one more for the counts of ended workers
-        self._texts = self._reported + slots * _TOTALS.size
+        self._counted = self._reported + slots * _TOTALS.size
+        self._texts = self._counted + slots * _TOTALS.size
         self._memory = mmap.mmap(-1, self._texts + (slots + 1) * SLOT)
         self._good: dict[int, dict[str, Any]] = {}
         self._heads = b""
@@ -154,12 +158,27 @@ class SharedScoreboard:
         """
         accesses, size = min(totals[0], MAX_COUNT), min(totals[1], MAX_COUNT)
         duration = totals[2]
-        for reported in _TOTALS.iter_unpack(self._memory[self._reported : self._texts]):
+        for reported in _TOTALS.iter_unpack(self._memory[self._reported : self._counted]):
             accesses = _later(accesses, reported[0])
             size = _later(size, reported[1])
             duration = _later(duration, reported[2])
         _TOTALS.pack_into(self._memory, self._reported + slot * _TOTALS.size, accesses, size, duration)
         return accesses, size, duration
+
+    def counter(self, slot: int) -> Callable[[int, int, float], None]:
+        """Return the function that writes the counts of the worker of *slot*: accesses, bytes, duration."""
+        return partial(_TOTALS.pack_into, self._memory, self._counted + slot * _TOTALS.size)
+
+    def counts(self, slot: int, value: dict[str, Any]) -> Counts:
+        """Return the counts of the worker of *slot*, whose text is *value*: what it wrote last."""
+        told = _counts_of(value)
+        counted = _TOTALS.unpack_from(self._memory, self._counted + slot * _TOTALS.size)
+        return (
+            _later(told[0], counted[0]),
+            _later(told[1], counted[1]),
+            _later(told[2], counted[2]),
+            *told[3:],
+        )
 
     def retired_totals(self) -> dict[str, Any]:
         """Return the totals of ended workers: accesses, bytes, duration, cpu (user, system)."""
@@ -176,7 +195,7 @@ class SharedScoreboard:
         except ScoreboardError:
             self.clear(slot)
             raise
-        before, counts = _counts_of(past), _NOTHING if last is None else _counts_of(last)
+        before, counts = _counts_of(past), _NOTHING if last is None else self.counts(slot, last)
         accesses, size, duration, *cpu = [min(a + b, MAX_COUNT) for a, b in zip(before, counts, strict=True)]
         _HEAD.pack_into(self._memory, self.slots * _HEAD.size, self._moves() | 1, 0)
         self.clear(slot)
@@ -185,13 +204,15 @@ class SharedScoreboard:
     def forget(self) -> None:
         """Reset the counts, as a non-graceful restart does."""
         self.clear(self.slots)
-        self._memory[self._reported : self._texts] = bytes(self._texts - self._reported)
+        self._memory[self._reported : self._counted] = bytes(self._counted - self._reported)
 
     def clear(self, slot: int) -> None:
         """Clear a slot."""
         head = slot * _HEAD.size
         serial, _ = _HEAD.unpack_from(self._memory, head)
         _HEAD.pack_into(self._memory, head, (serial & ~1) + 2 & _SERIALS, 0)
+        if slot < self.slots:
+            self.counter(slot)(0, 0, 0.0)
 
 
 class Scoreboard:
@@ -237,7 +258,8 @@ class Scoreboard:
             self._refresh()
             mine = self._own()
         life = self._life
-        running = [_counts_of(value) for value in self._all(mine)]
+        others = [item for item in self._every or () if item[0] != self._slot]
+        running = [*(self._board.counts(slot, value) for slot, value in others), _counts_of(mine)]
         counted = (self._ended, *running)
         summed = (
             sum([counts[0] for counts in counted]),
@@ -260,10 +282,6 @@ class Scoreboard:
             "duration": duration,
             "cpu": (user, system, *self._ended[3:]),
         }
-
-    def _all(self, mine: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the texts of the other workers, and *mine*."""
-        return [*(value for slot, value in self._every or () if slot != self._slot), mine]
 
 
 def _counts_of(value: dict[str, Any]) -> Counts:

@@ -149,6 +149,8 @@ class WorkerState:
         self.on_accept: Callable[[], None] = lambda: None
         self.accepted = self.requests = self.sent = 0
         self.duration = 0.0  # milliseconds that requests took which were not replays of cached responses
+        self.on_count: Callable[[int, int, float], None] = lambda requests, sent, duration: None
+        self._counted = 0  # requests when it was called last
         self.clock = monotonic()
         self.tick, self.now, self.in_tick = 0, 0.0, False
         self.round = MAX_ROUND
@@ -212,7 +214,16 @@ class WorkerState:
             except Exception as problem:
                 self.report(problem)
 
+    def count(self) -> None:
+        """Call `on_count` with the counts; a tick does so at its end."""
+        self._counted = self.requests
+        self.on_count(self.requests, self.sent, self.duration)
+
     def _end_tick(self) -> None:
+        requests = self.requests
+        if self._counted != requests:  # as in `count`, without its call
+            self._counted = requests
+            self.on_count(requests, self.sent, self.duration)
         if self.gathering:
             self.write_gathered()
         self.tick += 1

@@ -76,6 +76,7 @@ class Worker:
         self.service = service = WorkerState(
             self.generation.engine, self.loop, report=self._report, period=self.generation.scan_period
         )
+        service.on_count = self.generation.board.counter(self.slot)
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
         self.generation.runtime.scoreboard = Scoreboard(
             self.generation.board, self.slot, self.generation.life, self.summary

@@ -133,6 +133,26 @@ def test_counts_of_a_retired_worker_stay_until_the_reset() -> None:
     assert Scoreboard(board, 0, life, lambda: mine).totals()["accesses"] == 1
 
 
+def test_counts_of_a_killed_worker_are_those_that_it_wrote_last() -> None:
+    board = SharedScoreboard(3)
+    board.write(1, a_text(accesses=5, bytes=7))
+    board.counter(1)(8, 70, 3.5)
+    assert totals_of(board, 0, accesses=0, bytes=0, duration=0.0)["accesses"] == 8
+    board.retire(1)
+    board.write(1, a_text(accesses=0, bytes=0, duration=0.0))  # the worker after it begins with none
+    totals = totals_of(board, 0, accesses=0, bytes=0, duration=0.0)
+    assert (totals["accesses"], totals["bytes"], totals["duration"]) == (8, 70, 3.5)
+
+
+def test_counts_that_are_none_are_ignored() -> None:
+    board = SharedScoreboard(2)
+    board.write(0, a_text(accesses=5))
+    board.counter(0)((1 << 64) - 1, 1 << 63, float("nan"))
+    board.retire(0)
+    past = board.retired_totals()
+    assert (past["accesses"], past["bytes"], past["duration"]) == (5, 10, 2.0)
+
+
 def test_an_empty_slot_is_retired_without_trace() -> None:
     board = SharedScoreboard(2)
     board.retire(0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
-from whimbrel.engine.body import Aborted, JoinedSource, Source, is_complete, size_of, sized
+from whimbrel.engine.body import Aborted, Source, is_complete, size_of, sized
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterError, OutputFilter
@@ -46,7 +46,9 @@ class ExtOutputFilter(OutputFilter):
         return self._start(r, defined)
 
     async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
-        source, program = JoinedSource(r.body), None
+        from whimbrel.engine.live_source import joined  # slow import that -t must not pay
+
+        source, program = joined(r.body), None
         r.set_uncacheable()
         try:
             program = await start(r, defined, source, self.name, "AH01467", "output")

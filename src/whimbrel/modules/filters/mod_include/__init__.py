@@ -54,7 +54,7 @@ class Includes(OutputFilter):
             )
             r.log("warn", text, code="AH01374", module="include")
             return
-        from whimbrel.engine.body import JoinedSource
+        from whimbrel.engine.live_source import joined
         from whimbrel.engine.output.headers import forgo_vary
         from whimbrel.modules.filters.mod_include.page import Page  # slow imports that -t must not pay
         from whimbrel.modules.filters.mod_include.reading import Document, PageSource
@@ -62,7 +62,7 @@ class Includes(OutputFilter):
 
         conf = r.dir_config(IncludeDirConfig)
         self._head(r, conf)
-        source = JoinedSource(r.body)
+        source = joined(r.body)
         r.body = []
         document = Document(source, r.server_conf(IncludeServerConfig))
         page = Page(r, conf)

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from whimbrel.engine.body import JoinedSource, Source
+from whimbrel.engine.live_source import PausingSource
 from whimbrel.modules.filters.mod_include.document import Piece, beginning
 from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
@@ -19,24 +20,29 @@ class Document:
     """A document read from *source* and parsed incrementally.
 
     Attributes:
-        has_flush: the pieces returned last precede a flush.
+        has_pause: the pieces returned last precede a pause of the source, where the output goes on.
     """
 
-    def __init__(self, source: JoinedSource, conf: IncludeServerConfig) -> None:
+    def __init__(self, source: JoinedSource | PausingSource, conf: IncludeServerConfig) -> None:
         self._source, self._start, self._end = source, conf.start, conf.end
         self._rest = b""
         self._waiting = bytearray()  # bytes behind `_rest`, in which an element is not complete
-        self.has_flush = False
+        self.has_pause = False
+
+    @property
+    def has_flush(self) -> bool:
+        """Return True if the pause is a flush, which goes on behind the output."""
+        return self._source.__class__ is PausingSource and self._source.has_flush
 
     async def beginning(self, count: int) -> tuple[bytes, bool]:
-        """Return at least *count* bytes of the document unless a flush or its end comes before; True if they
+        """Return at least *count* bytes of the document unless a pause or its end comes before; True if they
         are all of it.
         """
         data = bytearray()
         while (piece := await self._source.read_or_flush()) is not None:
             data += piece
-            self.has_flush = not piece
-            if len(data) > count or self.has_flush:
+            self.has_pause = not piece
+            if len(data) > count or self.has_pause:
                 return bytes(data), False
         return bytes(data), True
 
@@ -54,8 +60,8 @@ class Document:
         while (data := await self._source.read_or_flush()) is not None:
             searched = max(0, len(waiting) - len(end))
             waiting += data
-            self.has_flush = not data
-            if self.has_flush:
+            self.has_pause = not data
+            if self.has_pause:
                 return ()
             if not self._rest or waiting.find(end, searched) >= 0 or len(waiting) > MAX_ELEMENT:
                 pieces = self.pieces_of(bytes(waiting))
@@ -71,7 +77,7 @@ class Document:
 class PageSource(Source):
     """The rest of a page; *source* is the document behind it."""
 
-    def __init__(self, page: Page, source: JoinedSource) -> None:
+    def __init__(self, page: Page, source: JoinedSource | PausingSource) -> None:
         self._page, self._source = page, source
         self._ready = JoinedSource(page.ready())
         self._ended = False
@@ -89,9 +95,10 @@ class PageSource(Source):
         while (data := await self._ready.read_or_flush()) is None:
             if self._ended:
                 return None
-            if document is not None and document.has_flush:
-                document.has_flush = False
-                return b""
+            if document is not None and document.has_pause:
+                document.has_pause = False
+                if document.has_flush:
+                    return b""
             self._ended = await self._page.r.engine.sync_waits.run(render(self._page))
             self._ready = JoinedSource(self._page.ready())
         return data

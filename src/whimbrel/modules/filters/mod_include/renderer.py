@@ -23,7 +23,7 @@ _FAULTS: Final = {
 
 
 async def render(page: Page) -> bool:
-    """Execute the page until a source, a flush, or enough bytes are gathered; return True at its end."""
+    """Execute the page until a source, a pause, or enough bytes are gathered; return True at its end."""
     size, slices = 0, Slices(page.r.engine.turns)
     while True:
         for piece in page.pieces:
@@ -39,7 +39,7 @@ async def render(page: Page) -> bool:
                 size += len(part) if isinstance(part, bytes) else FILE_COST
             if size > MAX_GATHERED or not is_complete(page.out[before:]):
                 return False
-        if page.document is not None and page.document.has_flush:
+        if page.document is not None and page.document.has_pause:
             return False
         more = None if page.document is None else await page.document.more()
         if more is None:

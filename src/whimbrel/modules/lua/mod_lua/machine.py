@@ -61,8 +61,14 @@ class LoadProblem(Exception):
         self.has_run = has_run
 
 
-with open(os.path.join(os.path.dirname(__file__), "prelude.lua"), encoding="latin-1") as _file:
-    PRELUDE: Final = _file.read()  # read by the master: a worker may have no right to
+def _text(name: str) -> str:
+    """Return a file of this directory; the master reads it, as a worker may have no right to."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="latin-1") as file:
+        return file.read()
+
+
+PRELUDE: Final = _text("prelude.lua")
+BIT32: Final = _text("bit32.lua")
 
 
 def _trim() -> None:
@@ -128,9 +134,11 @@ class Machine:
         directory = os.path.dirname(file)
         package.path = f"{PATH.replace('./?.lua', f'{directory}/?.lua')};{';'.join(paths)}"
         package.cpath = f"{CPATH.replace('./?.so', f'{directory}/?.so')};{';'.join(cpaths)}"
-        constants = lua.table_from({**CONSTANTS, "version": version})
-        variables.apache2 = constants
-        package.loaded.apache2 = constants
+        variables.bit32 = package.loaded.bit32 = lua.execute(BIT32)
+        # httpd's table `apache2` is that of the loaded modules; `require "apache2"` returns an empty one
+        variables.apache2 = loaded = package.loaded
+        for name, value in {**CONSTANTS, "version": version, "apache2": lua.table()}.items():
+            loaded[name] = value
         from whimbrel.modules.lua.mod_lua.request_api import METHODS, PLAIN, TABLES
 
         self._run, self._start, self._request, self._trace = lua.execute(

@@ -65,6 +65,7 @@ _STATUSES: Final = {
     "badNonce": errno.EAGAIN,
     "badRevocationReason": errno.EINVAL,
     "badSignatureAlgorithm": errno.EINVAL,
+    "externalAccountRequired": errno.EINVAL,
     "invalidContact": BAD_ARGUMENT,
     "malformed": errno.EINVAL,
     "rateLimited": BAD_ARGUMENT,

@@ -139,8 +139,6 @@ def to_json(domain: ManagedDomain, *, with_authority: bool = True) -> dict[str, 
         ca["agreement"] = settings.agreement
     if settings.challenges:
         ca["challenges"] = list(dict.fromkeys(settings.challenges))
-    if settings.binding:
-        ca["eab"] = dict(zip(("kid", "hmac"), settings.binding, strict=True))
     record: dict[str, Any] = {
         "name": domain.name,
         "domains": list(domain.names),
@@ -165,6 +163,8 @@ def to_json(domain: ManagedDomain, *, with_authority: bool = True) -> dict[str, 
         "proto": {"acme-tls/1": list(domain.acme_tls_names)},
         "stapling": settings.stapling,
     }
+    if settings.binding:
+        record["eab"] = dict(zip(("kid", "hmac"), settings.binding, strict=True))
     if settings.profile:
         record["profile"] = settings.profile
     record |= {"profile-mandatory": settings.profile_mandatory, "ari-renewals": settings.ari}

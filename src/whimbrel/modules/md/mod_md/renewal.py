@@ -45,6 +45,11 @@ from whimbrel.modules.md.mod_md.timing import date_text
 T = TypeVar("T")
 ORDER_FILE: Final = "order.json"
 POLL_TIME: Final = 30.0  # seconds for authorizations, and for each step of an order
+_NO_BINDING: Final = (
+    "the CA requires 'External Account Binding' which is not configured. This means you need to obtain a "
+    "'Key ID' and a 'HMAC' from the CA and configure that using the MDExternalAccountBinding directive in "
+    "your config. The creation of a new ACME account will most likely fail, but an attempt is made anyway."
+)
 _NOT_VALIDATED: Final = "Error waiting on domain names to be validated"
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
@@ -210,12 +215,17 @@ class Renewal:
                 "activate."
             )
             raise self._failure(errno.EINVAL, text)
+        if self._offers.needs_binding and not self._domain.settings.binding:
+            self._result.set(errno.EINVAL, _NO_BINDING)
+            self._world.log("error", self._result.line(name), cause_of(errno.EINVAL))
         try:
             url = accounts.create(self._world.store, self._ca, self._domain, self._url)
         except AuthorityError as problem:
             self._log_refusal(problem)
             self._result.activity = ""
-            raise self._failure(problem.status, problem.detail, problem.problem) from None
+            self._result.set(problem.status, problem.detail, problem.problem)
+            self._world.log("error", self._result.line(name), cause_of(problem.status))
+            raise RenewalFailed from None
         self._world.log("info", f"registered new account {url}", "")
 
     # orders ------------------------------------------------------------------------------------------
