@@ -53,7 +53,7 @@ def load_sides(
     If one does not load because this machine lacks something, both are loaded without it. Sides of one
     version record the lines that set each value, for the comparison of differing lines.
     """
-    origins = dialects[0] == dialects[1]
+    origins = True
     old = Side.load(replace(options[0], origins=origins), dialects[0], name=names[0])
     new = Side.load(replace(options[1], origins=origins), dialects[1], name=names[1], now=old.runtime.time)
     if old.is_loaded and new.is_loaded:

@@ -12,6 +12,7 @@ from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexamp
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
+from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
@@ -90,18 +91,7 @@ class Comparison:
                 self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
-        """Ask all probes. Under one version, name the differing lines that none of them exercised: between
-        versions nearly every line of an upgrade differs, and its settings with it.
-        """
-        pairs = list(islice(pattern_pairs(*self.lines), MAX_PAIRS + 1))
-        if self.old.dialect is self.new.dialect:
-            alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
-            self._coverage = Coverage(self.lines, self.causes, alike)
-        else:
-            self.result.limits.append("differing lines were not compared one by one, as the versions differ")
-        for probe in more:
-            self.compare_probe(probe)
-        self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
+        """Ask all probes, and name the differing lines that none of them exercised."""
         groups = self.source.groups()
         has_many = len(groups) > 2 * _FLUSHED
         if has_many:
@@ -113,6 +103,13 @@ class Comparison:
             if skipped:
                 self.result.limits.append(f"hosts not asked, as others have equal lines: {skipped}")
             gc.freeze()  # the configurations and what was derived from them
+        alignment = Alignment(self.lines)
+        pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
+        alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
+        self._coverage = Coverage(alignment, self.causes, alike, self.source.unasked())
+        for probe in more:
+            self.compare_probe(probe)
+        self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
         for number, routes in enumerate(groups):
             for count, probe in enumerate(self.source.of_group(routes)):
                 if has_many:

@@ -5,18 +5,17 @@ A line that no exact comparison and no request depends on is not decided: the ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
+from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes
-from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
-from whimbrel.verify.coverage.line_differences import Key, differing_lines, section_key
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
-from whimbrel.verify.coverage.values import ValueForms
 from whimbrel.verify.coverage.without_line import WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.patterns.pairs import PatternPair
@@ -28,7 +27,6 @@ MAX_EXCHANGES: Final = 4000
 MAX_NAMED: Final = 200
 """Lines that are named as not decided; of further ones the number."""
 _MAX_TEXT: Final = 120
-_CONDITIONS: Final = frozenset(("if", "elseif", "else"))
 
 
 @dataclass(slots=True, eq=False)
@@ -63,23 +61,27 @@ class Coverage:
     """
 
     def __init__(
-        self, sides: tuple[SideLines, SideLines], causes: Causes, equal: Iterable[PatternPair] = ()
+        self,
+        alignment: Alignment,
+        causes: Causes,
+        equal: Iterable[PatternPair] = (),
+        ignored: Set[int] = frozenset(),
     ) -> None:
-        self.sides, self.causes = sides, causes
+        self.alignment, self.causes, self.ignored = alignment, causes, ignored
+        self.sides = sides = alignment.sides
         equal = list(equal)
-        sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
+        self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
         lines_alike = {line for pair in equal for line in pair.lines or ()}
-        self._sections = sections
-        old, new = (lines.side.loaded.root for lines in sides)
-        self.forms = ValueForms(old, new), ValueForms(new, old)
         self.states: dict[ConfigLine, LineState] = {
             line: LineState(number, line)
-            for number, lines in enumerate(differing_lines(sides, self.forms, sections))
+            for number, lines in enumerate(alignment.differing(self._sections))
             for line in lines
-            if decided_by(line) is not DecidedBy.NOTHING and line not in lines_alike
+            if decided_by(line) is not DecidedBy.NOTHING
+            and line not in lines_alike
+            and id(line.scope) not in ignored
         }
         places = frozenset((line.path, line.line) for line in self.states)
-        self.values = MergedValues((sides[0].side, sides[1].side), self.forms, places)
+        self.values = MergedValues((sides[0].side, sides[1].side), alignment.forms, places)
         self._by_scope: dict[LineScope, list[LineState]] = {}
         for state in self.states.values():
             self._by_scope.setdefault(state.line.scope, []).append(state)
@@ -194,19 +196,25 @@ class Coverage:
 
     def _patterned_scopes(self) -> Iterator[tuple[int, LineScope]]:
         """Yield sections with a pattern or condition that the other side has nowhere."""
-        keys = [
-            {self._section_key(scope, form) for scope in lines.scopes if scope.kind not in _PLACES}
-            for lines, form in zip(self.sides, self.forms, strict=True)
-        ]
-        for number, lines in enumerate(self.sides):
-            for scope in lines.scopes:
-                if scope.kind in _PLACES or not scope.lines or not _has_pattern(scope):
+        own_key, equal = self.alignment.own_key, self._sections
+        keys = (
+            {own_key(scope, 0): scope for scope in self.sides[0].scopes},
+            {
+                own_key(equal.get(id(scope), scope), int(id(scope) not in equal)): scope
+                for scope in self.sides[1].scopes
+            },
+        )
+        for number, found in enumerate(keys):
+            for key, scope in found.items():
+                if (
+                    scope.kind in PLACES
+                    or not scope.lines
+                    or not has_pattern(scope)
+                    or id(scope) in self.ignored
+                ):
                     continue
-                if self._section_key(scope, self.forms[number]) not in keys[1 - number]:
+                if key not in keys[1 - number]:
                     yield number, scope
-
-    def _section_key(self, scope: LineScope, form: ValueForms) -> Key:
-        return section_key(self._sections.get(id(scope), scope), form)
 
     # values -------------------------------------------------------------------------------------------
     def _value_groups(self, states: list[LineState]) -> list[DifferenceGroup]:
@@ -214,12 +222,11 @@ class Coverage:
         found: dict[tuple[str, str], list[LineState]] = {}
         for state in states:
             scope = state.line.scope
-            place = "server" if scope.kind in _PLACES else scope.written
+            place = "server" if scope.kind in PLACES else scope.written
             found.setdefault((state.line.name, place), []).append(state)
         return [_value_group(name, states) for (name, _), states in found.items()]
 
 
-_PLACES: Final = frozenset(("server", "htaccess"))
 _REASONS: Final = {
     DecidedBy.VALUE: "no request reaches it",
     DecidedBy.UNKNOWN: "its effect cannot be compared",
@@ -246,12 +253,6 @@ def _is_value(state: LineState) -> bool:
 
 def _lines_of(group: DifferenceGroup) -> Iterator[DecidingLine]:
     yield from (*group.cause.old, *group.cause.new, *group.lines[0], *group.lines[1])
-
-
-def _has_pattern(scope: LineScope) -> bool:
-    words = ConfigLine("", scope.args, "", 0, scope).words()
-    is_regex = scope.kind.endswith("match") or words[:1] == ["~"]
-    return is_regex or scope.kind in _CONDITIONS or any(set(word) & set("*?[") for word in words)
 
 
 def _not_decided(reasons: list[str]) -> list[NotDecided]:

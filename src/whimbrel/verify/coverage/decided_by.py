@@ -32,7 +32,7 @@ class DecidedBy(Enum):
 
 _EXACT: Final = (
     r"order|allow|deny|satisfy|require|<?require(all|any|none)|<?limit(except)?|authmerging"
-    r"|authuserfile|authgroupfile|authzgroupfileauthoritative|<?authzprovideralias"
+    r"|authuserfile|authgroupfile|auth(z\w+|basic|digest|form)authoritative|authldapauthoritative|<?authzprovideralias"
 )
 _VALUES: Final = (
     r"keepalive\w*|maxkeepaliverequests|timeout|requestreadtimeout|graceful\w*"
@@ -52,7 +52,7 @@ _VALUES: Final = (
     r"|add(icon\w*|alt\w*|description)|default(icon)"
     r"|authname|authtype|auth(basic|digest|form)\w+|authldap\w*|authn\w+|authz\w+|anonymous\w*"
     r"|h2\w+|session\w*|cache\w*|deflate\w*|expires\w*|xbithack|ssi\w*"
-    r"|scriptsock|cgi\w*|passenv|chroot\w*|maxconnectionsperchild|contentdigest"
+    r"|scriptsock|cgi\w*|passenv|chroot\w*|contentdigest"
 )
 _REQUESTS: Final = (
     r"(script)?alias|redirect(temp|permanent)?|documentroot|directory(index|slash|indexredirect|checkhandler)"
@@ -65,7 +65,7 @@ _REQUESTS: Final = (
 _NOTHING: Final = (
     r"errorlog|loglevel|pidfile|scoreboardfile|lockfile|acceptmutex|mutex|coredumpdirectory|rewritelog\w*"
     r"|scriptlog\w*|forensiclog|bufferedlogs|serverroot|defaultruntimedir|startservers|m(in|ax)spare\w+"
-    r"|maxclients|maxrequestworkers|serverlimit|thread\w+|maxrequestsperchild|maxmemfree|listenbacklog"
+    r"|maxclients|maxrequestworkers|serverlimit|thread\w+|max(requests|connections)perchild|maxmemfree|listenbacklog"
     r"|enablemmap|enablesendfile|extendedstatus|namevirtualhost|rewritelock|sslmutex|sslrandomseed"
     r"|sendbuffersize|receivebuffersize|acceptfilter|asyncrequestworkerfactor|enableexceptionhook"
     r"|sslsessioncache|sslsessioncachetimeout|sslpassphrasedialog|listencoresbucketsratio|seerequesttail"

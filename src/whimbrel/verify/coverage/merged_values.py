@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from whimbrel.config.core_config import OPT_UNSET, CoreDirConfig
+from whimbrel.base.dialect import Dialect
+from whimbrel.config.core_config import OPT_UNSET, CoreDirConfig, CoreServerConfig
 from whimbrel.config.htaccess import override_of
+from whimbrel.config.loaded import BoundDirective
 from whimbrel.config.model import Layer, Server, ServerSpec
 from whimbrel.config.origins import ENTIRE, OriginKey
-from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.plan.plan import DEFAULT_BODY_LIMIT, Plan
 from whimbrel.modules.http.etag import default_bits
 from whimbrel.registry.settings import field_names
 from whimbrel.verify.config_lines import ConfigLine
+from whimbrel.verify.coverage.setter_fields import names_in
 from whimbrel.verify.coverage.values import ValueForms
 from whimbrel.verify.probe_engine import ProbePlanCache
 from whimbrel.verify.side import Side
@@ -24,6 +27,8 @@ _OF_PROCESS: Final = {"listen": "listeners", "user": "user", "group": "group"}
 """Directives that set a field of `ServerSpec`."""
 _UNORDERED: Final = frozenset(("names", "wild_names"))
 """Fields of a server whose order is of no importance."""
+_CORE: Final = frozenset((CoreDirConfig, CoreServerConfig))
+"""Records whose lines do not change what other lines set."""
 _SECTIONS: Final = frozenset(("files", "ifs"))
 """Fields of the core whose values are sections: their lines count for themselves."""
 
@@ -68,7 +73,10 @@ class MergedValues:
         return [
             setting
             for setting in self._settings_of_modules(number, line)
-            if setting in written and setting not in explained and self._differs(setting, plans)
+            if setting[0] not in _CORE
+            and setting in written
+            and setting not in explained
+            and self._differs(setting, plans)
         ]
 
     def _written(self, plans: PlanPair) -> tuple[set[Setting], set[Setting]]:
@@ -112,6 +120,8 @@ class MergedValues:
             configuration = self.sides[number].loaded
             if name == "etag":
                 return value.value or default_bits(configuration.dialect)
+            if name == "limit_body":
+                return _body_limit(value, configuration.dialect)
             if name == "options":
                 return value.value & ~OPT_UNSET
             if name == "override":
@@ -137,12 +147,25 @@ class MergedValues:
         found: set[Setting] = set()
         for holder in self._origin_holders(number, plan):
             found |= self._origins_of(holder).get((line.path, line.line), set())
-        return found or self._settings_of_modules(number, line)
+        return found or self._named_by_setter(number, line) or self._settings_of_modules(number, line)
+
+    def _named_by_setter(self, number: int, line: ConfigLine) -> list[Setting]:
+        """Return the settings that the setter of *line* names in its code."""
+        found: dict[Setting, None] = {}
+        for row in self._rows(number, line):
+            names = names_in(row.apply)
+            for kind in (row.dir_config, row.server):
+                if kind is not None:
+                    found.update(((kind, name), None) for name in field_names(kind) if name in names)
+        return list(found)
+
+    def _rows(self, number: int, line: ConfigLine) -> Iterable[BoundDirective]:
+        modules = self.sides[number].loaded.modules
+        return modules.rows(line.name) or modules.rows("<" + line.name) or ()
 
     def _settings_of_modules(self, number: int, line: ConfigLine) -> list[Setting]:
-        modules = self.sides[number].loaded.modules
         kinds: dict[Any, None] = {}
-        for row in modules.rows(line.name) or modules.rows("<" + line.name) or ():
+        for row in self._rows(number, line):
             kinds.update(dict.fromkeys((row.module.dir_config, row.module.server_config)))
         kinds.pop(None, None)
         return [
@@ -171,3 +194,10 @@ class MergedValues:
                     found.setdefault(place, set()).add((key.record, key.field))
             known = self._origins[id(holder)] = (holder, found)
         return known[1]
+
+
+def _body_limit(value: int, dialect: Dialect) -> int:
+    """Return LimitRequestBody, 0 for no limit; 2.4 has one by default."""
+    if value >= 0:
+        return value
+    return DEFAULT_BODY_LIMIT if dialect.body_limit else 0

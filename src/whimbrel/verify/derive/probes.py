@@ -13,7 +13,7 @@ from whimbrel.verify.config_lines import LineScope, SideLines, key_of
 from whimbrel.verify.derive.equal_hosts import EqualHosts
 from whimbrel.verify.derive.facts import Facts
 from whimbrel.verify.derive.hosts import Entrance, entrances
-from whimbrel.verify.derive.shared_scopes import SharedScopes
+from whimbrel.verify.derive.shared_scopes import SharedScopes, with_parents
 from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
 from whimbrel.verify.probe import Probe
 
@@ -75,6 +75,28 @@ class ProbeSource:
         probed = list(self._followers)[:: max(1, step)]
         self._skipped = set(self._followers).difference(probed)
         return len(self._followers)
+
+    def unasked(self) -> frozenset[int]:
+        """Return the scopes, by identity, that need no request: those of hosts that another one answers for,
+        and .htaccess files outside of what servers with a way in map."""
+        tops: tuple[set[str], set[str]] = (set(), set())
+        found: set[int] = set()
+        for routes in self.groups():
+            is_follower = routes[0] in self._followers
+            for lines, shared, known in zip(self.sides, self._shared, tops, strict=True):
+                server = self.server_of(lines, routes[0])
+                served = lines.served(server)
+                known.update(served.tops)
+                if is_follower:
+                    found.update(map(id, (*lines.of_host(key_of(server)), *shared.inside(served.tops))))
+        for lines, known in zip(self.sides, tops, strict=True):
+            for scope in lines.of_host(("", 0)):
+                around = scope
+                while around.outer is not None and around.kind != "htaccess":
+                    around = around.outer
+                if around.kind == "htaccess" and known.isdisjoint(with_parents(around.args)):
+                    found.add(id(scope))
+        return frozenset(found)
 
     @property
     def skipped(self) -> int:

@@ -60,5 +60,11 @@ def _above(directory: str) -> Iterator[str]:
         yield directory
 
 
+def with_parents(directory: str) -> Iterator[str]:
+    """Yield *directory* and the directories above it, each with its slash, the root last."""
+    yield directory
+    yield from _above(directory)
+
+
 def _distinct(found: Iterable[list[LineScope]]) -> list[LineScope]:
     return list(dict.fromkeys(scope for scopes in found for scope in scopes))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.alignment import Alignment, words_of
+from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.patterns.languages import LanguageComparison, Pattern, Relation, compare_patterns
 from whimbrel.verify.patterns.subjects import any_subject, subjects_of
-from whimbrel.verify.patterns.uses import PatternUse, family, use_of_scope, uses_of_line
-
-T = TypeVar("T")
-MAX_ALIGNED: Final = 2000
-"""Lines or sections in a row that are aligned; of longer rows, those at equal positions."""
+from whimbrel.verify.patterns.uses import PatternUse, use_of_scope, uses_of_line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +48,7 @@ class PatternPair:
     def is_only_difference(self) -> bool:
         """Return True if nothing else differs in the two lines, or in the heads of the two sections."""
         if self.lines is None:
-            words = [ConfigLine("", scope.args, "", 0, scope).words() for scope in self.scopes]
-            return all(len([word for word in row if word not in ("", "~")]) == 1 for row in words)
+            return all(len([word for word in words_of(scope) if word != "~"]) == 1 for scope in self.scopes)
         old, new = (
             [word.replace(use.pattern.text, "") for word in line.words()]
             for line, use in zip(self.lines, self.uses, strict=True)
@@ -91,56 +85,37 @@ def _quoted(text: str) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-def pattern_pairs(old: SideLines, new: SideLines) -> Iterator[PatternPair]:
-    """Yield the pairs of patterns that differ in text and stand at corresponding places."""
-    search = _Search(old, new)
-    for scopes in search.scopes():
+def pattern_pairs(alignment: Alignment) -> Iterator[PatternPair]:
+    """Yield the pairs of patterns that differ in text and stand at corresponding places, those of sections
+    first."""
+    search = _Search(alignment)
+    for scopes in alignment.scopes:
         yield from search.of_scopes(scopes)
+    for row in alignment.rows({id(new): old for old, new in alignment.scopes}):
+        for lines in row.replaced:
+            yield from search.of_lines(lines)
 
 
 class _Search:
-    def __init__(self, old: SideLines, new: SideLines) -> None:
-        self.sides = old, new
-        self.version22 = tuple(lines.side.dialect.rewrite_22 for lines in (old, new))
-        self._inner: tuple[dict[int, list[LineScope]], ...] = ({}, {})
-        for lines, inner in zip(self.sides, self._inner, strict=True):
-            for scope in lines.scopes:
-                if scope.outer is not None:
-                    inner.setdefault(id(scope.outer), []).append(scope)
-
-    def scopes(self) -> Iterator[tuple[LineScope, LineScope]]:
-        """Yield the corresponding scopes of both sides, outer ones first."""
-        waiting = [(self.sides[0].main, self.sides[1].main)]
-        while waiting:
-            pair = waiting.pop(0)
-            yield pair
-            rows = [inner.get(id(scope), []) for inner, scope in zip(self._inner, pair, strict=True)]
-            waiting += aligned(rows[0], rows[1], self._key_of_scope, _kind_of_scope)
-
-    def _key_of_scope(self, scope: LineScope, number: int) -> Hashable:
-        names: list[str] = []
-        if scope.kind == "server":
-            names = [line.args.lower() for line in scope.lines if line.name == "servername"][:1]
-        root = self.sides[number].side.loaded.root
-        return (scope.kind, " ".join(scope.args.split()).replace(root, "@"), *names)
+    def __init__(self, alignment: Alignment) -> None:
+        self.sides = alignment.sides
+        self.version22 = tuple(lines.side.dialect.rewrite_22 for lines in self.sides)
 
     def of_scopes(self, scopes: tuple[LineScope, LineScope]) -> Iterator[PatternPair]:
-        """Yield the pairs of two corresponding scopes: their own patterns, then those of their lines."""
+        """Yield the pair of the patterns of two corresponding sections."""
         dialects = [lines.side.dialect for lines in self.sides]
         uses = [use_of_scope(scope, dialect) for scope, dialect in zip(scopes, dialects, strict=True)]
         if uses[0] is not None and uses[1] is not None:
             yield from self._compared((uses[0], uses[1]), scopes, None)
-        pairs = aligned(scopes[0].lines, scopes[1].lines, _key_of_line, lambda line: family(line.name))
-        for lines in pairs:
-            if (lines[0].name, lines[0].args) == (lines[1].name, lines[1].args):
-                continue
-            found = [
-                uses_of_line(line, version22=version)
-                for line, version in zip(lines, self.version22, strict=True)
-            ]
-            if len(found[0]) == len(found[1]):
-                for first, second in zip(*found, strict=True):
-                    yield from self._compared((first, second), scopes, lines)
+
+    def of_lines(self, lines: tuple[ConfigLine, ConfigLine]) -> Iterator[PatternPair]:
+        """Yield the pairs of the patterns of two corresponding lines."""
+        found = [
+            uses_of_line(line, version22=version) for line, version in zip(lines, self.version22, strict=True)
+        ]
+        if len(found[0]) == len(found[1]):
+            for first, second in zip(*found, strict=True):
+                yield from self._compared((first, second), (lines[0].scope, lines[1].scope), lines)
 
     def _compared(
         self,
@@ -165,40 +140,3 @@ class _Search:
         if found.relation is Relation.EQUAL and not found.is_identical:
             others = compare_patterns(first, second, any_subject(is_mixed=is_mixed)).samples
         yield PatternPair(uses, scopes, lines, found, others)
-
-
-def _kind_of_scope(scope: LineScope) -> str:
-    return scope.kind.removesuffix("match")
-
-
-def _key_of_line(line: ConfigLine, _number: int) -> Hashable:
-    return (line.name, " ".join(line.args.split()))
-
-
-def aligned(
-    old: Sequence[T],
-    new: Sequence[T],
-    key: Callable[[T, int], Hashable],
-    kind: Callable[[T], str],
-) -> list[tuple[T, T]]:
-    """Return corresponding members: equal ones, and between them those of one *kind* in their order."""
-    keys = [[key(one, number) for one in row] for number, row in enumerate((old, new))]
-    if keys[0] == keys[1] or max(len(old), len(new)) > MAX_ALIGNED:
-        return [pair for pair in zip(old, new, strict=False) if kind(pair[0]) == kind(pair[1])]
-    found: list[tuple[T, T]] = []
-    for operation, i, j, k, m in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
-        if operation == "equal":
-            found += zip(old[i:j], new[k:m], strict=True)
-        elif operation == "replace":
-            found += _by_kind(old[i:j], new[k:m], kind)
-    return found
-
-
-def _by_kind(old: Sequence[T], new: Sequence[T], kind: Callable[[T], str]) -> Iterator[tuple[T, T]]:
-    rows: dict[str, list[T]] = {}
-    for one in new:
-        rows.setdefault(kind(one), []).append(one)
-    for one in old:
-        row = rows.get(kind(one))
-        if row:
-            yield one, row.pop(0)
