@@ -306,13 +306,24 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
 
 
 def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
-    """Return the AllowOverride classes of each .htaccess file that is read."""
-    server = _ServerMap(root, inventory, None)
-    return {
-        section: override
-        for directory in server.htaccess
-        for section, override in server.walk_directory(directory)[1]
-    }
+    """Return the AllowOverride classes of each .htaccess file that a server reads; of several, the fewest."""
+    admitted: dict[S, Override] = {}
+    for virtual_host in (None, *dict.fromkeys(inventory.servers)):
+        own = [section for section in inventory.of_server(virtual_host)[1] if section.has_overrides]
+        if virtual_host is not None and not own:
+            continue  # the host reads the files as the main server does
+        server = _ServerMap(root, inventory, virtual_host)
+        for directory in server.htaccess:
+            if virtual_host is None or any(_may_contain(section, directory) for section in own):
+                for section, override in server.walk_directory(directory)[1]:
+                    known = admitted.setdefault(section, override)
+                    if known is None or (override is not None and len(override) < len(known)):
+                        admitted[section] = override
+    return admitted
+
+
+def _may_contain(section: RequestSection, directory: str) -> bool:
+    return section.regex is not None or section.fnmatch or directory.startswith(section.pattern)
 
 
 def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S]]:

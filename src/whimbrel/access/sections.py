@@ -64,6 +64,11 @@ class RequestSection:
         """Return True if a ProxyPass line stands in the section."""
         return False
 
+    @property
+    def has_overrides(self) -> bool:
+        """Return True if an AllowOverride line stands in the section."""
+        return False
+
     def merge_override(self, override: Override) -> Override:
         """Return *override* with the AllowOverride lines of the section merged."""
         return override

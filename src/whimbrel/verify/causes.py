@@ -14,7 +14,7 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
-from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
@@ -57,6 +57,8 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 
 _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
 """Directives that no status depends on."""
+_REFUSED: Final = re.compile(r"(/.*?): (?:Invalid command '([^']*)'|<?([\w-]+))")
+"""Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 ServerKey = tuple[str, int]
 
 
@@ -120,6 +122,21 @@ class Causes:
         if old is None or new is None or _host_name(old) == _host_name(new):
             return None
         return Cause(_host_lines(old), _host_lines(new))
+
+    def refused_cause(self, answers: tuple[Answer, Answer]) -> Cause | None:
+        """Return the line of a .htaccess file that made one of *answers* a 500, None if no line did."""
+        found = [self._refused(lines, answer) for lines, answer in zip(self.sides, answers, strict=True)]
+        return Cause(*found) if any(found) and answers[0].status != answers[1].status else None
+
+    def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
+        matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())
+        for path, command, name in (match.groups() for match in matches if match is not None):
+            scopes = [scope for scope in lines.scopes if scope.path == path]
+            wanted = (command or name).lower().removeprefix("<")
+            for line in _flat(scopes) if any(scope.kind == "htaccess" for scope in scopes) else ():
+                if line.name == wanted:
+                    return _shown([line])
+        return ()
 
     def scopes(self, lines: SideLines, plan: Plan | None) -> list[LineScope]:
         """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
 
 VARIABLE: Final[dict[str, str]] = {
@@ -92,7 +93,7 @@ def compare(old: Answer, new: Answer) -> Difference | None:
             FieldDifference("body", f"{old.length} bytes {old.body}", f"{new.length} bytes {new.body}")
         )
     if old.status < 400:
-        _compare(parts, "handler", old.handler, new.handler)
+        _compare(parts, "handler", *(OF_ONE_VERSION.sub(COMMON, one.handler) for one in (old, new)))
         _compare_environments(parts, old, new)
     return Difference(tuple(parts)) if parts else None
 

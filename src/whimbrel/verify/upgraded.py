@@ -8,7 +8,7 @@ bounded, so that an upgrade stays quick.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from whimbrel.base.dialect import V22, V24
@@ -49,9 +49,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
                 result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
             )
     if len(old.loaded.virtual_hosts) > MAX_HOSTS:
-        return _not_verified(
-            result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)"
-        )
+        return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     ends = time.monotonic() + MAX_SECONDS
@@ -63,10 +61,11 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     result.scope = result.scope.merge(verification.scope)
     groups = comparison.found()
     scopes = _scopes_of(comparison.lines[0])
-    unconfirmed = {place: group for group in groups for place in _places(group, scopes)}
+    places = [frozenset(_places(group, scopes, result.files)) for group in groups]
+    unconfirmed = {place: group for group, own in zip(groups, places, strict=True) for place in own}
     lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
-    result.findings = [*lowered, *_other_differences(groups, lowered, scopes)]
+    result.findings = [*lowered, *_other_differences(groups, places, lowered)]
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
 
 
@@ -102,7 +101,7 @@ def _scopes_of(lines: SideLines) -> Scopes:
 
 
 def _other_differences(
-    groups: list[DifferenceGroup], findings: list[Finding], scopes: Scopes
+    groups: list[DifferenceGroup], places: list[frozenset[tuple[str, int]]], findings: list[Finding]
 ) -> Iterator[Finding]:
     """Yield a finding for each difference of access at lines that no finding about access is about."""
     known = {
@@ -110,8 +109,8 @@ def _other_differences(
         for finding in findings
         if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in _ACCESS_RULES)
     }
-    for group in groups:
-        if _is_of_access(group) and known.isdisjoint(_places(group, scopes)):
+    for group, own in zip(groups, places, strict=True):
+        if _is_of_access(group) and known.isdisjoint(own):
             yield _difference(group)
 
 
@@ -133,11 +132,12 @@ def _difference(group: DifferenceGroup) -> Finding:
     )
 
 
-def _places(group: DifferenceGroup, scopes: Scopes) -> Iterator[tuple[str, int]]:
+def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> Iterator[tuple[str, int]]:
     """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
-    sections.
+    sections. New lines have the places of old ones unless their file is among the *changed*.
     """
-    for line in (*group.cause.old, *group.lines[0]):
+    kept = (line for line in group.cause.new if line.path not in changed)
+    for line in (*group.cause.old, *group.lines[0], *kept):
         place = line.path, line.line
         yield place
         scope = scopes.get(place)

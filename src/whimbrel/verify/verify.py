@@ -262,7 +262,11 @@ class Comparison:
             return
         host_cause = self.causes.host_cause((old.server, new.server))
         has_equal_access = access is None and None not in plans
-        cause = host_cause or self.causes.cause(difference, plans, has_equal_access=has_equal_access)
+        cause = (
+            host_cause
+            or self.causes.refused_cause((old, new))
+            or self.causes.cause(difference, plans, has_equal_access=has_equal_access)
+        )
         key: object = ("host", cause)
         if host_cause is None:
             key = ("response", difference.names, cause if cause.old or cause.new else str(difference))

@@ -67,6 +67,34 @@ def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
     } == {"/htdocs/b/": {"limit"}}
 
 
+def test_a_virtual_host_admits_the_files_of_its_sections(tmp_path: Path) -> None:
+    conf = """DocumentRoot ROOT/htdocs
+<Directory />
+AllowOverride None
+</Directory>
+<Directory ROOT/b>
+AllowOverride All
+</Directory>
+<VirtualHost *:80>
+DocumentRoot ROOT/a
+<Directory ROOT/a>
+AllowOverride Limit
+</Directory>
+</VirtualHost>
+<VirtualHost *:81>
+<Directory ROOT/b>
+AllowOverride FileInfo
+</Directory>
+</VirtualHost>
+"""
+    files = {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "a/c/.htaccess": DENY, "b/.htaccess": DENY}
+    read = config_tree(tmp_path, files)
+    assert {
+        unit.directory.replace(str(tmp_path), ""): override
+        for unit, override in admitted_overrides(read.root, find_sections(read)).items()
+    } == {"/a/c/": {"limit"}, "/b/": {"fileinfo"}}
+
+
 def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Path) -> None:
     conf = f"""DocumentRoot ROOT/htdocs
 <Location />

@@ -70,3 +70,34 @@ def test_lines_with_an_equal_effect_are_no_cause(tmp_path: Path) -> None:
     for group in groups:
         lines = (*group.cause.old, *group.cause.new)
         assert {line.text.split()[0] for line in lines} <= {"proxypass", "documentroot"}
+
+
+def test_a_refused_line_of_an_htaccess_file_is_the_cause(tmp_path: Path) -> None:
+    """<IfModule> branches under AllowOverride Limit: 2.4 refuses Require, whatever else differs."""
+    make_root(tmp_path)
+    branches = "<IfModule {}mod_authz_core.c>\n{}\n</IfModule>\n"
+    text = branches.format("!", "Deny from all") + branches.format("", "Require all denied")
+    (tmp_path / "htdocs/private/.htaccess").write_text(text)
+    overridden = "<Directory />\n{}\nAllowOverride Limit\n</Directory>\n{}\n"
+    old_text = overridden.format("Order deny,allow", "AddHandler a .b")
+    new_text = overridden.format("Require all granted", "AddHandler c .d")
+    old = side(tmp_path, "old", old_text, "2.2")
+    new = side(tmp_path, "new", new_text, "2.4")
+    groups = [group for group in verify(old, new, limit=100).groups if group.examples[0].new.status == 500]
+    assert [[line.text for line in (*group.cause.old, *group.cause.new)] for group in groups] == [
+        ["require all denied"]
+    ]
+
+
+def test_names_of_one_handler_of_php_are_equal(tmp_path: Path) -> None:
+    make_root(tmp_path)
+    texts = [
+        f"AddHandler {name} .html\n" for name in ("php5-script", "application/x-httpd-php", "cgi-script")
+    ]
+    sides = [side(tmp_path, f"s{n}", ALLOWED.format("") + text, "2.2") for n, text in enumerate(texts)]
+    handlers = [
+        {part for g in verify(sides[0], other, limit=60).groups for part in g.examples[0].difference.names}
+        for other in sides[1:]
+    ]
+    assert handlers[0] == set()
+    assert "handler" in handlers[1] or "status" in handlers[1]

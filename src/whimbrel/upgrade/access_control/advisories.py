@@ -249,7 +249,10 @@ def _admission(
         for unit in analysis.inventory.sections
         if unit.override_lines and section.directory.startswith(unit.pattern.rstrip("/"))
     ]
-    where = f" in place of line {holders[-1].place}" if holders else " in the section of its directory"
+    # the text, not the number of its line: edits of other rules move it
+    where = " in the section of its directory"
+    if holders:
+        where = f" in place of `{_text(holders[-1])}` of {holders[-1].place.path}"
     return f"remove the line, or write `AllowOverride {words}`{where}"
 
 
@@ -258,6 +261,10 @@ def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry])
     if line.is_section or not rows_24 or _MIN_ARGS.get(args_22, 0) <= _MIN_ARGS.get(rows_24[0].args, 9):
         return False
     return _MIN_ARGS.get(rows_24[0].args, 9) <= len(line.words()) < _MIN_ARGS[args_22]
+
+
+def _text(line: Statement) -> str:
+    return f"{line.node.name} {line.args.strip()}"
 
 
 def _name(line: Statement) -> str:

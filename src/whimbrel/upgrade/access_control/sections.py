@@ -83,6 +83,11 @@ class AccessSection(RequestSection):
         children = self.statement.children if self.statement is not None else ()
         return any(child.name == "proxypass" for child in children)
 
+    @property
+    def has_overrides(self) -> bool:
+        """Return True if an AllowOverride line stands in the section."""
+        return bool(self.override_lines)
+
     def merge_override(self, override: Override) -> Override:
         """Return *override* with the AllowOverride lines of the section merged."""
         return merge_overrides(override, self.override_lines)

@@ -10,28 +10,45 @@ from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.third_party import fate
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
-from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rules.modules.php import OLD_TESTS, newest_module
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4."""
+    """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4.
+
+    A module of PHP gives way to the one for 2.4 in the same directory.
+    """
     known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
     for line in tree.named("loadmodule"):
         words = line.words()
         if len(words) != 2 or words[0] in known or is_known(words[0]) or words[0] in OLDER:
             continue
-        module_file = _module_file(tree, words[1])
+        path = root_relative(tree.root or "/", words[1])
+        module_file = examine(path) if os.path.isfile(to_bytes(path)) else None
         if module_file is None or module_file.api != "2.4":
-            yield _finding(line, words[0], module_file)
+            successor = newest_module(os.path.dirname(path)) if words[0] in OLD_TESTS else None
+            if successor is None:
+                yield _finding(line, words[0], module_file)
+            else:
+                yield _replacement(line, words, *successor)
 
 
-def _module_file(tree: ConfigTree, name: str) -> ModuleFile | None:
-    path = root_relative(tree.root or "/", name)
-    return examine(path) if os.path.isfile(to_bytes(path)) else None
+def _replacement(line: Statement, words: list[str], identifier: str, name: str) -> Finding:
+    file = words[1].rpartition("/")
+    return Finding(
+        "C06",
+        line.place,
+        f"{words[0]} is a third-party module: 2.4 refuses a file that was built for 2.2",
+        f"load {name}, which was built for 2.4 and is in the same directory; test the scripts with it",
+        Risk.BREAKS,
+        Safety.REVIEW,
+        (line.replace_args(f"{identifier} {file[0]}{file[1]}{name}"),),
+    )
 
 
 def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Finding:

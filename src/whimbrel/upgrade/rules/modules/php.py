@@ -6,10 +6,13 @@ Facts of libphp (sapi/apache2handler): every version takes files of the handler 
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 
+from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.files.shared_objects import examine
 from whimbrel.upgrade.source.config_tree import Statement
 
 COMMON: Final = "application/x-httpd-php"
@@ -25,3 +28,21 @@ SETTINGS: Final = frozenset({"php_value", "php_flag", "php_admin_value", "php_ad
 def tested_module(section: Statement) -> str:
     """Return the argument of an <IfModule> section in lower case, with its "!"."""
     return getword(section.args)[0].lower()
+
+
+_LIBRARY: Final = re.compile(r"libphp([\d.]*)\.so")
+
+
+def newest_module(directory: str) -> tuple[str, str] | None:
+    """Return the identifier and file name of the newest module of PHP for 2.4 in *directory*, or None."""
+    try:
+        names = [from_system(os.fsdecode(name)) for name in os.listdir(to_bytes(directory))]
+    except OSError:
+        return None
+    versions = {name: match[1] for name in names if (match := _LIBRARY.fullmatch(name))}
+    by_version = sorted(versions, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)])
+    for name in reversed(by_version):
+        file = examine(os.path.join(directory, name))
+        if file.api == "2.4":
+            return file.modules[0].symbol, name
+    return None

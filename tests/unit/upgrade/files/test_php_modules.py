@@ -1,0 +1,48 @@
+"""C06: a LoadModule line of PHP 5 names the newest module for 2.4 that is in the same directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.elf import elf
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.model import Risk, Safety
+from whimbrel.upgrade.rules.modules.c06_foreign_modules import RULE
+
+NEW, OLD = (20120211, b"AP24"), (20051115, b"AP22")
+
+
+def new_lines(root: Path, files: dict[str, bytes]) -> list[str]:
+    """The texts that the rule writes for the module of PHP 5, with *files* in the directory of modules."""
+    conf = "# PHP\nLoadModule php5_module modules/libphp5.so\nLoadModule other_module modules/mod_other.so\n"
+    modules: dict[str, str | bytes] = {f"modules/{name}": data for name, data in files.items()}
+    found = list(RULE.check(config_tree(root, {"conf/httpd.conf": conf, **modules})))
+    assert [(one.place.line, one.risk) for one in found] == [(2, Risk.BREAKS), (3, Risk.BREAKS)]
+    assert not found[1].edits
+    for one in found:
+        assert one.safety is (Safety.REVIEW if one.edits else Safety.MANUAL)
+    return [file_edit.edit.text.decode().strip() for one in found for file_edit in one.edits]
+
+
+def test_the_newest_module_for_24_is_written(tmp_path: Path) -> None:
+    files = {
+        "libphp5.so": elf(*OLD, symbol=b"php5_module"),
+        "libphp7.4.so": elf(*NEW, symbol=b"php7_module"),
+        "libphp8.2.so": elf(*NEW, symbol=b"php_module"),
+        "libphp8.10.so": elf(*NEW, symbol=b"php_module"),
+        "libphp9.so": elf(*OLD, symbol=b"php_module"),
+    }
+    (text,) = new_lines(tmp_path, files)
+    assert text.endswith("php_module modules/libphp8.10.so")
+
+
+def test_the_identifier_is_that_of_the_file(tmp_path: Path) -> None:
+    (text,) = new_lines(tmp_path, {"libphp7.4.so": elf(*NEW, symbol=b"php7_module")})
+    assert text.endswith("php7_module modules/libphp7.4.so")
+
+
+def test_without_such_a_file_the_line_stays(tmp_path: Path) -> None:
+    assert not new_lines(tmp_path / "a", {})
+    assert not new_lines(tmp_path / "b", {"libphp5.so": elf(*OLD, symbol=b"php5_module")})
+    assert not new_lines(tmp_path / "c", {"libphp8.2.so": b"no shared object"})
