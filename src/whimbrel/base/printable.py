@@ -13,7 +13,7 @@ _CONTROL: Final = re.compile(
 
 A byte of another character in UTF-8 is none.
 """
-_CONTROL_IN_COLORS: Final = re.compile(r"\x1b\[(?:[0-2]|3[1-6]|1;3[1-6])m|" + _CONTROL.pattern)
+_CONTROL_IN_COLORS: Final = re.compile(r"\x1b\[(?:[0-2]|3[1-6](?:;1)?|1;3[1-6])m|" + _CONTROL.pattern)
 
 
 def printable(text: str, *, is_colored: bool = False) -> str:
@@ -30,6 +30,11 @@ def _escaped(found: re.Match[str]) -> str:
     if sequence.startswith("\x1b["):
         return sequence
     return "".join(f"\\x{ord(char):02x}" for char in sequence)
+
+
+def printable_line(text: str, *, is_colored: bool = False) -> str:
+    """Return *text* for one line: a name with a line end in it begins no line of the output."""
+    return printable(text, is_colored=is_colored).replace("\n", "\\x0a")
 
 
 def html_text(text: str) -> str:

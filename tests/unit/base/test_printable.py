@@ -25,8 +25,8 @@ def test_controls_are_escaped(text: str, shown: str) -> None:
 
 
 def test_a_colored_report_keeps_its_colors_only() -> None:
-    assert printable("\x1b[31mred\x1b[0m \x1b[8mhidden \x1b[2J", is_colored=True) == (
-        "\x1b[31mred\x1b[0m \\x1b[8mhidden \\x1b[2J"
+    assert printable("\x1b[31;1mred\x1b[0m \x1b[8mhidden \x1b[2J", is_colored=True) == (
+        "\x1b[31;1mred\x1b[0m \\x1b[8mhidden \\x1b[2J"
     )
 
 
