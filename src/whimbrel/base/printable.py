@@ -1,12 +1,19 @@
-"""Text for terminals: names and lines that another person wrote may hold escape sequences."""
+"""Text for terminals and pages: names and lines that another person wrote may hold escape sequences."""
 
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import Final
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_CONTROL_IN_COLORS: Final = re.compile(r"\x1b\[(?:[0-2]|3[1-6]|1;3[1-6])m|" + _CONTROL.pattern)
+_CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xbf\xc3-\xf4])[\x80-\x9f]"
+)
+"""Those of ASCII, and those of ISO 8859 as one byte or as UTF-8: 0x9B begins an escape sequence too.
+
+A byte of another character in UTF-8 is none.
+"""
+_CONTROL_IN_COLORS: Final = re.compile(r"\x1b\[(?:[0-2]|3[1-6](?:;1)?|1;3[1-6])m|" + _CONTROL.pattern)
 
 
 def printable(text: str, *, is_colored: bool = False) -> str:
@@ -15,4 +22,21 @@ def printable(text: str, *, is_colored: bool = False) -> str:
     Line ends and tabs stay, and the colors of a report that has some.
     """
     pattern = _CONTROL_IN_COLORS if is_colored else _CONTROL
-    return pattern.sub(lambda found: found[0] if len(found[0]) > 1 else f"\\x{ord(found[0]):02x}", text)
+    return pattern.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    sequence = found[0]
+    if sequence.startswith("\x1b["):
+        return sequence
+    return "".join(f"\\x{ord(char):02x}" for char in sequence)
+
+
+def printable_line(text: str, *, is_colored: bool = False) -> str:
+    """Return *text* for one line: a name with a line end in it begins no line of the output."""
+    return printable(text, is_colored=is_colored).replace("\n", "\\x0a")
+
+
+def html_text(text: str) -> str:
+    """Return *text* for a page of HTML, which has no control characters; a terminal may show its source."""
+    return escape(printable(text))

@@ -15,7 +15,7 @@ import typer
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.printable import printable
+from whimbrel.base.printable import printable, printable_line
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.format import NotTheSame, formatted
 
@@ -69,7 +69,7 @@ def fmt(
             refusal = refusal_of(data)
             if refusal:
                 failed += 1
-                typer.echo(printable(f"{path}: left as it is: {refusal}"), err=True)
+                typer.echo(printable_line(f"{path}: left as it is: {refusal}"), err=True)
                 continue
             formatted_data = formatted(data, spelled, indent=indent)
             if formatted_data == data:
@@ -80,13 +80,13 @@ def fmt(
                 continue
             if not check:
                 _replace(path, Tree(bytes(top), is_open=is_open), data, formatted_data)
-            typer.echo(printable(f"{'would format' if check else 'formatted'} {path}"))
+            typer.echo(printable_line(f"{'would format' if check else 'formatted'} {path}"))
         except NotTheSame:
             text = f"{path}: left as it is: formatting would change what it says"
-            typer.echo(printable(text), err=True)
+            typer.echo(printable_line(text), err=True)
         except OSError as problem:
             failed += 1
-            typer.echo(printable(f"{path}: {problem.strerror}"), err=True)
+            typer.echo(printable_line(f"{path}: {problem.strerror}"), err=True)
     raise typer.Exit(2 if failed else int((check or diff) and changed > 0))
 
 

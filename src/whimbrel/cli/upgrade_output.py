@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
-from whimbrel.base.printable import printable
+from whimbrel.base.printable import printable, printable_line
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.text import action_lines
@@ -83,7 +83,7 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
         f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(result)}"
     )
     stream.flush()
-    stream.buffer.write(b"".join(encoded(line) + b"\n" for line in lines))
+    stream.buffer.write(b"".join(encoded(printable_line(line)) + b"\n" for line in lines))
     stream.flush()
 
 

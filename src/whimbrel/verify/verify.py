@@ -101,7 +101,10 @@ class Comparison:
                 text = f"hosts asked for / alone, as others have equal lines: {equal - skipped}"
                 self.result.limits.append(text)
             if skipped:
-                self.result.limits.append(f"hosts not asked, as others have equal lines: {skipped}")
+                self.result.limits.append(
+                    f"hosts not asked: {skipped}; their lines are those of a host that was asked, but for "
+                    "names, directories and networks, on which no other line depends"
+                )
             gc.freeze()  # the configurations and what was derived from them
         alignment = Alignment(self.lines)
         pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))

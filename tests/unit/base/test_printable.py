@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.base.printable import printable
+from whimbrel.base.printable import html_text, printable
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from whimbrel.base.printable import printable
         ("\x1b[31mred", "\\x1b[31mred"),
         ("a\rb\x7f\x00", "a\\x0db\\x7f\\x00"),
         ("é\xe9", "é\xe9"),
+        ("a\x9b31m", "a\\x9b31m"),
+        ("\xc2\x9b31m", "\\xc2\\x9b31m"),
+        ("\xc3\x80 \xe2\x82\x9b", "\xc3\x80 \xe2\x82\x9b"),
     ],
 )
 def test_controls_are_escaped(text: str, shown: str) -> None:
@@ -22,6 +25,10 @@ def test_controls_are_escaped(text: str, shown: str) -> None:
 
 
 def test_a_colored_report_keeps_its_colors_only() -> None:
-    assert printable("\x1b[31mred\x1b[0m \x1b[8mhidden \x1b[2J", is_colored=True) == (
-        "\x1b[31mred\x1b[0m \\x1b[8mhidden \\x1b[2J"
+    assert printable("\x1b[31;1mred\x1b[0m \x1b[8mhidden \x1b[2J", is_colored=True) == (
+        "\x1b[31;1mred\x1b[0m \\x1b[8mhidden \\x1b[2J"
     )
+
+
+def test_a_page_has_no_control_characters() -> None:
+    assert html_text("<b>\x1b[31m&\n") == "&lt;b&gt;\\x1b[31m&amp;\n"

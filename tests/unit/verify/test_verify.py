@@ -172,3 +172,23 @@ Require all %s
     result = verify(*sides)
     assert result.verdict is Verdict.DIFFERENT and access(result)[0].examples[0].probe.host == "a.test"
     assert [item.subject for item in result.scope.items] == ["directory /nowhere/a/ is not here"]
+
+
+def test_hosts_that_are_not_asked_are_equal_to_one_that_is(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict stays *same*, and the result names the proof; a host with another line is asked."""
+    monkeypatch.setattr("whimbrel.verify.verify._FLUSHED", 1)
+    monkeypatch.setattr("whimbrel.verify.derive.probes.MAX_FOLLOWERS", 1)
+    host = "<VirtualHost *:8080>\nServerName h{n}.test\nDocumentRoot @ROOT@/htdocs\n{line}\n</VirtualHost>\n"
+
+    def text(line: str) -> str:
+        return "".join(host.format(n=n, line=line if n == 5 else "") for n in range(6))
+
+    sides = side(root, "old", text(""), "2.4"), side(root, "new", text("") + "KeepAliveTimeout 5", "2.4")
+    result = verify(*sides)
+    assert result.verdict is Verdict.SAME
+    (proof,) = [line for line in result.limits if line.startswith("hosts not asked: ")]
+    assert "their lines are those of a host that was asked" in proof
+    other = verify(side(root, "old", text(""), "2.4"), side(root, "new", text("Redirect 410 /x"), "2.4"))
+    assert other.verdict is Verdict.DIFFERENT

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.printable import printable_line
 from whimbrel.report.model import Report, ReportEntry, groups, new_lines, places, summary
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
@@ -22,7 +23,8 @@ def render(report: Report, *, colored: bool = False) -> str:
     counts.
     """
     lines = [line for group in groups(report.entries) for line in entry_lines(group, colored)]
-    return "\n".join([*report.inputs, *lines, *summary(report)]) + "\n"
+    lines = [*report.inputs, *lines, *summary(report)]
+    return "".join(f"{printable_line(line, is_colored=colored)}\n" for line in lines)
 
 
 def entry_lines(group: list[ReportEntry], colored: bool = False) -> Iterator[str]:

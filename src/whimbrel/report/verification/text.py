@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.printable import printable_line
 from whimbrel.report.model import count_noun
 from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary, unknown
 from whimbrel.upgrade.model import Risk
@@ -45,13 +46,13 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     for number, group in enumerate(verification.groups, 1):
         _print_group(console, number, group, verification.names)
     for one in verification.not_decided:
-        console.print(f"not decided: {one.reason}", style="yellow")
+        console.print(printable_line(f"not decided: {one.reason}"), style="yellow")
         if one.probe is not None:
-            console.print(f"    at {one.probe}")
+            console.print(printable_line(f"    at {one.probe}"))
     first, *rest = summary(verification)
     console.print(first, style=_VERDICTS[verification.verdict])
     for line in (*rest, *unknown(verification)):
-        console.print(f"  {line}")
+        console.print(printable_line(f"  {line}"))
     return out.getvalue()
 
 
@@ -61,7 +62,7 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
     count = count_noun(group.count, "difference")
     console.print(f"{number}. {KINDS[group.kind]}: {count}, {risk.value}", style=_STYLES[risk])
     for example in group.examples:
-        console.print(f"    {example.probe}")
+        console.print(printable_line(f"    {example.probe}"))
         for part in example.difference.parts:
             console.print(
                 f"        {part.name}: {names[0]} {part.old or 'none'}, {names[1]} {part.new or 'none'}"

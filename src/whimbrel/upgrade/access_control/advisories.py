@@ -24,6 +24,7 @@ from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch
+from whimbrel.upgrade.source.walk import walk
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _MAX_LINE_22: Final = 8191
@@ -273,10 +274,7 @@ def _name(line: Statement) -> str:
 
 def _all_statements(statements: list[Statement]) -> Iterator[Statement]:
     """Yield the statements that a version may execute, those of branches for 2.4 alone too."""
-    for statement in statements:
-        if not is_branch(statement):
-            yield statement
-        yield from _all_statements(statement.children)
+    return (statement for statement in walk(statements) if not is_branch(statement))
 
 
 # users ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.upgrade.access_control.edits import differences, flat, guarded, repeated
+from whimbrel.upgrade.access_control.edits import differences, guarded, repeated
 from whimbrel.upgrade.access_control.effective import CONTROL
 from whimbrel.upgrade.access_control.replacement import Replacement
 from whimbrel.upgrade.access_control.sections import (
@@ -27,6 +27,7 @@ from whimbrel.upgrade.source.conditions import (
     literals,
 )
 from whimbrel.upgrade.source.config_tree import Statement
+from whimbrel.upgrade.source.walk import walk
 
 Path = frozenset[Literal]
 """The conditions around a line, in any order."""
@@ -49,7 +50,7 @@ def of_conditional(
     if also_22:
         return (*guarded(unit, old, form.control), *repeats)
     wanted: dict[Path, tuple[Around, list[AccessLine]]] = {}
-    staying = {line.args for line in flat(form.control) if line.name not in names}
+    staying = {line.args for line in walk(form.control) if line.name not in names}
     rescued = (
         found
         for line in old

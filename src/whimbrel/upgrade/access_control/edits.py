@@ -22,6 +22,7 @@ from whimbrel.upgrade.access_control.sections import (
 )
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import Statement
+from whimbrel.upgrade.source.walk import walk
 
 _NAMES: Final = {
     "order": "Order",
@@ -76,7 +77,7 @@ def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Line
         for child in open_branches(statement.children)
         if is_access_statement(child)
     }
-    staying = set(flat(control))
+    staying = set(walk(control))
     return [inside[line] for line in unchanged_lines if line in inside and line not in staying]
 
 
@@ -149,15 +150,8 @@ def differences(
 def _best_replaced(current: Sequence[Statement], low: int, high: int, wanted: Sequence[AccessLine]) -> int:
     """Return the old line that the new lines replace: the one with the most names in common, because a
     comment may describe it."""
-    named = {word for line in flat(wanted) for word in line.args.split()[1:]}
+    named = {word for line in walk(wanted) for word in line.args.split()[1:]}
     return max(range(low, high), key=lambda at: (len(named.intersection(current[at].args.split()[1:])), -at))
-
-
-def flat(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
-    """Yield all lines; those of containers follow their container."""
-    for line in lines:
-        yield line
-        yield from flat(line.children)
 
 
 @lru_cache(maxsize=4096)

@@ -34,7 +34,6 @@ from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
     MAIN_FILE,
     OUTER_PASSWORD,
-    all_lines,
     needs_access_compat,
     remaining,
     stays_finding,
@@ -43,6 +42,7 @@ from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.walk import walk
 
 _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
@@ -109,7 +109,7 @@ def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> 
 
 
 def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> Finding:
-    if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, all_lines(unit.lines))):
+    if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, walk(unit.lines))):
         return stays_finding(
             unit, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
         )
@@ -392,7 +392,7 @@ def _compat_note(
     tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
 ) -> Finding | None:
     if number == "C17" and is_loose(tree, section):
-        if tree.options.style is Style.COMPAT or not any(map(needs_access_compat, all_lines(section.lines))):
+        if tree.options.style is Style.COMPAT or not any(map(needs_access_compat, walk(section.lines))):
             return None
         return stays_finding(
             section,

@@ -6,7 +6,7 @@ these lines may break the start, or answer 500 from a .htaccess file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
@@ -36,13 +36,6 @@ def needs_access_compat(line: Statement) -> bool:
             for section in line.enclosing()
         )
     )
-
-
-def all_lines(lines: Iterable[Statement]) -> Iterator[Statement]:
-    """Yield *lines*, and the lines in those that are sections."""
-    for line in lines:
-        yield line
-        yield from all_lines(line.children)
 
 
 def remaining(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:

@@ -28,6 +28,7 @@ from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.walk import walk
 
 _PATHS: Final = frozenset(
     {"authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile", "authdigestfile"}
@@ -107,7 +108,7 @@ class VhostEquivalence:
     def __init__(self, tree: ConfigTree, inventory: Inventory) -> None:
         self.tree, self.inventory = tree, inventory
         shared, _ = inventory.of_server(None)
-        lines = [line for section in shared for line in _flatten(section.access_lines)]
+        lines = [line for section in shared for line in walk(section.access_lines)]
         self.shared_words = {
             word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.root))
         }
@@ -275,12 +276,6 @@ class VhostEquivalence:
 
 
 # words ----------------------------------------------------------------------------------------------
-def _flatten(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
-    for line in lines:
-        yield line
-        yield from _flatten(line.children)
-
-
 def _clients_of(line: AccessLine) -> Iterator[str]:
     """Yield the addresses and host names of an Allow or Deny line."""
     if line.name in ("allow", "deny"):

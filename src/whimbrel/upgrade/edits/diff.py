@@ -5,6 +5,7 @@ The edits give the unchanged lines, so the time is linear in the number of lines
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Final
@@ -14,6 +15,7 @@ from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.source.line_map import LineMap
 
 CONTEXT: Final = 3
+_SPECIAL: Final = re.compile(rb'[\x00-\x1f"\\\x7f]')
 MAX_REFINED_LINES: Final = 2000
 """The maximum number of lines of a change that is compared line by line; a larger one is shown as a whole."""
 
@@ -30,15 +32,22 @@ def display_path(path: str, root: str) -> str:
 def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap) -> bytes:
     """Return the diff with git's names of the two sides; patch(1) accepts it, and bytes are unchanged."""
     before, after = _lines(old_bytes), _lines(new_bytes)
-    name = to_bytes(path.lstrip("/"))
+    old_name, new_name = (_quoted(prefix + to_bytes(path.lstrip("/"))) for prefix in (b"a/", b"b/"))
     out = [
-        b"diff --git a/" + name + b" b/" + name + b"\n",
-        b"--- a/" + name + b"\n",
-        b"+++ b/" + name + b"\n",
+        b"diff --git " + old_name + b" " + new_name + b"\n",
+        b"--- " + old_name + b"\n",
+        b"+++ " + new_name + b"\n",
     ]
     for hunk in _hunks(_changes(before, after, line_map)):
         out += _hunk(hunk, before, after)
     return b"".join(out)
+
+
+def _quoted(name: bytes) -> bytes:
+    """Return a name as git writes it: with quotes and escapes if it has control characters."""
+    if _SPECIAL.search(name) is None:
+        return name
+    return b'"' + _SPECIAL.sub(lambda found: b"\\%03o" % ord(found[0]), name) + b'"'
 
 
 def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:

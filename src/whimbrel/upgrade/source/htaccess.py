@@ -25,6 +25,9 @@ from whimbrel.upgrade.source.served_roots import WILD, ServedRoot, executed_by_2
 
 MAX_DIRECTORIES: Final = 200_000
 """The maximum number of directories that are searched below one root."""
+_OF_TOOLS: Final = frozenset((b".git", b".svn", b".hg"))
+MAX_LINKED: Final = 10_000
+"""Those of them that links outside of all roots lead to: a link to / would lead through the whole machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,29 +239,37 @@ def _walk(
     top: str, seen: set[tuple[int, int]], tree: ConfigTree, root: ServedRoot, progress: Callable[[str], None]
 ) -> Iterator[str]:
     """Yield *top* and the directories below it once each, following symbolic links to directories."""
-    pending, count = [top], 0
+    pending, count, linked = [(top, False)], 0, 0
+    real_top = _real(top)
     while pending:
-        directory = pending.pop()
+        directory, is_outside = pending.pop()
         try:
             status = os.stat(to_bytes(directory))
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            below = sorted(
-                (to_text(entry.name) for entry in os.scandir(to_bytes(directory)) if entry.is_dir()),
-                reverse=True,
-            )
+            entries = [entry for entry in os.scandir(to_bytes(directory)) if entry.is_dir()]
         except OSError as problem:
             text = f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}"
             tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
             continue
         count += 1
-        if count > MAX_DIRECTORIES:
+        linked += is_outside
+        if count > MAX_DIRECTORIES or linked > MAX_LINKED:
             text = f"more than {MAX_DIRECTORIES} directories below {top}: not all were searched"
+            if linked > MAX_LINKED:
+                text = f"more than {MAX_LINKED} directories behind links in {top}: not all were searched"
             tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
             return
         progress(directory)
         yield directory
-        pending += [
-            f"{directory.rstrip('/')}/{name}" for name in below if name not in (".git", ".svn", ".hg")
-        ]
+        for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
+            if entry.name not in _OF_TOOLS:
+                below = f"{directory.rstrip('/')}/{to_text(entry.name)}"
+                leaves = entry.is_symlink() and not _real(below).startswith(real_top)
+                pending.append((below, is_outside or leaves))
+
+
+def _real(path: str) -> str:
+    """Return the real path of a directory with its slash."""
+    return to_text(os.path.realpath(to_bytes(path))).rstrip("/") + "/"

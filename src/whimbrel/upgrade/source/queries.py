@@ -3,11 +3,12 @@ the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.walk import walk
 
 BRANCH_SECTIONS: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
 """Sections that decide whether their lines are read."""
@@ -76,14 +77,7 @@ def has_server_context(line: Statement) -> bool:
 def top_level(tree: ConfigTree) -> Iterator[Statement]:
     """Yield the statements of the configuration outside of sections, with the contents of Includes, in
     reading order."""
-    return _flatten(tree.statements)
-
-
-def _flatten(statements: Iterable[Statement]) -> Iterator[Statement]:
-    for statement in statements:
-        yield statement
-        if not statement.is_section:
-            yield from _flatten(statement.children)
+    return walk(tree.statements, lambda statement: () if statement.is_section else statement.children)
 
 
 def main_statements(tree: ConfigTree) -> list[Statement]:

@@ -42,6 +42,7 @@ Progress = Callable[[str], None]
 MAX_STATEMENTS: Final = 64 * 1024 * 1024
 """Cost (config/read_budget.py) of what is read for an upgrade: a statement takes more memory than a node."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """The input: a configuration with httpd's options, or files without one.
@@ -73,9 +74,10 @@ class Sources:
 
 @dataclass(slots=True)
 class Overlay:
-    """Files as they would be after edits: contents by real path, read before the disk.
+    """Files as they would be after edits: contents by path and real path, read before the disk.
 
-    *parsed* caches the trees of files without edits.
+    *parsed* caches the trees of files without edits. A path that was read once is not read again: another
+    person may put a link there meanwhile.
     """
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
@@ -83,7 +85,7 @@ class Overlay:
 
     def read(self, path: str) -> Document:
         """Return the tree of a regular file; raises OSError."""
-        key = real_path(path)
+        key = path if path in self.parsed else real_path(path)
         data, tree = self.contents.get(key), self.parsed.get(key)
         if tree is not None and (data is None or data == tree.bytes):
             return tree
@@ -138,10 +140,10 @@ def read_config_tree(
     tree = reader.tree
 
     def reparse(files: Mapping[str, bytes], previous: ConfigTree) -> ConfigTree:
-        contents = {real_path(path): data for path, data in files.items()}
-        parsed = {real_path(path): file.document for path, file in previous.files.items()}
+        contents = {name: data for path, data in files.items() for name in (path, real_path(path))}
+        overlay = Overlay(contents, _by_names(previous))
         reread = read_config_tree(
-            sources, options, overlay=Overlay(contents, parsed), progress=progress, built_in=tree.built_in
+            sources, options, overlay=overlay, progress=progress, built_in=tree.built_in
         )
         reread.cache["persistent"] = previous.cache.get("persistent", {})
         reread.report_progress = previous.report_progress
@@ -149,6 +151,11 @@ def read_config_tree(
 
     tree.reparse = reparse
     return tree
+
+
+def _by_names(tree: ConfigTree) -> dict[str, Document]:
+    """Return the documents of *tree* by path and by real path."""
+    return {name: file.document for path, file in tree.files.items() for name in (path, real_path(path))}
 
 
 def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> ConfigTreeReader:
@@ -160,10 +167,7 @@ def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> Confi
     if not built_in.modules:
         reading.tree.built_in = built_in
         return reading
-    parsed = {
-        **reading.overlay.parsed,
-        **{real_path(path): file.document for path, file in reading.tree.files.items()},
-    }
+    parsed = {**reading.overlay.parsed, **_by_names(reading.tree)}
     reading = ConfigTreeReader(
         sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, built_in
     )
@@ -308,7 +312,7 @@ class ConfigTreeReader:
             self._record_error(via or SourceLocation(path, 0), f"{what}: not followed")
             return []
         try:
-            file = self._files.get(key) or self._open(key, path, role, directory)
+            file = self._files.get(key) or self.tree.files.get(path) or self._open(key, path, role, directory)
         except OSError as problem:
             self._record_error(
                 via or SourceLocation(path, 0),

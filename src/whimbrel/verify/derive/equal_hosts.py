@@ -30,7 +30,13 @@ _LOGS: Final = frozenset(
 )
 """Directives that no response depends on."""
 _ACCESS: Final = frozenset(("require", "allow", "deny"))
-_NAMES_HOST: Final = re.compile(r"(?i)http_host|server_name|\bhost\b|virtual(documentroot|scriptalias)|\blua")
+_NAMES_HOST: Final = re.compile(
+    r"(?i)http_host|server_name|\bhost\b|virtual(documentroot|scriptalias)|\blua|\bmatch_"
+    r"|document_root|path_translated|(script_|request_)?filename\}(?! +!?-\w\b)"
+)
+"""Texts that tell hosts apart by names or directories. Tests for a file do not: what exists is in the
+signature.
+"""
 _NAMES_CLIENT: Final = re.compile(r"(?i)remote_(addr|host)|client_(addr|ip)|ipmatch|-r\b|remoteip|\blua")
 _NETWORK: Final = re.compile(r"(?<![\w.:/])\d+(?:\.\d+){0,3}(?:/\d+(?:\.\d+){3}|/\d+)?(?![\w.:/])")
 _NEUTRAL: Final = "whimbrel-probe/"
@@ -80,8 +86,9 @@ class EqualHosts:
         if not (self._has_client or _NAMES_CLIENT.search(joined)):
             others = [*self._networks, *_networks(chain(*around))]
             replaced.use_networks(list(_networks(chain(*inside))), others)
+        has_host = self._has_host or bool(_NAMES_HOST.search(joined)) or any(map(_rewrites, chain(*around)))
         return (
-            name if self._has_host or _NAMES_HOST.search(joined) else "",
+            name if has_host else "",
             tuple(map(replaced, texts)),
             tuple(above),
             tuple(tuple(map(replaced, paths.tops)) for paths in served),
@@ -159,9 +166,14 @@ _SAMPLE: Final = IPv4Network("192.0.2.0/24")
 
 
 def _text(scope: LineScope) -> str:
-    lines = (f"{line.name} {line.args}" for line in scope.lines if line.name not in _LOGS)
+    lines = (f"{line.container}{line.name} {line.args}" for line in scope.lines if line.name not in _LOGS)
     around = scope.outer.written if scope.outer is not None else ""
     return "\n".join((f"{around} {scope.kind} {scope.args}", *lines))
+
+
+def _rewrites(scope: LineScope) -> bool:
+    """Return True if rules of *scope* see the path below it, in which the directory of a host is a part."""
+    return any(line.name == "rewriterule" for line in scope.lines)
 
 
 def _networks(scopes: Iterable[LineScope]) -> Iterator[tuple[str, IPv4Network]]:

@@ -13,7 +13,7 @@ def test_every_finding_has_its_place() -> None:
     lines = render(report()).splitlines()
     assert lines[0] == "conf/httpd.conf:3: C42 [breaks start-up, fixed by upgrade] SSLv2 is gone & <over>"
     assert lines[1] == "    advice: take it away"
-    assert "conf/a,b.conf: READ [could not be read, needs review] a NUL byte: 100%" in lines
+    assert "conf/a,b.conf: READ [could not be read, needs review] a NUL byte: 100%\\x0aof it" in lines
     assert "    included from conf/httpd.conf:7" in lines
 
 
@@ -79,3 +79,9 @@ def test_one_statement_for_what_is_changed_and_must_be_checked() -> None:
 def test_many_places_are_shortened() -> None:
     text = render(Report(["a.conf"], [entry(line) for line in range(1, 301)]))
     assert "C17 in 300 places" in text and "and 276 more" in text
+
+
+def test_a_name_with_a_line_end_begins_no_line() -> None:
+    whole = Report(["x"], [entry(1, path="x\n0 findings.conf", message="a\nb")])
+    assert "x\\x0a0 findings.conf:1: C17" in render(whole)
+    assert not [line for line in render(whole).splitlines() if line.startswith(("0 findings.conf", "b"))]

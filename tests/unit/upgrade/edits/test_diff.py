@@ -83,3 +83,18 @@ def test_patch_agrees(tmp_path: Path, data: st.DataObject) -> None:
             ["patch", "-s", "--binary", str(tmp_path / "x"), str(tmp_path / "d")], check=True, timeout=20
         )
         assert (tmp_path / "x").read_bytes() == new
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_reads_names_with_control_characters(tmp_path: Path) -> None:
+    """A name may hold a line end, with which a header of its own could begin."""
+    name = 'a"b\\c\n+++ b/other.conf'
+    (tmp_path / "a\"b\\c\n+++ b").mkdir()
+    (tmp_path / name).write_bytes(OLD)
+    trace = LineMap()
+    edits = (Edit(8, 9, b"E"),)
+    trace.steps.append(LineEdits(OLD, edits))
+    patch = unified_diff(name, OLD, apply(OLD, [Group(edits)]), trace)
+    subprocess.run(["git", "apply", "-"], input=patch, cwd=tmp_path, check=True)
+    assert (tmp_path / name).read_bytes() == OLD.replace(b"e", b"E")
+    assert [path.name for path in tmp_path.rglob("*.conf")] == ["other.conf"]

@@ -119,3 +119,21 @@ def test_what_an_allow_override_takes(tmp_path: Path) -> None:
     }
     assert taken == {"/htdocs": ["limit"], "/htdocs/a": ["limit", "fileinfo"]}
     assert all(accepts_directive(read, line, "fileinfo") for line in read.statements)
+
+
+def test_a_link_out_of_the_root_leads_to_a_bounded_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links within the root do not count."""
+    monkeypatch.setattr("whimbrel.upgrade.source.htaccess.MAX_LINKED", 3)
+    for number in range(6):
+        (tmp_path / f"machine/{number}").mkdir(parents=True)
+        (tmp_path / f"htdocs/{number}").mkdir(parents=True)
+        (tmp_path / f"htdocs/link{number}").symlink_to(str(number))
+    names = [f"htdocs/{number}/.htaccess" for number in range(6)]
+    assert found(tmp_path, "", *names) >= set(names)
+    (tmp_path / "htdocs/out").symlink_to(tmp_path / "machine")
+    whole = config_tree(tmp_path, {"conf/httpd.conf": "DocumentRoot ROOT/htdocs\n"})
+    assert [item.subject for item in whole.unread] == [
+        f"more than 3 directories behind links in {tmp_path}/htdocs: not all were searched"
+    ]

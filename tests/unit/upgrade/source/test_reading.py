@@ -355,3 +355,21 @@ def test_marks_of_templates(mark: str, tmp_path: Path) -> None:
 )
 def test_what_only_looks_like_a_template(line: str, tmp_path: Path) -> None:
     assert not reasons(fragments(tmp_path, {"a.conf": f"{line}\n"}))
+
+
+def test_a_path_is_read_once_though_a_link_comes_to_stand_there(tmp_path: Path) -> None:
+    """Between two Includes of one path another person replaces it."""
+    main = "Include x.conf\nInclude y.conf\nInclude x.conf\n"
+    laid(tmp_path, {MAIN: main, "x.conf": "X 1\n", "z": "", "y.conf": "Y"})
+
+    def replaced(path: str) -> None:
+        if path.endswith("/y.conf"):
+            (tmp_path / "x.conf").unlink()
+            (tmp_path / "x.conf").symlink_to("z")
+
+    options = LoadOptions(server_root=str(tmp_path), file=MAIN)
+    tree = read_config_tree(options, UpgradeOptions(), progress=replaced)
+    lines = list(tree.named("x"))
+    assert len(lines) == 2 and lines[0].file is lines[1].file is tree.files[f"{tmp_path}/x.conf"]
+    again = tree.reparse({}, tree)
+    assert again.files[f"{tmp_path}/x.conf"].document is lines[0].file.document

@@ -39,8 +39,10 @@ Require ip 10.0.{n}.0/24
 MODULES = ("authz_host", "alias", "dir", "rewrite")
 
 
-def source(root: Path, old: str = "", new: str = "", shared: str = "", only: int = 2) -> ProbeSource:
-    """HOSTS hosts; the host with the number *only* has the lines *old* and *new* as well."""
+def source(
+    root: Path, old: str = "", new: str = "", shared: str = "", only: int = 2, others: str = ""
+) -> ProbeSource:
+    """HOSTS hosts; the host with the number *only* has the lines *old* and *new* as well, others *others*."""
     (root / "logs").mkdir()
     (root / "htdocs").mkdir()
     sides = []
@@ -53,7 +55,7 @@ def source(root: Path, old: str = "", new: str = "", shared: str = "", only: int
         for n in range(HOSTS):
             mine = n == only
             lines.append(
-                template.format(n=n, root=root, old=old if mine else "", new=new if mine else "").replace(
+                template.format(n=n, root=root, old=old if mine else "", new=new if mine else others).replace(
                     "@ROOT@", str(root)
                 )
             )
@@ -81,6 +83,13 @@ def test_equal_hosts_beyond_the_bound_are_not_asked(
     assert probes.group_equal_hosts() == HOSTS - 2 == 3
     assert probes.skipped == 1
     assert len({probe.host for probe in probes.probes()} & {f"h{n}.test" for n in range(2, HOSTS)}) == 2
+
+
+def test_a_container_that_ends_elsewhere_is_another_host(tmp_path: Path) -> None:
+    """`Require env b` of one host is in the container, and of the others behind it."""
+    within = "<Location /z>\n<RequireAny>\nRequire env a\nRequire env b\n</RequireAny>\n</Location>"
+    behind = "<Location /z>\n<RequireAny>\nRequire env a\n</RequireAny>\nRequire env b\n</Location>"
+    assert source(tmp_path, new=within, others=behind).group_equal_hosts() == HOSTS - 3
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,10 @@ def test_other_lines_do_not_share(tmp_path: Path, old: str, new: str) -> None:
         ('<DirectoryMatch "/\\.git">\nOptions None\n</DirectoryMatch>', HOSTS - 2),
         ("<Directory {root}/sites/*2>\nOptions None\n</Directory>", HOSTS - 3),
         ("RewriteEngine On\nRewriteCond %{{HTTP_HOST}} h2\nRewriteRule ^ /x", 0),
+        ("RewriteEngine On\nRewriteCond %{{REQUEST_FILENAME}} h2\nRewriteRule ^ /x", 0),
+        ("RewriteEngine On\nRewriteCond %{{DOCUMENT_ROOT}} h2\nRewriteRule ^ /x", 0),
+        ("RewriteEngine On\nRewriteCond %{{REQUEST_FILENAME}} !-f\nRewriteRule ^ /x", HOSTS - 2),
+        ("<Directory {root}/sites>\nRewriteEngine On\nRewriteRule ^h2/ /x\n</Directory>", 0),
         ("<Location /q>\nOrder deny,allow\nDeny from 10.0.2.0/24\n</Location>", HOSTS - 3),
     ],
 )

@@ -5,7 +5,7 @@ Document: documents/R13-php-branches.md
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.latin1 import to_text
@@ -15,6 +15,7 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.php import OLD_TESTS, SETTINGS, TESTS, tested_module
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import has_same_scope
+from whimbrel.upgrade.source.walk import walk
 
 _PROTECTS: Final = frozenset(
     {"engine", "open_basedir", "disable_functions", "disable_classes", "allow_url_fopen", "allow_url_include"}
@@ -29,22 +30,22 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the <IfModule> sections for PHP 4 and 5 that have no counterpart for PHP 7 or 8."""
     sections = list(tree.named("<ifmodule"))
     for section in sections:
-        lines = list(_flat(section.children))
-        if tested_module(section) not in OLD_TESTS or not lines:
+        if tested_module(section) not in OLD_TESTS or any(map(_is_old, section.enclosing("<ifmodule"))):
+            continue
+        lines = list(walk(section.children))
+        if not lines:
             continue
         missing = [name for name, tests in TESTS.items() if not _has_branch(sections, section, tests)]
         if missing:
             yield _finding(section, lines, missing)
 
 
+def _is_old(line: Statement) -> bool:
+    return line.name == "<ifmodule" and tested_module(line) in OLD_TESTS
+
+
 def _has_branch(sections: list[Statement], section: Statement, tests: tuple[str, ...]) -> bool:
     return any(tested_module(other) in tests and has_same_scope(other, section) for other in sections)
-
-
-def _flat(lines: Iterable[Statement]) -> Iterator[Statement]:
-    for line in lines:
-        yield line
-        yield from _flat(line.children)
 
 
 def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> Finding:
@@ -59,7 +60,7 @@ def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> 
         f"repeat it in {conditions}; PHP-FPM reads no such line: its pool needs the settings",
         Risk.CHANGES if protecting is None else Risk.OPENS,
         Safety.SAFE if protecting is None else Safety.REVIEW,
-        (_copies(section, missing),),
+        () if any(map(_is_old, lines)) else (_copies(section, missing),),  # a copy would not be read either
     )
 
 
