@@ -368,7 +368,8 @@ def test_a_binding_that_is_required_and_not_configured_is_tried_without(tmp_path
     (step,) = [step for step in bench.steps if "'External Account Binding' which is not configured" in step]
     assert step.startswith("Creating new ACME account for a.test: the CA requires ")
     assert [line[0] for line in bench.logged if "External Account Binding" in line[1]] == ["error"]
-    bound = Bench(tmp_path / "bound", FakeAuthority(AcmeDirectory(needs_binding=True)), domain(binding=("k", "aG0")))
+    authority = FakeAuthority(AcmeDirectory(needs_binding=True))
+    bound = Bench(tmp_path / "bound", authority, domain(binding=("k", "aG0")))
     bound.run()
     assert not [step for step in bound.steps if "External" in step]
 
