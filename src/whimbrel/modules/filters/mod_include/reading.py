@@ -12,8 +12,8 @@ from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
 from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
 
-# bytes of an element in a document that is read in pieces; a longer one counts as unfinished, and the bytes up
-# to its end are left out
+# bytes of an element in a document that is read in pieces; a longer one counts as unfinished, and the bytes
+# up to its end are left out
 MAX_ELEMENT: Final = 256 * 1024
 
 
