@@ -6,6 +6,7 @@ What apache2 passes on while a source pauses, Whimbrel does too. WHIMBREL_FLUSH_
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import socket
@@ -31,6 +32,12 @@ PAIRS: Final = os.environ.get("WHIMBREL_FLUSH_PAIRS", "16")
 SEED: Final = int(os.environ.get("WHIMBREL_FLUSH_SEED", "1"))
 COUNT: Final = 60  # bytes of a source that flushes after each of them
 STEP: Final = 0.012  # seconds between two bytes
+HELD_BACK: Final = {  # filters that hold all of the dripping body, in front of one that adds to flushes
+    "substitute": "SUBSTITUTE;DEFLATE",
+    "sed": "Sed;DEFLATE",
+    "twice": "SUBSTITUTE;SUBSTITUTE;DEFLATE",
+    "brotli-substitute": "SUBSTITUTE;BROTLI_COMPRESS",
+}
 SINGLE: Final[list[Chain]] = [(name,) for name in FILTERS]
 
 
@@ -153,6 +160,8 @@ def dripping() -> Iterator[dict[str, PausedSite]]:
         more = f"ProxyPass /drip/ http://127.0.0.1:{dripping.port}/\nProxyPass /cut/ http://127.0.0.1:{cutting.port}/\n"
         more += "<Location /drip/deflate>\nSetOutputFilter DEFLATE\n</Location>\n"
         more += "<Location /drip/brotli>\nSetOutputFilter BROTLI_COMPRESS\n</Location>\n"
+        for name, chain in HELD_BACK.items():
+            more += f"<Location /drip/{name}>\nSetOutputFilter {chain}\n</Location>\n"
         more += "<Location /cut/>\nSetOutputFilter INFLATE\n</Location>\n"
         with (
             PausedSite(APACHE, Path(base), [], more) as apache,
@@ -167,6 +176,12 @@ def test_flushes_after_each_byte_cost_no_more_than_in_apache2(
 ) -> None:
     bodies = {name: body_of(site, f"/drip/{coding}") for name, site in dripping.items()}
     assert COUNT < len(bodies["whimbrel"]) <= len(bodies["apache2"])
+
+
+@pytest.mark.parametrize("name", list(HELD_BACK))
+def test_flushes_without_bytes_between_them_cost_nothing(dripping: dict[str, PausedSite], name: str) -> None:
+    bodies = {program: body_of(site, f"/drip/{name}") for program, site in dripping.items()}
+    assert 0 < len(bodies["whimbrel"]) <= len(bodies["apache2"]) < COUNT
 
 
 def test_body_that_ends_within_a_block_ends_the_response_alike(dripping: dict[str, PausedSite]) -> None:
@@ -192,6 +207,46 @@ def test_source_that_pauses_for_ever_is_released_with_its_client() -> None:
             data = body_of(own, "/stall/x", until=b"\0\0\xff\xff")
             assert zlib.decompressobj(31).decompress(data) == FIRST
             assert ended.wait(10)
+
+
+SLEEPER: Final = """#!/bin/bash
+trap 'exit 0' TERM
+echo $$ > "%BASE%/pauses/pid"
+printf 'Content-Type: text/html\\n\\n<p>begun</p>\\n'
+while sleep 0.1; do :; done
+"""
+
+
+def test_program_that_pauses_for_ever_ends_with_its_client() -> None:
+    chains = ("INCLUDES", "CAT", "INCLUDES;CAT;INCLUDES", "CAT;SUBSTITUTE")
+    with tempfile.TemporaryDirectory() as base:
+        more = "".join(
+            f"<Location /cgi/{number}/>\nSetOutputFilter {chain}\n</Location>\n"
+            for number, chain in enumerate(chains)
+        )
+        with PausedSite(WHIMBREL, Path(base), [], more) as own:
+            assert own.started, own.output
+            script, pid = own.root / "paused.cgi", own.root / "pauses/pid"
+            pid.parent.chmod(0o777)
+            script.write_text(SLEEPER.replace("%BASE%", str(own.root)))
+            for number, delay in itertools.product(range(len(chains)), (0.0, 0.05)):
+                pid.unlink(missing_ok=True)
+                with socket.create_connection(("127.0.0.1", own.port)) as wire:
+                    wire.sendall(f"GET /cgi/{number}/x HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                    wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"))
+                    time.sleep(delay)  # within the wait for further bytes, and behind it
+                    reset(wire)
+                program = Path("/proc", pid.read_text().strip())
+                wait_for(lambda program=program: not program.exists())  # type: ignore[misc]
+            assert "Task" not in own.errors() and "Traceback" not in own.errors()
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait for *condition*, ten seconds at most."""
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("option", ["-flush", ""])

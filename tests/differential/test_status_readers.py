@@ -148,7 +148,10 @@ def test_totals_never_fall_between_connections_workers_and_generations(server: S
 def test_prometheus_exporter_reads_it(server: ServerProcess) -> None:
     if shutil.which(EXPORTER) is None:
         pytest.skip(f"{EXPORTER} is not installed")
-    status(server.port)
+    end = time.monotonic() + PATIENCE
+    while status(server.port)["BusyWorkers"] != "1":  # connections of an earlier test may still close
+        assert time.monotonic() < end
+        time.sleep(0.05)
     port = free_port()
     uri = f"http://127.0.0.1:{server.port}/server-status?auto"
     words = [EXPORTER, f"--telemetry.address=127.0.0.1:{port}", f"--scrape_uri={uri}"]

@@ -84,6 +84,7 @@ class Gzip(Transform):
         "_crc",
         "_crc32",
         "_held",
+        "_is_flushed",
         "_mark",
         "_output",
         "_produced",
@@ -105,10 +106,11 @@ class Gzip(Transform):
         self._held = [GZIP_HEAD]
         self._output = RecordedOutput(r, key)
         self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_mapped else (BUCKET, BUCKET)
-        self.early = False
+        self.early = self._is_flushed = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the output that httpd passes on."""
+        self._is_flushed = False
         if self._compressor is None:
             self._waiting.append(data)
             self._waiting_size += len(data)
@@ -150,10 +152,12 @@ class Gzip(Transform):
     def flush(self) -> bytes:
         """Return the output of all input so far: a block that ends on a byte.
 
-        zlib itself compresses what begins with a flush before it is long, so its size is that of httpd's.
+        zlib itself compresses what begins with a flush before it is long, so its size is that of httpd's. A
+        further flush without input between them adds nothing, as in zlib.
         """
-        if self.early and self._request.header_only:
+        if (self.early and self._request.header_only) or self._is_flushed:
             return b""
+        self._is_flushed = True
         if self._waiting:
             self._compress(self._start(is_short=True))
         self.early = True

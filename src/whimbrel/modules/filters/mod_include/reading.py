@@ -12,7 +12,8 @@ from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
 from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
 
-# bytes of an element in a document that is read in pieces; a longer one counts as unfinished
+# bytes of an element in a document that is read in pieces; a longer one counts as unfinished, and the bytes
+# up to its end are left out
 MAX_ELEMENT: Final = 256 * 1024
 
 
@@ -27,6 +28,7 @@ class Document:
         self._source, self._start, self._end = source, conf.start, conf.end
         self._rest = b""
         self._waiting = bytearray()  # bytes behind `_rest`, in which an element is not complete
+        self._skipped: bytes | None = None  # the last bytes of an element that is too long, up to its end
         self.has_pause = False
 
     @property
@@ -50,19 +52,33 @@ class Document:
         """Return the pieces that *data* completes, together with the unparsed rest."""
         pieces, self._rest = beginning(self._rest + data, self._start, self._end, last=False)
         if len(self._rest) > MAX_ELEMENT:
+            self._skipped = self._rest[-len(self._end) :]
             more, self._rest = beginning(self._rest, self._start, self._end, last=True)
             pieces += more
         return pieces
+
+    def _behind_element(self, data: bytes) -> bytes:
+        """Return what follows the end of an element that is too long in *data*."""
+        end = self._end.encode("latin-1")
+        data = (self._skipped or b"") + data
+        at = data.find(end)
+        if at < 0:
+            self._skipped = data[-len(end) :]
+            return b""
+        self._skipped = None
+        return data[at + len(end) :]
 
     async def more(self) -> tuple[Piece, ...] | None:
         """Return the next pieces; None at the end."""
         end, waiting = self._end.encode("latin-1"), self._waiting
         while (data := await self._source.read_or_flush()) is not None:
             searched = max(0, len(waiting) - len(end))
-            waiting += data
             self.has_pause = not data
             if self.has_pause:
                 return ()
+            if self._skipped is not None:
+                data = self._behind_element(data)
+            waiting += data
             if not self._rest or waiting.find(end, searched) >= 0 or len(waiting) > MAX_ELEMENT:
                 pieces = self.pieces_of(bytes(waiting))
                 waiting.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.modules.filters.mod_sed.files import WrittenFiles, read_file
 from whimbrel.modules.filters.mod_sed.listing import listed_lines
 from whimbrel.modules.filters.mod_sed.script import Address, LastLine, Print, SedCommand, SedScript
@@ -40,6 +41,7 @@ class Executor:
         self.has_quit = False
         self._space = self._hold = ""
         self._rest = ""  # the line that is not complete, or that may be the last
+        self._more = bytearray()  # further input of an incomplete line: small pieces cost no copy of it
         self._number = 0
         self._is_last = self._has_substituted = self._is_deleted = False
         self._pending: int | None = None
@@ -55,7 +57,12 @@ class Executor:
             raise RunError(INTERNAL)
         if not text:
             return
-        *lines, rest = (self._rest + text).split("\n")
+        if "\n" not in text and not self._rest.endswith("\n"):
+            self._more += to_bytes(text)
+            if len(self._rest) + len(self._more) > MAX_SPACE:
+                raise RunError(NO_MEMORY)
+            return
+        *lines, rest = (self._incomplete() + text).split("\n")
         if not rest and lines:
             rest = lines.pop() + "\n"
         for line in lines:
@@ -66,11 +73,19 @@ class Executor:
         if len(rest) > MAX_SPACE:
             raise RunError(NO_MEMORY)
 
+    def _incomplete(self) -> str:
+        """Return the line that may go on, in one piece."""
+        if self._more:
+            self._rest += to_text(bytes(self._more))
+            self._more.clear()
+        return self._rest
+
     def end(self) -> None:
         """Run the script on the last line; raise RunError."""
         if self.has_quit:
             return
         self._is_last = True
+        self._incomplete()
         if self._rest or self._space:
             self._cycle(self._rest.removesuffix("\n"))
         self.has_quit = True

@@ -1,122 +1,48 @@
-"""Documents read in pieces and pages sent as a stream: the bytes of one piece, in bounded memory."""
+"""Documents that are read in pieces."""
 
 from __future__ import annotations
 
-import random
-import tracemalloc
-from pathlib import Path
+import asyncio
 
 import pytest
-from tests.support.client import decoded_body, error_log, fetch
-from tests.support.scripts import build_cgi_engine
 
-from whimbrel.modules.filters.mod_include import MAX_IN_MEMORY
-from whimbrel.modules.filters.mod_include.document import beginning, pieces
-from whimbrel.modules.filters.mod_include.page import MAX_GATHERED
+from whimbrel.engine.body import JoinedSource
+from whimbrel.modules.filters.mod_include.document import Element, ElementFault, Piece
+from whimbrel.modules.filters.mod_include.reading import MAX_ELEMENT, Document
+from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
 
-CONF = """LoadModule include_module modules/mod_include.so
-<Directory "@/htdocs">
-Options +Includes +ExecCGI
-AddHandler cgi-script .cgi
-AddType text/html .shtml
-AddOutputFilter INCLUDES .shtml
-</Directory>
-<Files parsed.cgi>
-SetOutputFilter INCLUDES
-</Files>
-"""
-FLOOD = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c {size} /dev/zero | tr '\\0' x\n"
-LARGE = 3 * MAX_GATHERED
+LONG = b'<!--#set var="a" value="' + b"x" * (MAX_ELEMENT + 70_000)
 
 
-def test_a_document_in_pieces_is_the_same() -> None:
-    """Text and elements are those of the whole document, wherever it is cut."""
-    choice = random.Random(5)
-    for _ in range(300):
-        text = "".join(
-            choice.choice(("<!--#", "-->", "echo ", "var=", '"', "a", "<!-", "-", "\n", "<"))
-            for _ in range(30)
-        ).encode()
-        rest, found = b"", []
-        for start in range(0, len(text), 7):
-            more, rest = beginning(rest + text[start : start + 7], "<!--#", "-->", last=False)
+def pieces_of(*parts: bytes) -> list[Piece]:
+    """Return all pieces of a document that comes in *parts*."""
+
+    async def read() -> list[Piece]:
+        document = Document(JoinedSource(parts), IncludeServerConfig("<!--#", "-->"))
+        found: list[Piece] = []
+        while (more := await document.more()) is not None:
             found += more
-        found += beginning(rest, "<!--#", "-->", last=True)[0]
-        assert _joined(found) == _joined(list(pieces(text, "<!--#", "-->")))
+        return found
+
+    return asyncio.run(read())
 
 
-def _joined(found: list[object]) -> list[object]:
-    """Join neighbouring texts."""
-    out: list[object] = []
-    for piece in found:
-        if isinstance(piece, bytes) and out and isinstance(out[-1], bytes):
-            out[-1] += piece
-        else:
-            out.append(piece)
-    return out
+def cut(data: bytes, size: int) -> list[bytes]:
+    """Return *data* in pieces of *size* bytes."""
+    return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-@pytest.mark.parametrize(
-    "element",
-    [
-        '<!--#include virtual="/flood.cgi" -->',
-        '<!--#include virtual="/outer.shtml" -->',
-        '<!--#exec cmd="./flood.cgi | tail -n +3" -->',
-        '<!--#exec cgi="/flood.cgi" -->',
-        '<!--#include virtual="/flood.cgi" virtual="/a.txt" --><!--#echo var="none" -->',
-    ],
-)
-def test_long_output_keeps_its_place(element: str, tmp_path: Path) -> None:
-    files = {
-        "flood.cgi": FLOOD.format(size=LARGE),
-        "page.shtml": f'a<!--#set var="v" value="1" -->{element}b<!--#echo var="v" -->',
-        "a.txt": "A",
-        "outer.shtml": '<!--#include virtual="/flood.cgi" --><!--#set var="v" value="2" -->',
-    }
-    reply = fetch(build_cgi_engine(tmp_path, files, CONF), "/page.shtml")
-    tail = {"/outer": "b2", 'virtual="/a.txt"': "A(none)b1"}
-    expected = "a" + "x" * LARGE + next((value for key, value in tail.items() if key in element), "b1")
-    assert decoded_body(reply) == expected
+@pytest.mark.parametrize("size", [1 << 20, 65_536, 5_003])
+@pytest.mark.parametrize("end", [b'" -->after', b'" --' + b">after"])
+def test_nothing_of_an_element_that_is_too_long_is_sent(size: int, end: bytes) -> None:
+    found = pieces_of(b"before", *cut(LONG, size), *cut(end, 4))
+    text = b"".join(piece for piece in found if isinstance(piece, bytes))
+    assert text == b"beforeafter"
+    (element,) = [piece for piece in found if isinstance(piece, Element)]
+    assert ElementFault.UNFINISHED in element.faults
 
 
-def test_memory_of_an_endless_part(tmp_path: Path) -> None:
-    """HEAD: all programs of the page run to their end; their output is discarded."""
-    files = {
-        "flood.cgi": FLOOD.format(size=200_000_000),
-        "page.shtml": 'a<!--#include virtual="/flood.cgi" --><!--#include virtual="/last.cgi" -->b',
-        "last.cgi": "#!/bin/sh\necho ran >&2\nprintf 'Content-Type: text/plain\\n\\n'\n",
-    }
-    serving = build_cgi_engine(tmp_path, files, CONF + "TimeOut 20\n")
-    tracemalloc.start()
-    try:
-        assert fetch(serving, "/page.shtml", method="HEAD").status == 200
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 8 << 20
-    assert "AH01215" in error_log(serving) or "ran" not in error_log(serving)
-
-
-@pytest.mark.parametrize("size", [MAX_IN_MEMORY - 100, MAX_IN_MEMORY * 2, MAX_GATHERED * 2])
-def test_a_long_document_is_parsed_as_it_comes(size: int, tmp_path: Path) -> None:
-    line = '<!--#set var="n" value="y" -->' + "t" * 1000 + '<!--#echo var="n" -->\n'
-    count = size // len(line)
-    text = f"#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\ncat {tmp_path}/htdocs/data\n"
-    files = {"parsed.cgi": text, "data": line * count, "page.shtml": line * count}
-    serving = build_cgi_engine(tmp_path, files, CONF)
-    expected = ("t" * 1000 + "y\n") * count
-    assert decoded_body(fetch(serving, "/page.shtml")) == expected
-    assert decoded_body(fetch(serving, "/parsed.cgi")) == expected
-
-
-def test_cached_documents_are_bounded(tmp_path: Path) -> None:
-    """Every document differs: at most 4 MB of them stay in memory."""
-    text = (
-        "#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\necho $QUERY_STRING\n"
-        f"head -c {MAX_IN_MEMORY - 4096} /dev/zero\n"
-    )
-    serving = build_cgi_engine(tmp_path, {"parsed.cgi": text}, CONF)
-    for number in range(20):
-        fetch(serving, f"/parsed.cgi?{number}=")
-    cache = serving.plans.root(serving.main).notes["include documents"]
-    assert 0 < sum(map(len, cache)) <= 4 << 20
+def test_element_that_is_too_long_and_never_ends_is_one_fault() -> None:
+    found = pieces_of(b"before", *cut(LONG * 3, 65_536))
+    assert b"".join(piece for piece in found if isinstance(piece, bytes)) == b"before"
+    assert len([piece for piece in found if isinstance(piece, Element)]) == 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from tests.support.sed_scripts import DOCUMENTS, INSERTED, RecordedScript, sed_scripts
 
-from whimbrel.modules.filters.mod_sed.executor import Executor, RunError
+from whimbrel.modules.filters.mod_sed.executor import MAX_SPACE, Executor, RunError
 from whimbrel.modules.filters.mod_sed.parser import Parser
 
 SCRIPTS = sed_scripts()
@@ -57,3 +58,32 @@ def test_a_script_without_an_end_is_stopped(tmp_path: Path) -> None:
 )
 def test_spaces_that_grow_without_an_end_are_bounded(tmp_path: Path, lines: tuple[str, ...]) -> None:
     assert run(tmp_path, RecordedScript(lines, {}), ["some text\n"]) == 500
+
+
+def executor_of(line: str, out: list[str]) -> Executor:
+    """Return the executor of a script of one line."""
+    parser = Parser()
+    parser.add(line)
+    return Executor(parser.script(), out.append, lambda text: None)
+
+
+def test_cost_of_a_long_line_does_not_depend_on_its_pieces() -> None:
+    def seconds(size: int) -> float:
+        out: list[str] = []
+        executor = executor_of("s/b/c/", out)
+        begin = time.process_time()
+        for _ in range(MAX_SPACE // size - 1):
+            executor.feed("a" * size)
+        executor.feed("b\n")
+        executor.end()
+        assert "".join(out).endswith("ac\n")
+        return time.process_time() - begin
+
+    assert seconds(1024) < 20 * seconds(1 << 20) + 1.0  # copies of the line for each piece take 30 seconds
+
+
+def test_line_in_small_pieces_has_the_same_bound() -> None:
+    executor = executor_of("p", [])
+    with pytest.raises(RunError):
+        for _ in range(MAX_SPACE // 65536 + 1):
+            executor.feed("a" * 65536)

@@ -362,6 +362,18 @@ def test_bindings_to_external_accounts(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_a_binding_that_is_required_and_not_configured_is_tried_without(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeAuthority(AcmeDirectory(needs_binding=True)))
+    bench.run()
+    (step,) = [step for step in bench.steps if "'External Account Binding' which is not configured" in step]
+    assert step.startswith("Creating new ACME account for a.test: the CA requires ")
+    assert [line[0] for line in bench.logged if "External Account Binding" in line[1]] == ["error"]
+    authority = FakeAuthority(AcmeDirectory(needs_binding=True))
+    bound = Bench(tmp_path / "bound", authority, domain(binding=("k", "aG0")))
+    bound.run()
+    assert not [step for step in bound.steps if "External" in step]
+
+
 def test_an_account_that_another_domain_has_staged(tmp_path: Path) -> None:
     """httpd 2.4.71 registers one account for all domains, whatever their contacts are."""
     bench = Bench(tmp_path, FakeAuthority())
