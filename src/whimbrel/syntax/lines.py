@@ -76,7 +76,7 @@ def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
     unusual = _next_unusual(source, 0)
     find = source.find
     while position < size:
-        cut = position + limit + 1  # a search up to the end of a file without line ends is made for each piece
+        cut = position + limit + 1  # without line ends each piece would be searched up to the end
         end = find("\n", position, cut) + 1 or min(cut, size)
         if end > unusual or end - position > limit:
             end, number, text = _slow_line(source, position, number, rules)
