@@ -117,6 +117,9 @@ class Pcre:
         return self._search_long(data)
 
     def _search_long(self, data: bytes) -> Match | None:
+        library = self._interpreter_of_library()
+        if library is not None and library.cannot_match(data):
+            return None
         check_long_search()
         from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
 
@@ -141,6 +144,8 @@ class Pcre:
         pattern = self._interpreter_of_library()
         while True:
             if pattern is not None:
+                if pattern.cannot_match(data, start):
+                    return
                 found = search_beside_loop(partial(pattern.find_some, data, start))
                 batch: list[tuple[int, Match]] = [(at, BytesMatch(span)) for at, span in found]
             else:

@@ -76,7 +76,8 @@ def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
     unusual = _next_unusual(source, 0)
     find = source.find
     while position < size:
-        end = find("\n", position) + 1 or size
+        cut = position + limit + 1  # without line ends each piece would be searched up to the end
+        end = find("\n", position, cut) + 1 or min(cut, size)
         if end > unusual or end - position > limit:
             end, number, text = _slow_line(source, position, number, rules)
             if number == 0:
@@ -133,9 +134,8 @@ def _slow_line(
         number += 1
         if position >= len(source):
             return position, 0 if rules.drops_unfinished or not length else number, "".join(pieces)
-        end = source.find("\n", position) + 1 or len(source)
-        if rules.limit is not None:
-            end = min(end, position + rules.limit - length)
+        cut = len(source) if rules.limit is None else min(len(source), position + rules.limit - length)
+        end = source.find("\n", position, cut) + 1 or cut
         chunk = source[position:end].partition("\0")[0]
         if places is not None:
             places[length:] = range(position, position + len(chunk))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from unittest.mock import create_autospec
 
 import pytest
 
+from whimbrel.base import sync_waits
+from whimbrel.base.pcre_library import load_library
 from whimbrel.base.regex import MAX_COPIED, RegexError, compile_regex
 from whimbrel.base.short_searches import LongSearch, ShortSearches
 
@@ -92,3 +95,37 @@ def test_many_matches_take_linear_time() -> None:
     begin = time.process_time()
     assert sum(1 for _match in found) == 50_000
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.skipif(load_library() is None, reason="the system has no libpcre2-8")
+@pytest.mark.parametrize(
+    ("pattern", "subject", "cannot"),
+    [
+        ("(x+)+y$", "x" * 60, True),
+        ("(x+)+y$", "xY", False),
+        ("(?i)(x+)+y", "XXY", False),
+        ("(x+)+(?:y|z)", "x", False),
+        ("ab(*ACCEPT)c", "ab", False),
+        ("a(?=b)", "ab", False),
+        ("(?:b)?a", "a", False),
+    ],
+)
+def test_a_subject_without_a_required_byte_needs_no_search(pattern: str, subject: str, cannot: bool) -> None:
+    """Such a byte is in each match, in one case or the other; PCRE has it from the pattern."""
+    library = load_library()
+    assert library is not None
+    compiled = library.compile(pattern.encode(), 0)
+    assert compiled.cannot_match(subject.encode()) is cannot
+    assert not (cannot and compiled.search(subject.encode()))
+
+
+@pytest.mark.skipif(load_library() is None, reason="the system has no libpcre2-8")
+def test_a_line_without_a_required_byte_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = create_autospec(sync_waits.search_beside_loop, side_effect=sync_waits.search_beside_loop)
+    monkeypatch.setattr(sync_waits, "search_beside_loop", beside)
+    pattern = compile_regex("(x+)+y$")
+    assert list(pattern.find_all("a" * 400_000 + "x")) == []
+    assert pattern.search("x" * 400_000) is None
+    assert beside.call_count == 0
+    assert [match.start() for _, match in pattern.find_all("a" * 400_000 + "xy")] == [400_000]
+    assert beside.call_count > 0

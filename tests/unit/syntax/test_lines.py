@@ -4,6 +4,8 @@ they echo.
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,3 +157,15 @@ def test_a_line_without_specials_is_itself(text: bytes) -> None:
 )
 def test_the_name_and_the_rest(text: str, name: str, args: str) -> None:
     assert split_name(text) == (name, args)
+
+
+@pytest.mark.parametrize("filling", [b"\0", b"x", b"\\"])
+def test_a_file_without_line_ends_takes_linear_time(filling: bytes) -> None:
+    """2.2 cuts lines at 8191 bytes: a search for the line end of each piece is bounded by the piece."""
+    assert _seconds(filling * 16_000_000) < 9 * max(_seconds(filling * 4_000_000), 0.02)
+
+
+def _seconds(data: bytes) -> float:
+    begin = time.process_time()
+    assert sum(1 for _ in logical_lines(data, V22_LINES)) >= len(data) // 8192
+    return time.process_time() - begin

@@ -65,7 +65,8 @@ def make_dbd(scope: Scope) -> BoundAuthn:
         )
         if status != AUTH_USER_FOUND:
             return status
-        store(r, user, "", stored)
+        if store is not None:
+            await store(r, user, "", stored)
         return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
@@ -73,7 +74,8 @@ def make_dbd(scope: Scope) -> BoundAuthn:
             r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm
         )
         if status[0] == AUTH_USER_FOUND:
-            store(r, user, realm, status[1])
+            if store is not None:
+                await store(r, user, realm, status[1])
         return status
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)

@@ -51,7 +51,8 @@ def make_file(scope: Scope) -> BoundAuthn:
             return AUTH_GENERAL_ERROR
         if user not in entries.stored:
             return AUTH_USER_NOT_FOUND
-        store(r, user, "", entries.stored[user])
+        if store is not None:
+            await store(r, user, "", entries.stored[user])
         return AUTH_GRANTED if await entries.right(r, user, given) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
@@ -61,7 +62,8 @@ def make_file(scope: Scope) -> BoundAuthn:
         found = entries.realms.get((user, realm))
         if found is None:
             return AUTH_USER_NOT_FOUND, ""
-        store(r, user, realm, found)
+        if store is not None:
+            await store(r, user, realm, found)
         return AUTH_USER_FOUND, found
 
     return BoundAuthn(password, realm_hash, Reads.FIELDS | Reads.FILES)

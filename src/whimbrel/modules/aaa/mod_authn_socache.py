@@ -1,22 +1,21 @@
 """mod_authn_socache (2.4): cache of credentials that a slow provider found.
 
-Manual: mod/mod_authn_socache.html.  Each worker has its own cache; the types of shared caches are settings
-without effect.
+Manual: mod/mod_authn_socache.html.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
-from whimbrel.catalogue.checks.providers import has_socache, segment_error
-from whimbrel.catalogue.checks.rules import CheckContext
+from whimbrel.catalogue.checks.providers import SOCACHE
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.engine.request import Request
+from whimbrel.modules.cache.object_cache import GROUP, prepare_kind, read_kind, worker_cache
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GRANTED,
@@ -24,13 +23,15 @@ from whimbrel.modules.support.auth.auth_api import (
     AUTH_USER_NOT_FOUND,
     AuthnProvider,
     BoundAuthn,
+    CacheSink,
 )
 from whimbrel.modules.support.auth.auth_files import Verifier
 from whimbrel.modules.support.setters import global_only, set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 
-_MAX_ENTRIES: Final = 10_000  # users cached by a worker
+_MAX_VALUE: Final = 256  # bytes of a stored password; httpd's buffer
+_NAMESPACE: Final = b"authn-socache:"  # a default file may hold responses of mod_cache_socache too
 
 
 @dataclass(slots=True)
@@ -44,31 +45,25 @@ class AuthnCacheDirConfig:
 
 @dataclass(slots=True)
 class AuthnCacheServerConfig:
-    """The main server's settings: is a cache enabled and chosen; the entries: key to stored password and
-    expiry.
-    """
+    """The main server's settings: is a cache enabled; name and argument of the object cache."""
 
     wanted: bool = setting(False)
-    chosen: bool = setting(False)
-    entries: dict[str, tuple[str, float]] = setting(make=dict)
+    kind: tuple[str, str] = setting(("", ""))
 
 
 def choose(cmd: Command, record: AuthnCacheServerConfig, words: list[str]) -> None:
     """AuthnCacheSOCache KIND[:ARGUMENTS]."""
-    names = ("shmcb", "dbm", "memcache", "redis", "dc")
-    loaded = frozenset(f"socache_{name}_module" for name in names if cmd.loaded(f"mod_socache_{name}.c"))
-    around = CheckContext(loaded=loaded)
-    name, _, rest = words[0].partition(":")
-    if not has_socache(name, around):
+    name = words[0].partition(":")[0]
+    if cmd.provider(GROUP, SOCACHE.get(name, name)) is None:
         raise ConfigError(
             f"AuthnCacheSOCache: Unknown socache provider '{words[0]}'. Maybe you need to load the "
             "appropriate socache module "
             f"(mod_socache_{words[0]}?)"
         )
-    wrong = segment_error(rest, around) if name in ("shmcb", "default") else None
-    if wrong:
-        raise ConfigError(f"AuthnCacheSOCache: {wrong}")
-    record.chosen = True
+    try:
+        record.kind = read_kind(cmd, words[0])
+    except ConfigError as problem:
+        raise ConfigError(f"AuthnCacheSOCache: {problem.reason}") from None
 
 
 def enable(cmd: Command, _record: Any, _words: list[str]) -> None:
@@ -87,10 +82,12 @@ def set_timeout(_cmd: Command, record: AuthnCacheDirConfig, words: list[str]) ->
     record.timeout = atoi(words[0])
 
 
-def check_chosen(finished: Any) -> None:
-    """Choose the default, shmcb, for a cache that is enabled without a type."""
+def prepare(finished: Any) -> None:
+    """Choose the default, shmcb, for a cache that is enabled without a type; let it make its files."""
     main = next(iter(finished.servers())).config(AuthnCacheServerConfig)
-    if main.wanted and not main.chosen and not finished.loaded("mod_socache_shmcb.c"):
+    if not main.wanted:
+        return
+    if not main.kind[0] and not finished.loaded("mod_socache_shmcb.c"):
         raise PostConfigError(
             "authn_socache",
             (
@@ -102,69 +99,73 @@ def check_chosen(finished: Any) -> None:
                 ),
             ),
         )
+    prepare_kind(finished, _kind(main))
 
 
-def _key(r: Request, context: str, user: str, realm: str) -> str:
+def _kind(main: AuthnCacheServerConfig) -> tuple[str, str]:
+    return main.kind if main.kind[0] else ("shmcb", "")
+
+
+def _key(r: Request, context: str, user: str, realm: str) -> bytes:
     if context == "directory":
         context = r.server.name + r.uri.rpartition("/")[0]
     elif context == "server":
         context = r.server.name
-    return f"{context}:{user}" + (f":{realm}" if realm else "")
+    return _NAMESPACE + to_bytes(f"{context}:{user}" + (f":{realm}" if realm else ""))
 
 
 def _log(r: Request, text: str, code: str) -> None:
     r.log("debug", text, code=code, module="authn_socache")
 
 
-Store = Callable[[Request, str, str, str], None]
-
-
-def storing(scope: Scope, name: str) -> Store | None:
+def storing(scope: Scope, name: str) -> CacheSink | None:
     """Return the function that a provider *name* calls with user, realm ("" for Basic) and stored password;
     None if nothing is cached.
     """
     settings = scope.dir_config(AuthnCacheDirConfig)
     if name not in settings.providers:
         return None
-    entries = scope.server_config(AuthnCacheServerConfig).entries
+    kind = _kind(scope.server_config(AuthnCacheServerConfig))
 
-    def store(r: Request, user: str, realm: str, stored: str) -> None:
-        if len(entries) >= _MAX_ENTRIES:
-            entries.clear()
-        entries[_key(r, settings.context, user, realm)] = (stored, r.engine.runtime.now() + settings.timeout)
-        _log(r, f"Cached authn credentials for {user} in {settings.context}", "AH01681")
+    async def store(r: Request, user: str, realm: str, stored: str) -> None:
+        cache = worker_cache(r, kind)
+        if cache is None:
+            return
+        key = _key(r, settings.context, user, realm)
+        is_stored = await cache.store(r, key, to_bytes(stored), settings.timeout)
+        begin, code = ("Cached", "AH01681") if is_stored else ("Failed to cache", "AH01682")
+        _log(r, f"{begin} authn credentials for {user} in {settings.context}", code)
 
     return store
 
 
 def make_cached(scope: Scope) -> BoundAuthn:
     """Return the provider of the cached users."""
-    settings, entries, verifier = (
-        scope.dir_config(AuthnCacheDirConfig),
-        scope.server_config(AuthnCacheServerConfig).entries,
-        Verifier(),
-    )
+    settings, verifier = scope.dir_config(AuthnCacheDirConfig), Verifier()
+    kind = _kind(scope.server_config(AuthnCacheServerConfig))
 
-    def find(r: Request, user: str, realm: str, codes: tuple[str, str]) -> str | None:
+    async def find(r: Request, user: str, realm: str, codes: tuple[str, str]) -> str | None:
         """Return the stored password; *codes* are those of the messages that it is missing, or there."""
         r.set_uncacheable()
         if not settings.providers:
             return None
-        entry = entries.get(_key(r, settings.context, user, realm))
-        if entry is None or entry[1] <= r.engine.runtime.now():
+        cache = worker_cache(r, kind)
+        key = _key(r, settings.context, user, realm)
+        found = await cache.retrieve(r, key, _MAX_VALUE) if cache is not None else None
+        if found is None:
             _log(r, f"Authn cache: no credentials found for {user}", codes[0])
             return None
         _log(r, f"Authn cache: found credentials for {user}", codes[1])
-        return entry[0]
+        return to_text(found)
 
     async def password(r: Request, user: str, given: str) -> int:
-        stored = find(r, user, "", ("AH01684", "AH01685"))
+        stored = await find(r, user, "", ("AH01684", "AH01685"))
         if stored is None:
             return AUTH_USER_NOT_FOUND
         return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
-        stored = find(r, user, realm, ("AH01687", "AH01688"))
+        stored = await find(r, user, realm, ("AH01687", "AH01688"))
         return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
@@ -219,5 +220,5 @@ MODULE = Module(
         Provider("authn", "socache", AuthnProvider(make_cached)),
         Provider("authn_cache", "storing", storing),
     ),
-    post_config=(check_chosen,),
+    post_config=(prepare,),
 )

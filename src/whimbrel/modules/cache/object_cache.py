@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.catalogue.checks.providers import SOCACHE
 
@@ -53,6 +54,28 @@ class SocacheKind:
     check: Callable[[str], str]
     make: Callable[[Any, str], ObjectCache]
     prepare: Callable[[Configuration, str], None] | None = None
+
+
+def worker_cache(r: Request, kind: tuple[str, str]) -> ObjectCache | None:
+    """Return the object cache of a name and an argument, one for each worker; None for no name.
+
+    A tool has none: the argument may name any file and any server.
+    """
+    if not kind[0] or not may_start_programs():
+        return None
+    known: dict[tuple[str, str], ObjectCache] = r.engine.worker_state.setdefault(GROUP, {})
+    found = known.get(kind)
+    if found is None:
+        configuration = r.engine.configuration
+        found = known[kind] = configuration.provider(GROUP, kind[0]).make(configuration, kind[1])
+    return found
+
+
+def prepare_kind(finished: Configuration, kind: tuple[str, str]) -> None:
+    """Let a kind make its files before workers exist."""
+    provider = finished.provider(GROUP, kind[0]) if kind[0] else None
+    if provider is not None and provider.prepare is not None:
+        provider.prepare(finished, kind[1])
 
 
 def read_kind(cmd: Command, word: str) -> tuple[str, str]:

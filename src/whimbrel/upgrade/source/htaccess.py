@@ -242,7 +242,7 @@ def _walk(
     pending, count, linked = [(top, False)], 0, 0
     real_top = _real(top)
     while pending:
-        directory, is_outside = pending.pop()
+        directory, is_linked = pending.pop()
         try:
             status = os.stat(to_bytes(directory))
             if (status.st_dev, status.st_ino) in seen:
@@ -254,7 +254,7 @@ def _walk(
             tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
             continue
         count += 1
-        linked += is_outside
+        linked += is_linked
         if count > MAX_DIRECTORIES or linked > MAX_LINKED:
             text = f"more than {MAX_DIRECTORIES} directories below {top}: not all were searched"
             if linked > MAX_LINKED:
@@ -267,7 +267,7 @@ def _walk(
             if entry.name not in _OF_TOOLS:
                 below = f"{directory.rstrip('/')}/{to_text(entry.name)}"
                 leaves = entry.is_symlink() and not _real(below).startswith(real_top)
-                pending.append((below, is_outside or leaves))
+                pending.append((below, is_linked or leaves))
 
 
 def _real(path: str) -> str:

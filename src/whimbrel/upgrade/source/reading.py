@@ -237,7 +237,7 @@ class ConfigTreeReader:
         )
         self.stack: list[str] = []
         self._budget = ReadBudget(MAX_STATEMENTS)
-        self._is_cut = False
+        self._is_cut = self._is_full = False
         self.copied = CopiedPaths(self.root, options.copied if options is not None else ())
         self._files: dict[str, SourceFile] = {}
         self._variables: dict[str, str] = {}
@@ -302,6 +302,8 @@ class ConfigTreeReader:
     ) -> list[Statement]:
         """Return the statements of one file for one inclusion; read errors are recorded at *via*, the Include
         line."""
+        if self._is_full:
+            return []
         key = real_path(path)
         if key in self.stack or len(self.stack) >= MAX_DEPTH:
             what = (
@@ -320,11 +322,10 @@ class ConfigTreeReader:
                 kind=UnknownKind.MISSING,
             )
             return []
-        if file.foreign:
-            return []
         try:
             self._budget.charge_file(file.document.bytes)
         except ConfigError as problem:
+            self._is_full = True
             if not self._is_cut:
                 self._is_cut = True
                 self._record_error(
@@ -332,6 +333,8 @@ class ConfigTreeReader:
                     f"{problem.reason}: the rest is not read",
                     kind=UnknownKind.LEFT_OUT,
                 )
+            return []
+        if file.foreign:
             return []
         self.stack.append(key)
         statements = self._block(file.document.children, file, parent, via, live)

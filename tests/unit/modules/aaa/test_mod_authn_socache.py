@@ -8,7 +8,10 @@ import pytest
 from tests.support.access_site import MODULES, USERS, AccessSite
 from tests.support.statuses import ALLOWED, CHALLENGED
 
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.programs import without_programs
+
+pytest.importorskip("lmdb", reason="the optional package lmdb is not installed")
 
 AREA = (
     "<Location />\nAuthType Basic\nAuthName x\nAuthUserFile conf/users\nAuthBasicProvider socache "
@@ -60,3 +63,36 @@ def test_a_provider_that_is_not_named_is_not_remembered(tmp_path: Path) -> None:
 def test_a_cache_needs_a_kind(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="AH01674"):
         AccessSite(tmp_path, AREA.format(""), modules=MODULES["2.4"] + " authn_socache")
+
+
+def test_a_long_value_is_a_miss(tmp_path: Path) -> None:
+    """httpd reads values into a buffer of 256 bytes."""
+    site = AccessSite(tmp_path, AREA.format(""), modules=LOADED)
+    (tmp_path / "conf/users").write_text(USERS.replace("alice:{SHA}", "alice:" + "x" * 300 + "{SHA}"))
+    assert site.status(user="alice:wonder") == 401
+    (tmp_path / "conf/users").write_text(USERS)
+    assert site.status(user="alice:wonder") == 200
+
+
+def test_a_tool_opens_no_cache(tmp_path: Path) -> None:
+    """The configuration may name any file."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    with without_programs():
+        main = f"AuthnCacheSOCache dbm:{outside}/cache\n"
+        site = AccessSite(tmp_path / "site", main + AREA.format(""), modules=LOADED + " socache_dbm")
+        assert [site.status(user=user) for user in ("alice:wonder", "alice:wrong")] == [200, 401]
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("AuthnCacheSOCache nope:x", "AuthnCacheSOCache: Unknown socache provider 'nope:x'. Maybe you need"),
+        ("AuthnCacheSOCache shmcb:/x(1)", "AuthnCacheSOCache: "),
+    ],
+)
+def test_a_bad_kind_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        AccessSite(tmp_path, line + "\n" + AREA.format(""), modules=LOADED)
+    assert message in refusal.value.reason

@@ -373,3 +373,13 @@ def test_a_path_is_read_once_though_a_link_comes_to_stand_there(tmp_path: Path) 
     assert len(lines) == 2 and lines[0].file is lines[1].file is tree.files[f"{tmp_path}/x.conf"]
     again = tree.reparse({}, tree)
     assert again.files[f"{tmp_path}/x.conf"].document is lines[0].file.document
+
+
+def test_text_of_other_programs_is_charged_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link in an included directory may lead to all programs of the machine."""
+    monkeypatch.setattr("whimbrel.upgrade.source.reading.MAX_STATEMENTS", 100_000)
+    program = "\n".join(f"if test {number}; then echo {number}; fi" for number in range(800))
+    files = {f"conf.d/{number:02}": program for number in range(20)}
+    found = config_tree(tmp_path, {MAIN: "Include conf.d/\nKeepAlive On\n", **files})
+    assert len(found.files) < 8
+    assert len([reason for reason in reasons(found) if "the rest is not read" in reason]) == 1

@@ -10,7 +10,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Versions
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
 from whimbrel.modules.cache.numbers import rows, set_size
-from whimbrel.modules.cache.object_cache import GROUP, read_kind
+from whimbrel.modules.cache.object_cache import prepare_kind, read_kind
 from whimbrel.modules.cache.store import CacheStore
 from whimbrel.registry.module import Module, Provider
 
@@ -31,10 +31,8 @@ def make_store() -> CacheStore:
 
 def prepare(finished: Any) -> None:
     """Let the kinds make their files before workers exist."""
-    for kind, argument in {server.config(CacheSocacheServerConfig).kind for server in finished.servers()}:
-        provider = finished.provider(GROUP, kind) if kind else None
-        if provider is not None and provider.prepare is not None:
-            provider.prepare(finished, argument)
+    for kind in {server.config(CacheSocacheServerConfig).kind for server in finished.servers()}:
+        prepare_kind(finished, kind)
 
 
 _READ: Final = "{} argument must be a non-negative integer representing the max amount of {} to cache in go."

@@ -13,7 +13,7 @@ from whimbrel.modules.cache import disk_format as disk
 from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
-from whimbrel.modules.cache.object_cache import GROUP, ObjectCache
+from whimbrel.modules.cache.object_cache import ObjectCache, worker_cache
 from whimbrel.modules.cache.store import (
     MICROSECONDS,
     CacheEntry,
@@ -35,16 +35,8 @@ def _log(r: Request, code: str, text: str, level: str = "debug") -> None:
 
 
 def object_cache(r: Request) -> ObjectCache | None:
-    """Return the object cache of the request's server, one for each worker and argument."""
-    kind = r.server_conf(CacheSocacheServerConfig).kind
-    if not kind[0]:
-        return None
-    known: dict[tuple[str, str], ObjectCache] = r.engine.worker_state.setdefault(GROUP, {})
-    found = known.get(kind)
-    if found is None:
-        configuration = r.engine.configuration
-        found = known[kind] = configuration.provider(GROUP, kind[0]).make(configuration, kind[1])
-    return found
+    """Return the object cache of the request's server."""
+    return worker_cache(r, r.server_conf(CacheSocacheServerConfig).kind)
 
 
 class SocacheEntry(CacheEntry):

@@ -23,6 +23,7 @@ STEP: Final = 2048  # bytes that are parsed without a pause
 MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on
 # bytes of one tag behind which its end is parsed in a thread: libxml2's time is quadratic in the attributes
 MAX_PENDING: Final = 16 * 1024
+MAX_TAG: Final = 64 << 20  # bytes of one tag, which the parser keeps; the rest of the document is dropped
 MAX_FED: Final = 1 << 20  # bytes after which a parser is replaced
 MAX_REPLAYED: Final = 256  # open elements that a new parser is given
 _END_TAG: Final = compile(rb"</([a-z][a-z0-9]*)>")
@@ -55,6 +56,9 @@ class Document:
         if not self.is_over:
             end = data.rfind(b">")
             self.pending = self.pending + len(data) if end < 0 else len(data) - end
+            if self.pending > MAX_TAG:
+                self.is_over = True
+                return self._writer.take()
             self._parse(self._splitter.split(self._marker.mark(self._decoder.feed(data))))
             self.is_over = self.is_over or self._decoder.failed
         return self._writer.take()
@@ -109,9 +113,14 @@ class Document:
 
 
 def _new_parser(writer: Writer) -> Any:
-    """Return a parser with httpd's options."""
+    """Return a parser with httpd's options; `huge_tree`, as its libxml2 drops no attribute of 10 MB."""
     return etree.HTMLParser(
-        target=writer, encoding="utf-8", recover=True, no_network=True, remove_blank_text=True
+        target=writer,
+        encoding="utf-8",
+        recover=True,
+        no_network=True,
+        remove_blank_text=True,
+        huge_tree=True,
     )
 
 

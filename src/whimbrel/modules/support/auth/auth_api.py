@@ -129,13 +129,15 @@ class AuthzProvider:
     joined: Callable[[list[Any]], Any] | None = None
 
 
-def cache_sink(scope: Scope, name: str) -> Callable[[Request, str, str, str], None]:
-    """Return the function that stores a credential found by provider *name* (user, realm or "", stored
-    password) in the cache of mod_authn_socache.
-    """
+CacheSink = Callable[["Request", str, str, str], Awaitable[None]]
+"""Stores a credential (user, realm or "", stored password) in the cache of mod_authn_socache."""
+
+
+def cache_sink(scope: Scope, name: str) -> CacheSink | None:
+    """Return the function that stores credentials found by provider *name*; None if nothing is cached."""
     make = scope.provider("authn_cache", "storing")
-    sink: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
-    return sink if sink is not None else lambda r, user, realm, stored: None
+    sink: CacheSink | None = make(scope, name) if make is not None else None
+    return sink
 
 
 def with_layer(scope: Scope, layer: Layer) -> Scope:

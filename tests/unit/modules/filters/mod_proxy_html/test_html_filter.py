@@ -52,3 +52,18 @@ def test_truncated_documents_end(data: bytes) -> None:
 
 def test_deep_documents() -> None:
     assert written(b"<div>" * 20_000, 4096).count(b"</div>") == 20_000
+
+
+def test_an_attribute_of_many_megabytes_stays() -> None:
+    """As with httpd's libxml2."""
+    value = b"v" * 11_000_000
+    out = written(b'<html><body><a title="' + value + b'">t</a></body></html>', 1 << 16)
+    assert b'<a title="' + value + b'">t</a>' in out
+
+
+def test_a_tag_beyond_the_bound_ends_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser keeps the whole tag in memory."""
+    monkeypatch.setattr(html_filter, "MAX_TAG", 100_000)
+    data = b'<html><body><p>text</p><a title="' + b"v" * 200_000 + b'">t</a><p>more</p></body></html>'
+    out = written(data, 1 << 12)
+    assert b"<p>text</p>" in out and b"vvv" not in out and b"more" not in out
