@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines, key_of
+from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
 
@@ -60,6 +60,7 @@ _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*
 _REFUSED: Final = re.compile(r"(/.*?): (?:Invalid command '([^']*)'|<?([\w-]+))")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 ServerKey = tuple[str, int]
+_MAIN: Final[ServerKey] = ("", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +76,23 @@ class Causes:
 
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
+        self._sections = [{_section_key(scope) for scope in lines.scopes} for lines in self.sides]
 
     def cause(
         self,
         difference: Difference,
         plans: tuple[Plan | None, Plan | None],
         *,
+        servers: tuple[ServerKey, ServerKey] = (_MAIN, _MAIN),
         has_equal_access: bool = False,
     ) -> Cause:
         """Return the cause of *difference* between answers that *plans* gave (None: no access check).
 
-        *has_equal_access*: both sides decide about access alike, so no line about it is responsible.
+        *servers*: location of the virtual host on each side. *has_equal_access*: both sides decide about
+        access alike, so no line about it is responsible.
         """
         without = _without_effect(difference, plans, has_equal_access)
-        scopes = [self.scopes(lines, plan) for lines, plan in zip(self.sides, plans, strict=True)]
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
         wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
         old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
         seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
@@ -100,7 +104,9 @@ class Causes:
         for keeps_all in (False, True)[: 1 + is_one_version]:
             remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
             if any(remaining):
-                return Cause(_shown(remaining[0]), _shown(remaining[1]))
+                return Cause(
+                    _shown(remaining[0], self._sections[1]), _shown(remaining[1], self._sections[0])
+                )
         ordered = _order(old), _order(new)
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
@@ -138,14 +144,17 @@ class Causes:
                     return _shown([line])
         return ()
 
-    def scopes(self, lines: SideLines, plan: Plan | None) -> list[LineScope]:
-        """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging."""
+    def scopes(self, lines: SideLines, plan: Plan | None, server: ServerKey = _MAIN) -> list[LineScope]:
+        """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging.
+
+        An answer without a plan has the lines of *server*.
+        """
         found = [lines.main]
-        if plan is None:
-            return found
-        host = lines.hosts.get(key_of(plan.server_rec))
+        host = lines.hosts.get(server if plan is None else key_of(plan.server_rec))
         if host is not None and host is not lines.main:
             found.append(host)
+        if plan is None:
+            return found
         cache = plan.cache
         layers = cache.layers_of(plan) if isinstance(cache, ProbePlanCache) else plan.layers
         for layer in layers:
@@ -211,8 +220,19 @@ def _order(lines: list[ConfigLine]) -> list[tuple[str, str, str]]:
     return [_key(line) for line in lines]
 
 
-def _shown(lines: list[ConfigLine]) -> tuple[DecidingLine, ...]:
-    return tuple(
-        DecidingLine(line.path, line.line, line.text, "directive")
-        for line in dict.fromkeys(lines[:MAX_LINES])
-    )
+def _section_key(scope: LineScope) -> tuple[str, str]:
+    return scope.kind, scope.args
+
+
+def _shown(
+    lines: list[ConfigLine], other_sections: Container[tuple[str, str]] | None = None
+) -> tuple[DecidingLine, ...]:
+    """Return the lines as a cause, those of a section that *other_sections* lacks after its opening line."""
+    shown: dict[DecidingLine, None] = {}
+    for line in dict.fromkeys(lines[:MAX_LINES]):
+        scope = line.scope
+        if other_sections is not None and scope.kind in SECTIONS:
+            if _section_key(scope) not in other_sections:
+                shown[DecidingLine(scope.path, scope.line, scope.written, "section")] = None
+        shown[DecidingLine(line.path, line.line, line.text, "directive")] = None
+    return tuple(shown)
