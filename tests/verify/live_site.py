@@ -187,6 +187,7 @@ Allow from 127.0.0.1
 _HOSTS = """<VirtualHost *:@PORT@>
 ServerName main.example
 ServerAlias www.main.example
+@RULES@
 </VirtualHost>
 <VirtualHost *:@PORT@>
 ServerName second.example
@@ -215,7 +216,10 @@ def site_text(root: Path, port: int, choose: random.Random) -> str:
     ]
     head += ["ThreadsPerChild 100", "ServerLimit 1", "MaxRequestWorkers 100", "MaxKeepAliveRequests 0"]
     head += ["TypesConfig conf/mime.types", user]
-    text = "\n".join([*head, "# site", *blocks, _HOSTS]) + "\n"
+    # no host inherits the rewriting of the main server, so that the rules stand in a host
+    rules = [block for block in blocks if block.startswith("RewriteEngine")]
+    hosts = _HOSTS.replace("@RULES@", "\n".join(rules))
+    text = "\n".join([*head, "# site", *(block for block in blocks if block not in rules), hosts]) + "\n"
     text = text.replace("@ONE@", choose.choice(ONE))
     return text.replace("@ROOT@", str(root)).replace("@PORT@", str(port))
 

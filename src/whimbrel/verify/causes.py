@@ -57,6 +57,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 
 _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
 """Directives that no status depends on."""
+_READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
 _REFUSED: Final = re.compile(r"(/.*?): (?:Invalid command '([^']*)'|<?([\w-]+))")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 ServerKey = tuple[str, int]
@@ -95,15 +96,12 @@ class Causes:
         scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
         wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
         old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
-        seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
-        changed = (
-            [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
-            [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],
-        )
+        changed = _changed(old, new)
         is_one_version = self.sides[0].side.dialect is self.sides[1].side.dialect
         for keeps_all in (False, True)[: 1 + is_one_version]:
             remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
             if any(remaining):
+                remaining = [[*a, *b] for a, b in zip(_overrides(scopes, remaining), remaining, strict=True)]
                 return Cause(
                     _shown(remaining[0], self._sections[1]), _shown(remaining[1], self._sections[0])
                 )
@@ -209,6 +207,27 @@ def _concerns(wanted: re.Pattern[str], line: ConfigLine) -> bool:
 def _flat(scopes: Iterable[LineScope]) -> Iterable[ConfigLine]:
     for scope in scopes:
         yield from scope.lines
+
+
+def _changed(old: list[ConfigLine], new: list[ConfigLine]) -> tuple[list[ConfigLine], list[ConfigLine]]:
+    """Return the lines of both sides that the other side does not have as often."""
+    seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
+    return (
+        [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
+        [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],
+    )
+
+
+def _overrides(
+    scopes: list[list[LineScope]], causes: list[list[ConfigLine]]
+) -> tuple[list[ConfigLine], list[ConfigLine]]:
+    """Return the differing lines that decide which .htaccess files are read, if only one side reads the file
+    of a cause."""
+    read = [{scope.path for scope in one if scope.kind == "htaccess"} for one in scopes]
+    if not any(line.path in read[0] ^ read[1] for lines in causes for line in lines):
+        return ([], [])
+    old, new = ([line for line in _flat(one) if line.name in _READING] for one in scopes)
+    return _changed(old, new)
 
 
 def _key(line: ConfigLine) -> tuple[str, str, str]:

@@ -105,7 +105,7 @@ def test_names_of_one_handler_of_php_are_equal(tmp_path: Path) -> None:
 
 def causes(tmp_path: Path, old: str, new: str) -> set[str]:
     """The texts of all lines that the differences of two texts of 2.4 come from."""
-    make_root(tmp_path, {"htdocs/a.txt": "a\n"})
+    make_root(tmp_path, {"htdocs/a.txt": "a\n", "htdocs/private/.htaccess": "Header set X-A b\n"})
     texts = (ALLOWED.format("Require all granted") + text for text in (old, new))
     sides = [side(tmp_path, f"side{number}", text, "2.4") for number, text in enumerate(texts)]
     groups = verify(*sides, limit=200).groups
@@ -123,3 +123,11 @@ def test_a_redirect_of_a_virtual_host_is_named(tmp_path: Path) -> None:
     host = "<VirtualHost *:8080>\nServerName b.example\nRedirect {} /only http://c.example/\n</VirtualHost>\n"
     named = causes(tmp_path, host.format(302), host.format(303))
     assert {f"redirect {status} /only http://c.example/" for status in (302, 303)} <= named
+
+
+def test_the_override_is_named_that_one_side_alone_reads_a_file_by(tmp_path: Path) -> None:
+    section = '<Directory "@ROOT@/htdocs/{}">\nAllowOverride All\n</Directory>\n'
+    none = "<Directory />\nAllowOverride None\n</Directory>\n"
+    named = causes(tmp_path, none + section.format("private"), none + section.format("privately"))
+    assert {"header set X-A b", "allowoverride All"} <= named
+    assert any(text.startswith("<directory") for text in named)
