@@ -57,6 +57,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 
 _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
 """Directives that no status depends on."""
+_NAMES: Final = frozenset(("servername", "serveralias"))
 _READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
 _REFUSED: Final = re.compile(r"(/.*?): (?:Invalid command '([^']*)'|<?([\w-]+))")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
@@ -77,6 +78,7 @@ class Causes:
 
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
+        self._names: tuple[list[ConfigLine], list[ConfigLine]] | None = None
         self._sections = [{_section_key(scope) for scope in lines.scopes} for lines in self.sides]
 
     def cause(
@@ -125,7 +127,23 @@ class Causes:
         old, new = scopes
         if old is None or new is None or _host_name(old) == _host_name(new):
             return None
-        return Cause(_host_lines(old), _host_lines(new))
+        names = {_host_name(old), _host_name(new)}
+        differing = (
+            _shown([line for line in lines if _host_name(line.scope) in names])
+            for lines in self._host_names()
+        )
+        found = [_host_lines(old), _host_lines(new)]
+        return Cause(*(tuple(dict.fromkeys((*a, *b))) for a, b in zip(found, differing, strict=True)))
+
+    def _host_names(self) -> tuple[list[ConfigLine], list[ConfigLine]]:
+        """Return the lines with names of virtual hosts that the other side does not have."""
+        if self._names is None:
+            old, new = (
+                [line for scope in lines.hosts.values() for line in scope.lines if line.name in _NAMES]
+                for lines in self.sides
+            )
+            self._names = _changed(old, new)
+        return self._names
 
     def refused_cause(self, answers: tuple[Answer, Answer]) -> Cause | None:
         """Return the line of a .htaccess file that made one of *answers* a 500, None if no line did."""

@@ -131,3 +131,10 @@ def test_the_override_is_named_that_one_side_alone_reads_a_file_by(tmp_path: Pat
     named = causes(tmp_path, none + section.format("private"), none + section.format("privately"))
     assert {"header set X-A b", "allowoverride All"} <= named
     assert any(text.startswith("<directory") for text in named)
+
+
+def test_the_alias_is_named_that_chooses_another_host(tmp_path: Path) -> None:
+    host = '<VirtualHost *:8080>\nServerName {}.example\n{}\nHeader set X-A {}\n</VirtualHost>\n'
+    first = host.format("first", "", "one")
+    texts = (first + host.format("second", f"ServerAlias {name}.example", "two") for name in ("*.b", "www.b"))
+    assert {"serveralias *.b.example", "serveralias www.b.example"} <= causes(tmp_path, *texts)
