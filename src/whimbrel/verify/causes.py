@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -79,7 +79,7 @@ class Causes:
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
         self._names: tuple[list[ConfigLine], list[ConfigLine]] | None = None
-        self._sections = [{_section_key(scope) for scope in lines.scopes} for lines in self.sides]
+        self._places = [_Places(lines) for lines in self.sides]
 
     def cause(
         self,
@@ -104,9 +104,7 @@ class Causes:
             remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
             if any(remaining):
                 remaining = [[*a, *b] for a, b in zip(_overrides(scopes, remaining), remaining, strict=True)]
-                return Cause(
-                    _shown(remaining[0], self._sections[1]), _shown(remaining[1], self._sections[0])
-                )
+                return Cause(_shown(remaining[0], self._places[1]), _shown(remaining[1], self._places[0]))
         ordered = _order(old), _order(new)
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
@@ -257,19 +255,27 @@ def _order(lines: list[ConfigLine]) -> list[tuple[str, str, str]]:
     return [_key(line) for line in lines]
 
 
-def _section_key(scope: LineScope) -> tuple[str, str]:
-    return scope.kind, scope.args
+class _Places:
+    """The sections of one side, and its lines with and without their section."""
+
+    def __init__(self, lines: SideLines) -> None:
+        self._sections = {(scope.kind, scope.args) for scope in lines.scopes}
+        self._keys = {_key(line) for line in _flat(lines.scopes)}
+        self._texts = {key[:2] for key in self._keys}
+
+    def differ_from(self, line: ConfigLine) -> bool:
+        """Return True if the side has not the section of *line*, or has the line in other sections alone."""
+        key = _key(line)
+        has_moved = key[:2] in self._texts and key not in self._keys
+        return has_moved or (line.scope.kind, line.scope.args) not in self._sections
 
 
-def _shown(
-    lines: list[ConfigLine], other_sections: Container[tuple[str, str]] | None = None
-) -> tuple[DecidingLine, ...]:
-    """Return the lines as a cause, those of a section that *other_sections* lacks after its opening line."""
+def _shown(lines: list[ConfigLine], other: _Places | None = None) -> tuple[DecidingLine, ...]:
+    """Return the lines as a cause, those of a section that the *other* side lacks after its opening line."""
     shown: dict[DecidingLine, None] = {}
     for line in dict.fromkeys(lines[:MAX_LINES]):
         scope = line.scope
-        if other_sections is not None and scope.kind in SECTIONS:
-            if _section_key(scope) not in other_sections:
-                shown[DecidingLine(scope.path, scope.line, scope.written, "section")] = None
+        if other is not None and scope.kind in SECTIONS and other.differ_from(line):
+            shown[DecidingLine(scope.path, scope.line, scope.written, "section")] = None
         shown[DecidingLine(line.path, line.line, line.text, "directive")] = None
     return tuple(shown)

@@ -134,7 +134,14 @@ def test_the_override_is_named_that_one_side_alone_reads_a_file_by(tmp_path: Pat
 
 
 def test_the_alias_is_named_that_chooses_another_host(tmp_path: Path) -> None:
-    host = '<VirtualHost *:8080>\nServerName {}.example\n{}\nHeader set X-A {}\n</VirtualHost>\n'
+    host = "<VirtualHost *:8080>\nServerName {}.example\n{}\nHeader set X-A {}\n</VirtualHost>\n"
     first = host.format("first", "", "one")
     texts = (first + host.format("second", f"ServerAlias {name}.example", "two") for name in ("*.b", "www.b"))
     assert {"serveralias *.b.example", "serveralias www.b.example"} <= causes(tmp_path, *texts)
+
+
+def test_the_section_is_named_that_a_line_has_moved_to(tmp_path: Path) -> None:
+    section = '<Location "/{}">\nHeader set {}\n</Location>\n'
+    other = section.format("a.txt", "X-B c")
+    named = causes(tmp_path, *(section.format(name, "X-A b") + other for name in ("private", "a.txt")))
+    assert any(text.startswith("<location") and "a.txt" in text for text in named)
