@@ -59,7 +59,7 @@ _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*
 """Directives that no status depends on."""
 _NAMES: Final = frozenset(("servername", "serveralias"))
 _READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
-_REFUSED: Final = re.compile(r"(/.*?): (?:Invalid command '([^']*)'|<?([\w-]+))")
+_REFUSED: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 ServerKey = tuple[str, int]
 _MAIN: Final[ServerKey] = ("", 0)
@@ -150,9 +150,9 @@ class Causes:
 
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
         matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())
-        for path, command, name in (match.groups() for match in matches if match is not None):
+        for path, name in (match.groups() for match in matches if match is not None):
             scopes = [scope for scope in lines.scopes if scope.path == path]
-            wanted = (command or name).lower().removeprefix("<")
+            wanted = name.lower()
             for line in _flat(scopes) if any(scope.kind == "htaccess" for scope in scopes) else ():
                 if line.name == wanted:
                     return _shown([line])
