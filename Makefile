@@ -24,12 +24,14 @@ STARTS ?=
 BENCH ?=
 # make verify VERIFY="--count 200 --seed 7 --mirror"
 VERIFY ?=
+# make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
+LIVE ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify lock clean
+	differential specialized explained verify verify-live lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -40,6 +42,7 @@ help:
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
+	@echo "make verify-live  find mistakes of 120 kinds that a live apache2 shows (LIVE=...)"
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
@@ -119,6 +122,9 @@ explained: .venv/run.stamp
 
 verify: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.run $(VERIFY)
+
+verify-live: .venv/dev.stamp
+	$(BIN)/python -m tests.verify.live_run $(LIVE)
 
 lock: .venv/bin/python
 	tools/lock

@@ -1,6 +1,6 @@
 """`make verify`: mutants of upgraded recorded configurations that `whimbrel verify` must find.
 
-python -m tests.verify.run --count 200 --seed 7 [--families 'authz*' core-rewrite] [--mirror]
+python -m tests.verify.run --count 200 --seed 7 [--seconds 300] [--families core-rewrite] [--mirror]
 """
 
 from __future__ import annotations
@@ -34,11 +34,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--missed", type=int, default=1, help="mutants that may be missed")
+    parser.add_argument("--seconds", type=float, default=1e9, help="end after this time")
     parser.add_argument("--families", nargs="+", default=list(FAMILIES))
     parser.add_argument("--mirror", action="store_true", help="ask verify(B, A), too")
     given = parser.parse_args()
     choose = random.Random(given.seed)
     found, missed, begun = Counter[str](), 0, time.monotonic()
+
+    def is_done() -> bool:
+        return found.total() + missed >= given.count or time.monotonic() - begun > given.seconds
+
     for case in shuffled(given.families, choose):
         with upgraded_site(case) as site:
             for mutant in mutants(site, choose, PER_CASE):
@@ -49,9 +54,9 @@ def main() -> int:
                 if not is_right:
                     missed += 1
                     print(f"missed: {case.id} {mutant.operator}: {mutant.effect.record}", flush=True)
-                if found.total() + missed >= given.count:
+                if is_done():
                     break
-        if found.total() + missed >= given.count:
+        if is_done():
             break
     print(
         f"{found.total()} of {found.total() + missed} found, {dict(found)}, {time.monotonic() - begun:.0f} s"

@@ -15,7 +15,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines, key_of
+from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
 
@@ -57,9 +57,12 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 
 _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
 """Directives that no status depends on."""
-_REFUSED: Final = re.compile(r"(/.*?): (?:Invalid command '([^']*)'|<?([\w-]+))")
+_NAMES: Final = frozenset(("servername", "serveralias"))
+_READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
+_REFUSED: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 ServerKey = tuple[str, int]
+_MAIN: Final[ServerKey] = ("", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +78,33 @@ class Causes:
 
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
+        self._names: tuple[list[ConfigLine], list[ConfigLine]] | None = None
+        self._places = [_Places(lines) for lines in self.sides]
 
     def cause(
         self,
         difference: Difference,
         plans: tuple[Plan | None, Plan | None],
         *,
+        servers: tuple[ServerKey, ServerKey] = (_MAIN, _MAIN),
         has_equal_access: bool = False,
     ) -> Cause:
         """Return the cause of *difference* between answers that *plans* gave (None: no access check).
 
-        *has_equal_access*: both sides decide about access alike, so no line about it is responsible.
+        *servers*: location of the virtual host on each side. *has_equal_access*: both sides decide about
+        access alike, so no line about it is responsible.
         """
         without = _without_effect(difference, plans, has_equal_access)
-        scopes = [self.scopes(lines, plan) for lines, plan in zip(self.sides, plans, strict=True)]
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
         wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
         old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
-        seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
-        changed = (
-            [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
-            [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],
-        )
+        changed = _changed(old, new)
         is_one_version = self.sides[0].side.dialect is self.sides[1].side.dialect
         for keeps_all in (False, True)[: 1 + is_one_version]:
             remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
             if any(remaining):
-                return Cause(_shown(remaining[0]), _shown(remaining[1]))
+                remaining = [[*a, *b] for a, b in zip(_overrides(scopes, remaining), remaining, strict=True)]
+                return Cause(_shown(remaining[0], self._places[1]), _shown(remaining[1], self._places[0]))
         ordered = _order(old), _order(new)
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
@@ -121,7 +125,23 @@ class Causes:
         old, new = scopes
         if old is None or new is None or _host_name(old) == _host_name(new):
             return None
-        return Cause(_host_lines(old), _host_lines(new))
+        names = {_host_name(old), _host_name(new)}
+        differing = (
+            _shown([line for line in lines if _host_name(line.scope) in names])
+            for lines in self._host_names()
+        )
+        found = [_host_lines(old), _host_lines(new)]
+        return Cause(*(tuple(dict.fromkeys((*a, *b))) for a, b in zip(found, differing, strict=True)))
+
+    def _host_names(self) -> tuple[list[ConfigLine], list[ConfigLine]]:
+        """Return the lines with names of virtual hosts that the other side does not have."""
+        if self._names is None:
+            old, new = (
+                [line for scope in lines.hosts.values() for line in scope.lines if line.name in _NAMES]
+                for lines in self.sides
+            )
+            self._names = _changed(old, new)
+        return self._names
 
     def refused_cause(self, answers: tuple[Answer, Answer]) -> Cause | None:
         """Return the line of a .htaccess file that made one of *answers* a 500, None if no line did."""
@@ -130,22 +150,25 @@ class Causes:
 
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
         matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())
-        for path, command, name in (match.groups() for match in matches if match is not None):
+        for path, name in (match.groups() for match in matches if match is not None):
             scopes = [scope for scope in lines.scopes if scope.path == path]
-            wanted = (command or name).lower().removeprefix("<")
+            wanted = name.lower()
             for line in _flat(scopes) if any(scope.kind == "htaccess" for scope in scopes) else ():
                 if line.name == wanted:
                     return _shown([line])
         return ()
 
-    def scopes(self, lines: SideLines, plan: Plan | None) -> list[LineScope]:
-        """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging."""
+    def scopes(self, lines: SideLines, plan: Plan | None, server: ServerKey = _MAIN) -> list[LineScope]:
+        """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging.
+
+        An answer without a plan has the lines of *server*.
+        """
         found = [lines.main]
-        if plan is None:
-            return found
-        host = lines.hosts.get(key_of(plan.server_rec))
+        host = lines.hosts.get(server if plan is None else key_of(plan.server_rec))
         if host is not None and host is not lines.main:
             found.append(host)
+        if plan is None:
+            return found
         cache = plan.cache
         layers = cache.layers_of(plan) if isinstance(cache, ProbePlanCache) else plan.layers
         for layer in layers:
@@ -202,6 +225,27 @@ def _flat(scopes: Iterable[LineScope]) -> Iterable[ConfigLine]:
         yield from scope.lines
 
 
+def _changed(old: list[ConfigLine], new: list[ConfigLine]) -> tuple[list[ConfigLine], list[ConfigLine]]:
+    """Return the lines of both sides that the other side does not have as often."""
+    seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
+    return (
+        [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
+        [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],
+    )
+
+
+def _overrides(
+    scopes: list[list[LineScope]], causes: list[list[ConfigLine]]
+) -> tuple[list[ConfigLine], list[ConfigLine]]:
+    """Return the differing lines that decide which .htaccess files are read, if only one side reads the file
+    of a cause."""
+    read = [{scope.path for scope in one if scope.kind == "htaccess"} for one in scopes]
+    if not any(line.path in read[0] ^ read[1] for lines in causes for line in lines):
+        return ([], [])
+    old, new = ([line for line in _flat(one) if line.name in _READING] for one in scopes)
+    return _changed(old, new)
+
+
 def _key(line: ConfigLine) -> tuple[str, str, str]:
     kind = "" if line.scope.kind == "server" else f"{line.scope.kind} {line.scope.args}"
     return (line.name, " ".join(line.args.split()).strip('"'), kind if line.scope.kind != "htaccess" else "")
@@ -211,8 +255,27 @@ def _order(lines: list[ConfigLine]) -> list[tuple[str, str, str]]:
     return [_key(line) for line in lines]
 
 
-def _shown(lines: list[ConfigLine]) -> tuple[DecidingLine, ...]:
-    return tuple(
-        DecidingLine(line.path, line.line, line.text, "directive")
-        for line in dict.fromkeys(lines[:MAX_LINES])
-    )
+class _Places:
+    """The sections of one side, and its lines with and without their section."""
+
+    def __init__(self, lines: SideLines) -> None:
+        self._sections = {(scope.kind, scope.args) for scope in lines.scopes}
+        self._keys = {_key(line) for line in _flat(lines.scopes)}
+        self._texts = {key[:2] for key in self._keys}
+
+    def differ_from(self, line: ConfigLine) -> bool:
+        """Return True if the side has not the section of *line*, or has the line in other sections alone."""
+        key = _key(line)
+        has_moved = key[:2] in self._texts and key not in self._keys
+        return has_moved or (line.scope.kind, line.scope.args) not in self._sections
+
+
+def _shown(lines: list[ConfigLine], other: _Places | None = None) -> tuple[DecidingLine, ...]:
+    """Return the lines as a cause, those of a section that the *other* side lacks after its opening line."""
+    shown: dict[DecidingLine, None] = {}
+    for line in dict.fromkeys(lines[:MAX_LINES]):
+        scope = line.scope
+        if other is not None and scope.kind in SECTIONS and other.differ_from(line):
+            shown[DecidingLine(scope.path, scope.line, scope.written, "section")] = None
+        shown[DecidingLine(line.path, line.line, line.text, "directive")] = None
+    return tuple(shown)

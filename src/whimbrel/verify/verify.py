@@ -268,7 +268,9 @@ class Comparison:
         cause = (
             host_cause
             or self.causes.refused_cause((old, new))
-            or self.causes.cause(difference, plans, has_equal_access=has_equal_access)
+            or self.causes.cause(
+                difference, plans, servers=(old.server, new.server), has_equal_access=has_equal_access
+            )
         )
         key: object = ("host", cause)
         if host_cause is None:

@@ -101,3 +101,47 @@ def test_names_of_one_handler_of_php_are_equal(tmp_path: Path) -> None:
     ]
     assert handlers[0] == set()
     assert "handler" in handlers[1] or "status" in handlers[1]
+
+
+def causes(tmp_path: Path, old: str, new: str) -> set[str]:
+    """The texts of all lines that the differences of two texts of 2.4 come from."""
+    make_root(tmp_path, {"htdocs/a.txt": "a\n", "htdocs/private/.htaccess": "Header set X-A b\n"})
+    texts = (ALLOWED.format("Require all granted") + text for text in (old, new))
+    sides = [side(tmp_path, f"side{number}", text, "2.4") for number, text in enumerate(texts)]
+    groups = verify(*sides, limit=200).groups
+    assert groups
+    return {line.text for group in groups for line in (*group.cause.old, *group.cause.new)}
+
+
+def test_a_section_with_another_name_is_named(tmp_path: Path) -> None:
+    section = '<Files "{}">\nHeader set X-A b\n</Files>\n'
+    named = causes(tmp_path, section.format("index.html"), section.format("a.txt"))
+    assert {"<files index.html>", "<files a.txt>"} <= {text.replace('"', "") for text in named}
+
+
+def test_a_redirect_of_a_virtual_host_is_named(tmp_path: Path) -> None:
+    host = "<VirtualHost *:8080>\nServerName b.example\nRedirect {} /only http://c.example/\n</VirtualHost>\n"
+    named = causes(tmp_path, host.format(302), host.format(303))
+    assert {f"redirect {status} /only http://c.example/" for status in (302, 303)} <= named
+
+
+def test_the_override_is_named_that_one_side_alone_reads_a_file_by(tmp_path: Path) -> None:
+    section = '<Directory "@ROOT@/htdocs/{}">\nAllowOverride All\n</Directory>\n'
+    none = "<Directory />\nAllowOverride None\n</Directory>\n"
+    named = causes(tmp_path, none + section.format("private"), none + section.format("privately"))
+    assert {"header set X-A b", "allowoverride All"} <= named
+    assert any(text.startswith("<directory") for text in named)
+
+
+def test_the_alias_is_named_that_chooses_another_host(tmp_path: Path) -> None:
+    host = "<VirtualHost *:8080>\nServerName {}.example\n{}\nHeader set X-A {}\n</VirtualHost>\n"
+    first = host.format("first", "", "one")
+    texts = (first + host.format("second", f"ServerAlias {name}.example", "two") for name in ("*.b", "www.b"))
+    assert {"serveralias *.b.example", "serveralias www.b.example"} <= causes(tmp_path, *texts)
+
+
+def test_the_section_is_named_that_a_line_has_moved_to(tmp_path: Path) -> None:
+    section = '<Location "/{}">\nHeader set {}\n</Location>\n'
+    other = section.format("a.txt", "X-B c")
+    named = causes(tmp_path, *(section.format(name, "X-A b") + other for name in ("private", "a.txt")))
+    assert any(text.startswith("<location") and "a.txt" in text for text in named)
