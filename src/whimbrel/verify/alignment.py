@@ -105,7 +105,7 @@ class Alignment:
 
     Attributes:
         forms: of texts and values of each side, comparable with those of the other one.
-        scopes: corresponding sections, servers and .htaccess files, outer ones first; their patterns may differ.
+        scopes: corresponding sections, servers and .htaccess files, outer ones first; patterns may differ.
     """
 
     def __init__(self, sides: tuple[SideLines, SideLines]) -> None:
