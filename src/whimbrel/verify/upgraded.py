@@ -20,6 +20,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
+from whimbrel.verify.coverage.without_line import Budget
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import Comparison
@@ -29,6 +30,8 @@ MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
+_REMOVALS: Final = Budget(requests=2000, loaded=20_000)
+"""What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 _ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -54,14 +57,16 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
         )
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
+    comparison.cover_lines(_REMOVALS)
     ends = time.monotonic() + MAX_SECONDS
     for probe in comparison.source.probes():
         if time.monotonic() > ends:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
             break
         comparison.compare_probe(probe)
-    result.scope = result.scope.merge(verification.scope)
-    groups = comparison.found()
+    comparison.finish()
+    groups = verification.groups
+    result.scope = result.scope.merge(verification.scope).with_items(_unexercised(verification))
     scopes = _scopes_of(comparison.lines[0])
     unconfirmed = {place: group for group in groups for place in _places(group, scopes)}
     lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
@@ -78,6 +83,13 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
     item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
     result.scope = result.scope.with_items([item])
     return text
+
+
+def _unexercised(verification: VerifyResult) -> Iterator[UnknownItem]:
+    """Yield what was not decided; `whimbrel verify` names a request where there is one."""
+    for one in verification.not_decided:
+        consequence = "it was not decided whether both versions do the same"
+        yield UnknownItem(UnknownKind.NOT_EXERCISED, None, one.reason, consequence, matters=False)
 
 
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:

@@ -16,7 +16,7 @@ from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
-from whimbrel.verify.coverage.without_line import WithoutLine
+from whimbrel.verify.coverage.without_line import FULL_BUDGET, Budget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.probe import Probe
@@ -66,9 +66,11 @@ class Coverage:
         causes: Causes,
         equal: Iterable[PatternPair] = (),
         ignored: Set[int] = frozenset(),
+        budget: Budget = FULL_BUDGET,
     ) -> None:
         self.alignment, self.causes, self.ignored = alignment, causes, ignored
         self.sides = sides = alignment.sides
+        self._budget = budget
         equal = list(equal)
         self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
         lines_alike = {line for pair in equal for line in pair.lines or ()}
@@ -160,7 +162,7 @@ class Coverage:
             and (state.differs is not None or not state.is_met)
         ]
         found = self._value_groups([state for state in left if _is_value(state)])
-        removal = WithoutLine(self.sides[0].side), WithoutLine(self.sides[1].side)
+        removal = [WithoutLine(lines.side, self._budget) for lines in self.sides]
         reasons: dict[str, None] = {}
         for state in left:
             reason = "" if _is_value(state) else self._reason(state, removal[state.number])
