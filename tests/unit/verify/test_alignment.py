@@ -29,9 +29,7 @@ def aligned(root: Path, old: str, new: str, dialects: tuple[str, str] = ("2.2", 
 def differing(root: Path, old: str, new: str, dialects: tuple[str, str] = ("2.2", "2.4")) -> list[str]:
     """Return the lines that differ, those of each side marked with its number."""
     found = aligned(root, old, new, dialects).differing({})
-    return [
-        f"{number} {line.text}" for number in (0, 1) for line in found[number] if line.name != "loadmodule"
-    ]
+    return [f"{number} {line.text}" for number in (0, 1) for line in found[number]]
 
 
 def test_members_between_equal_ones_are_paired_by_kind() -> None:
@@ -97,14 +95,6 @@ def test_sections_in_another_order_differ_where_a_request_may_be_in_both(root: P
     far = [text.format(path) for text, path in zip(sections, ("/a", "/b"), strict=True)]
     assert differing(root, "\n".join(near), "\n".join(reversed(near))) == ["0 setenv a b", "1 setenv a b"]
     assert differing(root, "\n".join(far), "\n".join(reversed(far))) == []
-
-
-def test_a_module_that_the_other_side_has_built_in_is_no_difference(root: Path) -> None:
-    line = "LoadModule asis_module modules/mod_asis.so"
-    found = aligned(root, "", line, ("2.4", "2.4")).differing({})
-    assert [one.words()[0] for one in found[1] if "asis" in one.args] == ["asis_module"]
-    found = aligned(root, line, f"<IfModule !mod_no.c>\n{line}\n</IfModule>", ("2.4", "2.4")).differing({})
-    assert [one.text for one in found[1] if "asis" in one.args] == []
 
 
 def test_copied_htaccess_files_correspond_by_their_place(tmp_path: Path) -> None:

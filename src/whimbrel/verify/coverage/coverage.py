@@ -14,7 +14,7 @@ from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, LineScope
-from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
+from whimbrel.verify.coverage.decided_by import SELF_ACTING, DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, Budget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -174,7 +174,17 @@ class Coverage:
             ):
                 line = ConfigLine(f"<{scope.kind}", f"{scope.args}>", scope.path, scope.line, scope)
                 reasons[self._named(number, line, "its pattern has no equal on the other side")] = None
+        if not named and not found:
+            reasons.update(dict.fromkeys(self._modules()))
         return found, _not_decided(list(reasons))
+
+    def _modules(self) -> Iterator[str]:
+        """Yield sentences about modules that one side has alone, and that act without a directive."""
+        modules = (lines.side.loaded.modules.modules for lines in self.sides)
+        loaded = [{module.name for module in row} & SELF_ACTING for row in modules]
+        for number, lines in enumerate(self.sides):
+            for name in sorted(loaded[number] - loaded[1 - number]):
+                yield f"{lines.side.name}: {name} is loaded on this side alone, and no answer differs"
 
     def _reason(self, state: LineState, removal: WithoutLine) -> str:
         """Return why the line is not decided, "" if it is."""
