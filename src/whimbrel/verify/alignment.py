@@ -172,14 +172,14 @@ class Alignment:
             pair = rows[0][key], rows[1][key]
             keys = [self.key(one, 0, equal) for one in pair[0]], [self.key(one, 1, equal) for one in pair[1]]
             common = set(keys[0]) & set(keys[1])
-            rows_of_common = tuple(
-                [one for one, key in zip(row, own, strict=True) if key in common]
-                for row, own in zip(pair, keys, strict=True)
+            old, new = (
+                [one for one, own in zip(row, of_row, strict=True) if own in common]
+                for row, of_row in zip(pair, keys, strict=True)
             )
-            keys_of_common = tuple([key for key in own if key in common] for own in keys)
-            aligned = align(rows_of_common, keys_of_common, kind_of_scope)
-            for ids, left, row in zip(found, aligned.left, pair, strict=True):
-                ids.update(id(one) for one in left if _may_meet(one, row))
+            old_keys, new_keys = ([own for own in of_row if own in common] for of_row in keys)
+            aligned = align((old, new), (old_keys, new_keys), kind_of_scope)
+            for ids, left, around in zip(found, aligned.left, pair, strict=True):
+                ids.update(id(one) for one in left if _may_meet(one, around))
         return found
 
     # lines --------------------------------------------------------------------------------------------
