@@ -62,11 +62,12 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     for probe in comparison.source.probes():
         if time.monotonic() > ends:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
+            comparison.source.is_cut = True
             break
         comparison.compare_probe(probe)
     comparison.finish()
     groups = verification.groups
-    result.scope = result.scope.merge(verification.scope).with_items(_unexercised(verification))
+    result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     unconfirmed = {place: group for group in groups for place in _places(group, scopes)}
     lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
@@ -85,18 +86,21 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
     return text
 
 
-def _unexercised(verification: VerifyResult) -> Iterator[UnknownItem]:
-    """Yield what was not decided; `whimbrel verify` names a request where there is one."""
-    for one in verification.not_decided:
+def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
+    """Yield what was not decided, as one item if not every request was asked."""
+    reasons = [one.reason for one in comparison.result.not_decided]
+    if comparison.source.is_cut and reasons:
+        reasons = [f"{len(reasons)} lines or chains were not decided (`whimbrel verify` names them)"]
+    for reason in reasons:
         consequence = "it was not decided whether both versions do the same"
-        yield UnknownItem(UnknownKind.NOT_EXERCISED, None, one.reason, consequence, matters=False)
+        yield UnknownItem(UnknownKind.NOT_EXERCISED, None, reason, consequence, matters=False)
 
 
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     """Return what was compared, and with which result."""
     verification = comparison.result
     limits = [*verification.limits]
-    if comparison.source.is_cut:
+    if comparison.source.is_cut and not limits:
         limits.append("not every request that can be derived was asked")
     if verification.not_decided:
         limits.append(f"{len(verification.not_decided)} not decided")

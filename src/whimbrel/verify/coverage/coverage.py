@@ -149,7 +149,7 @@ class Coverage:
                     state.differs = (probe, *answers)
 
     # the result ---------------------------------------------------------------------------------------
-    def finish(self, groups: Iterable[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
+    def finish(self, groups: list[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
         """Return differences of values, and the lines that were not decided.
 
         Lines that *groups* name are decided.
@@ -174,7 +174,7 @@ class Coverage:
             ):
                 line = ConfigLine(f"<{scope.kind}", f"{scope.args}>", scope.path, scope.line, scope)
                 reasons[self._named(number, line, "its pattern has no equal on the other side")] = None
-        if not named and not found:
+        if not groups and not found:
             reasons.update(dict.fromkeys(self._modules()))
         return found, _not_decided(list(reasons))
 

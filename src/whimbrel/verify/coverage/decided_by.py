@@ -82,7 +82,7 @@ _PATTERNS: Final = tuple(
 )
 SELF_ACTING: Final = frozenset(
     "autoindex_module dir_module mime_module negotiation_module reqtimeout_module userdir_module"
-    " http2_module watchdog_module unique_id_module".split()
+    " http2_module unique_id_module".split()
 )
 """Modules that change answers without a directive of their own; other modules are decided by their directives
 and handlers."""
