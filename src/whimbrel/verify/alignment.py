@@ -178,8 +178,8 @@ class Alignment:
             )
             old_keys, new_keys = ([own for own in of_row if own in common] for of_row in keys)
             aligned = align((old, new), (old_keys, new_keys), kind_of_scope)
-            for ids, left, around in zip(found, aligned.left, pair, strict=True):
-                ids.update(id(one) for one in left if _may_meet(one, around))
+            for ids, left, peers in zip(found, aligned.left, pair, strict=True):
+                ids.update(id(one) for one in left if _may_meet(one, peers))
         return found
 
     # lines --------------------------------------------------------------------------------------------
