@@ -220,7 +220,8 @@ SAME: Final[dict[str, tuple[str, str]]] = {
     "mutexes": ("LockFile logs/lock\nAcceptMutex flock", "Mutex file:logs default"),
     "TLS mutex": ("SSLMutex file:logs/mutex\nSSLRandomSeed startup builtin", "SSLRandomSeed startup builtin"),
     "name-based hosts": (
-        "NameVirtualHost *:8080\n<VirtualHost *:8080>\nServerName a.example\nHeader set X-A 1\n</VirtualHost>",
+        "NameVirtualHost *:8080\n"
+        "<VirtualHost *:8080>\nServerName a.example\nHeader set X-A 1\n</VirtualHost>",
         "<VirtualHost *:8080>\nServerName a.example\nHeader set X-A 1\n</VirtualHost>",
     ),
     "closed": (_OLD.format(_DENIED[0]), _NEW.format(_DENIED[1])),

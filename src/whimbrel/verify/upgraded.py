@@ -20,7 +20,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
-from whimbrel.verify.coverage.without_line import Budget
+from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import Comparison
@@ -30,7 +30,7 @@ MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
-_REMOVALS: Final = Budget(requests=2000, loaded=20_000)
+_REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)

@@ -19,7 +19,7 @@ from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.coverage import Coverage
-from whimbrel.verify.coverage.without_line import FULL_BUDGET, Budget
+from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.probes import ProbeSource
@@ -124,7 +124,7 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def cover_lines(self, budget: Budget = FULL_BUDGET) -> list[PatternPair]:
+    def cover_lines(self, budget: RemovalBudget = FULL_BUDGET) -> list[PatternPair]:
         """Note from here on which differing lines the probes exercise; return the patterns that differ.
 
         *budget* bounds what is asked of sides without a line.
@@ -132,7 +132,7 @@ class Comparison:
         alignment = Alignment(self.lines)
         pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
         alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
-        self._coverage = Coverage(alignment, self.causes, alike, self.source.unasked(), budget)
+        self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
         return pairs
 
     def finish(self) -> None:

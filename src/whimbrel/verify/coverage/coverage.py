@@ -16,7 +16,7 @@ from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.coverage.decided_by import SELF_ACTING, DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
-from whimbrel.verify.coverage.without_line import FULL_BUDGET, Budget, WithoutLine
+from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.probe import Probe
@@ -66,7 +66,7 @@ class Coverage:
         causes: Causes,
         equal: Iterable[PatternPair] = (),
         ignored: Set[int] = frozenset(),
-        budget: Budget = FULL_BUDGET,
+        budget: RemovalBudget = FULL_BUDGET,
     ) -> None:
         self.alignment, self.causes, self.ignored = alignment, causes, ignored
         self.sides = sides = alignment.sides

@@ -22,20 +22,20 @@ MAX_LOADED: Final = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class RemovalBudget:
     """What is asked of sides without a line, and loaded for them, in one verification."""
 
     requests: int = MAX_REQUESTS
     loaded: int = MAX_LOADED
 
 
-FULL_BUDGET: Final = Budget()
+FULL_BUDGET: Final = RemovalBudget()
 
 
 class WithoutLine:
     """Decides whether lines of *side* are exercised, within a budget."""
 
-    def __init__(self, side: Side, budget: Budget = FULL_BUDGET) -> None:
+    def __init__(self, side: Side, budget: RemovalBudget = FULL_BUDGET) -> None:
         self.side, self.budget = side, budget
         self.requests, self.loaded = 0, 0
 

@@ -137,9 +137,9 @@ class _Replaced:
         others = [*(network for _, network in shared), _LOOPBACK, _SAMPLE]
         texts = {text: one for text, one in own if not any(one.overlaps(other) for other in others)}
         networks = list(texts.values())
-        kept = [one for text, one in own if text not in texts]
+        remaining = [one for text, one in own if text not in texts]
         for number, network in enumerate(networks):
-            if any(network.overlaps(other) for other in (*networks[:number], *kept)):
+            if any(network.overlaps(other) for other in (*networks[:number], *remaining)):
                 return
         for number, (text, network) in enumerate(texts.items()):
             self._words[text] = f"@network{number}/{network.prefixlen}"

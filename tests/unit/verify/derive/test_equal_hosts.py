@@ -88,7 +88,7 @@ def test_realms_that_name_the_host_and_shared_networks_leave_hosts_equal(
         {
             line.args
             for scope in hosts.values()
-            if id(scope) in probes.unasked()
+            if id(scope) in probes.without_requests()
             for line in scope.lines
             if line.name == "servername"
         }
