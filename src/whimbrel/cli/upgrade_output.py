@@ -156,7 +156,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
             raise UsageError(f"{to} is not empty")
         copied = Tree(os.fsencode(to))
         root = f"{directory.rstrip('/')}/"
-        texts = {path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()}
+        texts = {
+            path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
+        }
         named = [file for file in named_files(result.tree) if file.path.startswith(root)]
         move = Relocation(
             roots_of(directory, texts.values()),

@@ -131,4 +131,3 @@ def links_of(directory: str, linked: Collection[str]) -> Iterator[tuple[str, byt
         path = os.path.realpath(to_bytes(f"{directory.rstrip('/')}/{name}"))
         if os.path.isdir(path):
             yield name, path
-

@@ -42,6 +42,7 @@ Progress = Callable[[str], None]
 MAX_STATEMENTS: Final = 64 * 1024 * 1024
 """Cost (config/read_budget.py) of what is read for an upgrade: a statement takes more memory than a node."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """The input: a configuration with httpd's options, or files without one.
