@@ -26,7 +26,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             continue
         module_file = _module_file(tree, words[1])
         if module_file is None or module_file.api != "2.4":
-            yield _finding(line, words[0], module_file)
+            yield _finding(line, words[0], words[1], module_file)
 
 
 def _module_file(tree: ConfigTree, name: str) -> ModuleFile | None:
@@ -34,14 +34,14 @@ def _module_file(tree: ConfigTree, name: str) -> ModuleFile | None:
     return examine(path) if os.path.isfile(to_bytes(path)) else None
 
 
-def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Finding:
+def _finding(line: Statement, name: str, path: str, module_file: ModuleFile | None) -> Finding:
     built = "" if module_file is None else f" ({module_file.text})"
     known = fate(name)
     what = f"; {known[0]}: {known[1]}" if known is not None else ""
     return Finding(
         "C06",
         line.place,
-        f"{name} is a third-party module: 2.4 refuses a file that was built for 2.2{built}",
+        f"{name} is a third-party module: 2.4 refuses {path} if it was built for 2.2{built}",
         f"install a build for 2.4 (API 20120211), or remove the line{what}",
         Risk.BREAKS,
     )
