@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.corpus.httpd_check import APACHE, MODULES, needs_apache
 
+from tests.corpus.httpd_check import APACHE, MODULES, needs_apache
 from whimbrel.cli.main import app
 
 NAMES = ("authz_host", "authn_file", "authz_user", "auth_basic", "dir", "mime")

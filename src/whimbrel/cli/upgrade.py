@@ -93,8 +93,8 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Write the upgraded files to DIR, as a server of its own: ServerRoot, logs and files of users are "
-        "in DIR, documents stay where they are. Default: print a diff. Example: --out /tmp/new",
+        help="Write the upgraded files to DIR, as a server of its own: ServerRoot, logs and files of users "
+        "are in DIR; documents stay where they are. Default: print a diff. Example: --out /tmp/new",
     ),
 ]
 Interactive = Annotated[

@@ -28,7 +28,8 @@ def test_comments_of_address_lists_are_lines(tmp_path: Path) -> None:
 
 
 def test_head_stays_where_it_is_written(tmp_path: Path) -> None:
-    text = "<Directory /srv>\n<LimitExcept {}>\nOrder deny,allow\nDeny from all\n</LimitExcept>\n</Directory>\n"
+    inner = "Order deny,allow\nDeny from all\n"
+    text = f"<Directory /srv>\n<LimitExcept {{}}>\n{inner}</LimitExcept>\n</Directory>\n"
     for methods in ("GET HEAD", "GET"):
         new, _ = upgraded(tmp_path, text.format(methods))
         assert f"<LimitExcept {methods}>\n" in new and "Require all denied" in new

@@ -69,7 +69,7 @@ def section_edits(
 
 
 def _with_head(current: Iterable[Statement], control: Lines) -> Iterator[AccessLine]:
-    """Yield the lines, with HEAD in the methods if the text had it: httpd counts it as GET, readers may not."""
+    """Yield the lines, with HEAD in the methods if the text had it; for httpd GET includes it."""
     has_head = any("HEAD" in line.args.split() for line in current if line.is_section)
     for line in control:
         is_limit = has_head and line.name in ("limit", "limitexcept")
@@ -164,8 +164,10 @@ def _removed(statement: Statement) -> FileEdit:
 
 
 def _comments(statement: Statement) -> list[str]:
-    """Return what was meant as a comment at the end of address lists, as lines: httpd has no such comments and
-    takes the words as host names."""
+    """Return what was meant as a comment at the end of address lists, as lines.
+
+    httpd has no such comments and takes the words as host names.
+    """
     if statement.is_section:
         return [comment for child in statement.children for comment in _comments(child)]
     at = statement.args.find(" #") if statement.name in ("allow", "deny") else -1

@@ -1,4 +1,4 @@
-"""The texts of a copied configuration: the copy starts by itself, and reads and writes nothing of the original.
+"""Texts of a copied configuration, which starts by itself and reads and writes nothing of the original.
 
 ServerRoot, the files that were copied, and what the server writes (logs, locks, its process number) are those
 of the copy. Documents and scripts are not part of it: relative paths of them become absolute ones.

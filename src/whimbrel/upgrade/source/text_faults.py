@@ -193,8 +193,10 @@ def _variants(name: str) -> Iterator[str]:
 
 
 def sentences(path: str, data: bytes, *, line: int | None = None) -> Iterator[str]:
-    """Yield ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included; with *line*, of
-    misspelled names for the one there alone."""
+    """Yield ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included.
+
+    *line* leaves out misspelled names elsewhere.
+    """
     for fault in text_faults(data):
         if fault.kind is not FaultKind.MISSPELLED or line in (None, fault.line):
             yield f"{path}:{fault.line}: {fault}"
