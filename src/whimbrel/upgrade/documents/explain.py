@@ -1,8 +1,9 @@
 """Explanations for `whimbrel explain`: rows of the table of changes, codes, messages, symptoms, directives
 and modules.
 
-`codes.tsv` has one line for each AH code: code, module, message, meaning, advice, rows. `messages.tsv` has one regular
-expression for each message without code and each symptom, with its codes and rows; the first match counts.
+`codes.tsv` has one line for each AH code: code, module, message, meaning, advice, rows. `messages.tsv` has
+one regular expression for each message without code and each symptom, with its codes and rows; the first
+match counts.
 """
 
 from __future__ import annotations

@@ -14,11 +14,18 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 MODULES: Final = re.compile(
     r"rpaf(?:_module)?|mod_rpaf(?:-2.0)?(?:\.c)?|extract_forwarded_module|mod_extract_forwarded(?:\.c)?"
 )
-PROXIES: Final = {"rpafproxy_ips": 0, "mefaccept": 0}
+PROXIES: Final = ("rpafproxy_ips", "rpaf_proxyips", "mefaccept")
+ENABLED: Final = ("rpafenable", "rpaf_enable", "mefenable", "extractforwarded")
+HEADERS: Final = ("rpafheader", "rpaf_header")
+"""The names of mod_rpaf 0.6 and, with an underscore, of 0.7."""
 DROPPED: Final = (
     "rpafsethostname",
     "rpafsethttps",
     "rpafsetport",
+    "rpaf_sethostname",
+    "rpaf_sethttps",
+    "rpaf_setport",
+    "rpaf_forbidifnotproxy",
     "mefrefuse",
     "meforder",
     "mefaddenv",
@@ -44,15 +51,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 (section.replace_args(f"{name[: name.startswith('!')]}mod_remoteip.c>"),),
                 "its name in 2.4 is mod_remoteip.c",
             )
-    named = any(tree.named("rpafheader"))
-    for line in tree.named("rpafenable", "mefenable", "extractforwarded"):
+    named = any(tree.named(*HEADERS))
+    for line in tree.named(*ENABLED):
         on = line.args.strip().lower() == "on" and not named
         yield _finding(
             line,
             replace_statement(tree, line, [HEADER] if on else []),
             "RemoteIPHeader names the header; there is no switch",
         )
-    for line in tree.named("rpafheader"):
+    for line in tree.named(*HEADERS):
         yield _finding(
             line,
             replace_statement(tree, line, [f"RemoteIPHeader {line.args.strip()}"]),
