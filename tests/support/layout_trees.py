@@ -55,7 +55,7 @@ class LayoutTree:
     page: str = "a page\n"
     has_documents: bool = True
 
-    def lay(self, image: Path, *, is_copy: bool) -> Path:
+    def write(self, image: Path, *, is_copy: bool) -> Path:
         """Write the files below *image*; return the directory or file that a user names."""
         pages = {f"{self.documents}/index.html": "a page\n"}
         for path, text in {**self.files, **pages}.items():
