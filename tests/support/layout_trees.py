@@ -436,10 +436,10 @@ TREES = {
             "2.4",
             {
                 "/etc/httpd/conf.d/own.example.conf": (
-                    '<VirtualHost *:80>\nServerName own.example\nDocumentRoot "@/home/own/public_html"\n'
+                    '<VirtualHost *:80>\nServerName own.example\nDocumentRoot "@/srv/own/public_html"\n'
                     "</VirtualHost>\n"
                 ),
-                "/home/own/public_html/index.html": "own\n",
+                "/srv/own/public_html/index.html": "own\n",
             },
         ),
         page="own\n",
