@@ -18,12 +18,12 @@ from whimbrel.verify.verification import VerifyResult
 
 TEXT = "LoadModule mpm_event_module m/mod_mpm_event.so\nListen 8080\nServerName a.example\n"
 PROGRAM = """#!/bin/sh
-case " $* " in *" -l "*) exit 0 ;; esac
+case " $* " in *" -l "*) echo event.c; exit 0 ;; esac
 read -r pid name state parent group rest < /proc/$$/stat
 echo "$group" > "${0%/*}/group"
 exit 1
 """
-"""A program that starts at once, also on a busy machine: it writes its process group and fails."""
+"""A program that starts at once and needs no module files: it writes its process group and fails."""
 
 
 def test_httpd_has_a_process_group_of_its_own(tmp_path: Path) -> None:
