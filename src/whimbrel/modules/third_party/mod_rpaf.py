@@ -283,9 +283,7 @@ MODULE = Module(
             _flag("forbids"),
             "Deny access if connection not from trusted RPAF_ProxyIPs",
         ),
-        _row(
-            "RPAF_CleanHeaders", Args.FLAG, _flag("cleans"), "Remove forwarded headers from the request"
-        ),
+        _row("RPAF_CleanHeaders", Args.FLAG, _flag("cleans"), "Remove forwarded headers from the request"),
         _row("RPAF_ProxyIPs", Args.ITERATE, add_proxy, _PROXY_HELP),
         _row("RPAF_Header", Args.TAKE1, set_header, _HEADER_HELP),
     ),
