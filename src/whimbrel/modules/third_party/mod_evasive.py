@@ -156,7 +156,9 @@ def make_check(scope: Scope) -> CompiledHook:
     notices = Notices(conf)
 
     def check(r: Any) -> HookStatus:
-        address = r.connection.client_ip
+        connection = r.connection
+        is_old = not r.plan.dialect.messages_24  # which has one address only
+        address = (is_old and connection.useragent_ip) or connection.client_ip
         if r.prev is not None or r.main is not None or is_whitelisted(address, conf.whitelist):
             return OK
         if not _is_refused(r, conf, to_bytes(address)):
