@@ -8,7 +8,7 @@ import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.rules.modules.r15_jk_mounts import check
-from whimbrel.upgrade.rules.modules.workers_file import parse_workers, read_workers
+from whimbrel.upgrade.rules.modules.workers_file import MAX_FILE, parse_workers, read_workers
 
 WORKERS = """# the servers of mod_jk
 workers.tomcat_home=/opt/tomcat
@@ -76,3 +76,9 @@ def test_a_file_that_is_not_here_has_no_workers(tmp_path: Path) -> None:
     assert read_workers(str(tmp_path / "none")) == {}
     (tmp_path / "pipe").mkdir()
     assert read_workers(str(tmp_path / "pipe")) == {}
+
+
+def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "workers.properties"
+    path.write_text("worker.a.host=b\n" + "#" * MAX_FILE)
+    assert read_workers(str(path)) == {}
