@@ -70,7 +70,7 @@ class ThirdPartyLines:
         """Return True if a module is loaded whose directives are in no table."""
         return None in self.modules.values()
 
-    def settle(self, configuration: Configuration) -> None:
+    def separate(self, configuration: Configuration) -> None:
         """Separate the lines that are left out, and refuse rules that would need them."""
         waiting, self.refused = self.refused, []
         for line in waiting:
@@ -226,7 +226,7 @@ def finish(configuration: Configuration, cause: ConfigError | StartError | None 
     lines = configuration.third_party
     if lines is None:
         return
-    lines.settle(configuration)
+    lines.separate(configuration)
     if lines.refused:
         raise _refusal(lines, cause)
     if lines.consequences:

@@ -28,7 +28,7 @@ from whimbrel.registry.settings import setting
 SEGMENT: Final = "evasive-counters"
 MAX_KEY: Final = 2047  # bytes of an address and a URL that are told apart
 MAX_TABLE: Final = 98_317  # sets of counters, whatever DOSHashTableSize says
-WAYS: Final = 8  # counters of one set: the oldest gives way to a new one
+COUNTERS_PER_SET: Final = 8  # counters of one set: the oldest gives way to a new one
 MAX_NOTICES: Final = 16  # programs of a worker that run at once
 _PRIMES: Final = (*(53, 97, 193, 389, 769, 1543, 3079, 6151, 12_289, 24_593, 49_157, 98_317),)
 _COUNTER: Final = Struct("<16sqq")  # digest of the key, time of the last request, requests before it
@@ -83,7 +83,7 @@ def table_sets(size: int) -> int:
 
 
 class Counters:
-    """Counters by key in shared memory: of the digest of the key, WAYS counters in one of the sets.
+    """Counters by key in shared memory: of the digest of the key, COUNTERS_PER_SET counters in one of the sets.
 
     Validity: mod_evasive's intervals. Bound: the segment. Eviction: the counter whose last request is the
     oldest of its set. Workers write without a lock: of requests at the same moment one may not be counted.
@@ -93,16 +93,16 @@ class Counters:
 
     def __init__(self, memory: mmap) -> None:
         self._memory = memory
-        self._sets = len(memory) // (_COUNTER.size * WAYS)
+        self._sets = len(memory) // (_COUNTER.size * COUNTERS_PER_SET)
 
     def _place(self, key: bytes) -> tuple[int, bytes, bool]:
         """Return the offset for *key*, its digest, and True if it has that counter."""
         import hashlib  # slow import that -t must not pay
 
         digest = hashlib.blake2b(key[:MAX_KEY], digest_size=16).digest()
-        first = int.from_bytes(digest[:8], "little") % self._sets * WAYS * _COUNTER.size
+        first = int.from_bytes(digest[:8], "little") % self._sets * COUNTERS_PER_SET * _COUNTER.size
         oldest, age = first, None
-        for at in range(first, first + WAYS * _COUNTER.size, _COUNTER.size):
+        for at in range(first, first + COUNTERS_PER_SET * _COUNTER.size, _COUNTER.size):
             known, time, _count = _COUNTER.unpack_from(self._memory, at)
             if known == digest:
                 return at, digest, True
@@ -139,7 +139,7 @@ class Counters:
 def shared(configuration: Any) -> list[Segment]:
     """Return the memory of the counters."""
     sets = table_sets(configuration.main.config(EvasiveServerConfig).table_size)
-    return [Segment(SEGMENT, sets * WAYS * _COUNTER.size, "evasive 1")]
+    return [Segment(SEGMENT, sets * COUNTERS_PER_SET * _COUNTER.size, "evasive 1")]
 
 
 # the check ----------------------------------------------------------------------------------------

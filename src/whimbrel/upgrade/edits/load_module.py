@@ -213,8 +213,8 @@ def _template(lines: list[Statement]) -> Statement | None:
     own = [line for line in own if line.words()[0] not in THIRD_PARTY_22] or own
     own = [line for line in own if not any(line.enclosing())] or own
     directories = [line.words()[1].rpartition("/")[0] for line in own]
-    usual = max(reversed(directories), key=directories.count, default="")
-    same = [line for line, directory in zip(own, directories, strict=True) if directory == usual]
+    commonest = max(reversed(directories), key=directories.count, default="")
+    same = [line for line, directory in zip(own, directories, strict=True) if directory == commonest]
     return same[-1] if same else None
 
 
