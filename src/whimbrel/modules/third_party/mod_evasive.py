@@ -17,7 +17,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import numeric_address
 from whimbrel.base.numbers import strtol
-from whimbrel.base.programs import may_start_programs
+from whimbrel.base.programs import may_start_programs, require_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.support.setters import Setter
@@ -83,7 +83,7 @@ def table_sets(size: int) -> int:
 
 
 class Counters:
-    """Counters by key in shared memory: of the digest of the key, COUNTERS_PER_SET counters in one of the sets.
+    """Counters by key in shared memory: the digest of a key chooses a set of COUNTERS_PER_SET of them.
 
     Validity: mod_evasive's intervals. Bound: the segment. Eviction: the counter whose last request is the
     oldest of its set. Workers write without a lock: of requests at the same moment one may not be counted.
@@ -219,7 +219,7 @@ class Notices:
             import asyncio
 
             self._running += 1
-            task = asyncio.get_running_loop().run_in_executor(None, self._run, address)
+            task = asyncio.ensure_future(asyncio.to_thread(self._run, address))
             task.add_done_callback(self._ended)
 
     def _ended(self, _task: object) -> None:
@@ -227,7 +227,6 @@ class Notices:
 
     def _run(self, address: str) -> None:
         """Send the mail, then run the command; in a thread."""
-
         if self._conf.mail_to:
             text = (
                 f"To: {self._conf.mail_to}\nSubject: HTTP BLACKLIST {address}\n\n"
@@ -241,6 +240,7 @@ class Notices:
         import subprocess
 
         try:
+            require_programs()
             subprocess.run(command, input=to_bytes(text), check=False, start_new_session=True)
         except OSError:
             return  # a program that is missing stops nothing, as in a shell

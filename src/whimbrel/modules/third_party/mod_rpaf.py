@@ -163,7 +163,7 @@ def _set_host(r: Any) -> HookStatus:
     r.headers_in.set("Host", tokens[-1].lower().removesuffix("."))
     r.hostname = host[1].lower().removesuffix(".")
     if host[2]:
-        r.port = int(host[2])
+        r.port = atoi(host[2])
     hosts = r.engine.configuration.hosts
     if hosts is not None:
         candidates = hosts.find(r.connection.local_ip, r.connection.local_port)

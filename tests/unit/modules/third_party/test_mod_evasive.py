@@ -14,6 +14,7 @@ from tests.support.engine import build_engine
 from whimbrel.base.programs import programs_permitted, without_programs
 from whimbrel.engine.engine import Engine
 from whimbrel.modules.third_party.mod_evasive import (
+    MAX_NOTICES,
     MAX_TABLE,
     SEGMENT,
     Counters,
@@ -170,3 +171,12 @@ def test_a_link_in_the_directory_is_not_followed(tmp_path: Path) -> None:
     with programs_permitted():
         notices.blocked(None, "192.0.2.1")
     assert not (tmp_path / "victim").exists()
+
+
+def test_the_programs_of_a_worker_are_bounded(tmp_path: Path) -> None:
+    """Without a running loop a program could not even be started: the bound comes first."""
+    notices = Notices(EvasiveServerConfig(log_directory=str(tmp_path), command="touch %s", mail_to=""))
+    notices._running = MAX_NOTICES
+    with programs_permitted():
+        notices.blocked(None, "192.0.2.1")
+    assert [path.name for path in tmp_path.iterdir()] == ["dos-192.0.2.1"]
