@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 
 MAX_FILE: Final = 1 << 20
 _MAX_DEPTH: Final = 8  # of references between workers
-_PROPERTY: Final = re.compile(r"\s*worker\.([\w.-]+)\.([\w]+)\s*[=:]\s*(.*?)\s*")
+_SEPARATOR: Final = re.compile(r"[=:]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,20 @@ def parse_workers(text: str) -> dict[str, JkWorker]:
     """Return the workers of the properties *text*."""
     properties: dict[str, dict[str, str]] = {}
     for line in text.replace("\\\n", " ").split("\n"):
-        match = _PROPERTY.fullmatch(line)
-        if match is not None:
-            name, key, value = match.groups()
+        name, key, value = _property(line)
+        if name:
             known = properties.setdefault(name, {})
             several = key in ("balance_workers", "balanced_workers") and key in known
             known[key] = f"{known[key]},{value}" if several else value
     return {name: _worker(name, properties, 0) for name in properties}
+
+
+def _property(line: str) -> tuple[str, str, str]:
+    """Return worker, property and value of ``worker.NAME.PROPERTY=VALUE``; empty texts for another line."""
+    full, *values = _SEPARATOR.split(line, maxsplit=1)
+    prefix, _, rest = full.strip().partition(".")
+    name, _, key = rest.rpartition(".")
+    return (name, key, values[0].strip()) if prefix == "worker" and name and values else ("", "", "")
 
 
 def _worker(name: str, properties: dict[str, dict[str, str]], depth: int) -> JkWorker:
