@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.edits.helpers import replace_statement
+from whimbrel.upgrade.edits.load_module import load_module_lines
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
@@ -41,7 +42,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
             yield _finding(
-                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 replaces it"
+                line, replace_statement(tree, line, [_load(tree, line)]), "mod_remoteip of 2.4 replaces it"
             )
     for section in tree.named("<ifmodule"):
         name = section.args.strip()
@@ -76,8 +77,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield _finding(line, replace_statement(tree, line), "mod_remoteip has no such directive")
 
 
-def _load(line: Statement) -> str:
-    """Return the line with the other module, with its directory and quotes unchanged."""
+def _load(tree: ConfigTree, line: Statement) -> str:
+    """Return the line with the other module, in the directory of httpd's own modules if there are any."""
+    lines = load_module_lines(tree)
+    if lines.template is not None:
+        return lines.format_line("remoteip_module")
     source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
     identifier = line.words()[0]
     return re.sub(
