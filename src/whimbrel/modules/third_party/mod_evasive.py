@@ -47,7 +47,7 @@ class EvasiveServerConfig:
     blocking_period: int = setting(10)
     status: int = setting(403)
     mail_to: str = setting("")
-    log_directory: str = setting("/tmp")  # noqa: S108  # as mod_evasive has it
+    log_directory: str = setting("/tmp")  # as mod_evasive has it
     command: str = setting("")
     whitelist: frozenset[str] = setting(frozenset())
 
