@@ -118,7 +118,7 @@ def test_the_gates_are_in_use() -> None:
         "program.py",
         "piped_logs.py",
         "program_map.py",
-        "paths.py",
+        "service_settings.py",
         "pass_phrases.py",
     } <= found
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -158,7 +159,8 @@ def test_replace(changes: dict[str, Any]) -> None:
         outcome(lambda: lazy_dataclasses.replace(ours, **changes)),
         outcome(lambda: dataclasses.replace(theirs, **changes)),
     )
-    assert mine.partition(":")[0] == other.partition(":")[0]
+    is_new_class = "counted" in changes and sys.version_info >= (3, 13)  # TypeError in place of ValueError
+    assert is_new_class or mine.partition(":")[0] == other.partition(":")[0]
     assert mine == other or mine.startswith("ValueError")
 
 
