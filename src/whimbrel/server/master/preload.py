@@ -58,10 +58,12 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.generators.mod_cgid": ".modules.support.cgi.script",
     "modules.filters.mod_charset_lite": ".modules.support.iconv",
     "modules.filters.mod_xml2enc": ".modules.filters.charset_conversion .modules.support.iconv",
-    "modules.filters.mod_ext_filter.filters": ".modules.filters.mod_ext_filter.program_source",
+    "modules.filters.mod_ext_filter.filters": ".modules.filters.mod_ext_filter.program_source "
+    ".engine.live_source",
     "modules.filters.mod_reflector": ".modules.core.handler .modules.http.methods",
     "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
-    ".modules.filters.mod_include.reading .modules.filters.mod_include.renderer .modules.core.handler",
+    ".modules.filters.mod_include.reading .modules.filters.mod_include.renderer .modules.core.handler "
+    ".engine.live_source",
     "modules.filters.mod_include.include_exec": ".modules.support.cgi.program .modules.generators.mod_cgid",
     "modules.filters.mod_deflate.compress": "isal isal.isal_zlib zlib zlib_ng zlib_ng.zlib_ng",
     "modules.filters.mod_deflate.gzip_stream": "zlib_ng zlib_ng.zlib_ng",
