@@ -6,6 +6,8 @@ text is read again with the other build, so that conditional sections see the mo
 
 from __future__ import annotations
 
+import os.path
+
 from whimbrel.base.builds import AUTO, Build, presumed
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.file_reading import read_regular
@@ -66,5 +68,16 @@ def check_presumption(build: Build, name: str, path: str) -> None:
     if path.startswith(DEBIAN_MODULES) and build.name == UPSTREAM:
         raise BuildRefuted(build.as_build(DEBIAN, f"LoadModule of a file in {DEBIAN_MODULES}"))
     row = catalogue(build.version).module(name)
-    if row is not None and row.kind == "mpm" and build.name not in (DEBIAN, SHARED):
+    if row is None or row.kind != "mpm" or build.name == DEBIAN:
+        return
+    directory = path.rpartition("/")[0]
+    if lacks_module(directory, "mod_log_config") and lacks_module(directory, "mod_unixd"):
+        raise BuildRefuted(build.as_build(DEBIAN, f"the modules of {directory}, without mod_unixd.so"))
+    if build.name != SHARED:
         raise BuildRefuted(build.as_build(SHARED, f"LoadModule {name}: the MPM is a shared module"))
+
+
+def lacks_module(directory: str, file: str) -> bool:
+    """Return True if *directory* (absolute) holds the modules of a 2.4, but not *file* (without ``.so``)."""
+    has_modules = os.path.exists(to_bytes(f"{directory}/mod_authz_core.so"))
+    return has_modules and not os.path.exists(to_bytes(f"{directory}/{file}.so"))

@@ -53,7 +53,7 @@ def test_a_document_names_build_and_layout(tmp_path: Path, capfd: pytest.Capture
     [
         (MPM + "User nobody\n", "hint: add: LoadModule unixd_module modules/mod_unixd.so (build: shared: "),
         (
-            "# /etc/httpd\n",
+            "# /etc/httpd/\n",
             "hint: add: LoadModule mpm_event_module modules/mod_mpm_event.so (build: shared: ",
         ),
     ],

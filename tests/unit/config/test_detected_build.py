@@ -40,7 +40,8 @@ def load(
         (MPM + LOG_CONFIG + UNIXD + "User nobody\n", "", "shared"),
         ("Include more.conf\n", MPM, "shared"),
         ("<IfModule !mpm_event_module>\nError x\n</IfModule>\n", "", "upstream"),
-        ("# /etc/httpd\n" + MPM, "", "shared"),
+        ("# /etc/httpd/\n" + MPM, "", "shared"),
+        ("# /srv/etc/httpd.conf\n" + LOG_CONFIG, "", "upstream"),
         (DEBIAN_MPM + "User nobody\nCustomLog a common\n", "", "debian"),
         ("Include more.conf\nUser nobody\n", DEBIAN_MPM, "debian"),
         ("Include more.conf\n# mods-enabled/*.load\nUser nobody\n", DEBIAN_MPM, "debian"),
@@ -49,6 +50,22 @@ def load(
 )
 def test_the_text_shows_the_build(text: str, more: str, name: str, tmp_path: Path) -> None:
     assert load(tmp_path, text, more=more).build.name == name
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ("authz_core mpm_event alias", "debian"),
+        ("authz_core mpm_event log_config", "shared"),
+        ("authz_core mpm_event unixd log_config", "shared"),
+        ("mpm_event", "shared"),
+    ],
+)
+def test_the_directory_of_modules_shows_the_build(files: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    for file in files.split():
+        (tmp_path / f"modules/mod_{file}.so").write_bytes(b"")
+    assert load(tmp_path, MPM).build.name == name
 
 
 @pytest.mark.parametrize(
@@ -73,7 +90,7 @@ def test_conditional_sections_see_the_modules_of_the_shown_build(tmp_path: Path)
 
 def test_a_layout_without_an_mpm_line(tmp_path: Path) -> None:
     with pytest.raises(NoMpm):
-        load(tmp_path, "# /etc/httpd\n")
+        load(tmp_path, "# /etc/httpd/\n")
 
 
 def test_a_compiled_in_module_is_refused_in_a_named_build_alone(tmp_path: Path) -> None:
@@ -89,7 +106,7 @@ def test_a_compiled_in_module_is_refused_in_a_named_build_alone(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "layout", "pid_file", "types_file"),
     [
-        ("# /etc/httpd", "Red Hat's packages", "/run/httpd/httpd.pid", "conf/mime.types"),
+        ("# /etc/httpd/", "Red Hat's packages", "/run/httpd/httpd.pid", "conf/mime.types"),
         ("# /etc/sysconfig/apache2", "SUSE's packages", "/run/httpd.pid", "/etc/apache2/mime.types"),
         ("# libexec/apache24/", "FreeBSD's port", "/var/run/httpd.pid", "etc/apache24/mime.types"),
         ("# mods-enabled", "Debian's packages", "/run/apache2.pid", "mime.types"),

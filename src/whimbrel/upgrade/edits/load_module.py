@@ -6,9 +6,9 @@ import os
 import re
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import ModuleEntry, catalogue
+from whimbrel.config.detected_build import lacks_module
 from whimbrel.upgrade.edits.helpers import insert_above_comment
 from whimbrel.upgrade.model import FileEdit, TargetBuild
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
@@ -76,8 +76,7 @@ class LoadModuleLines:
         """Return True if *directory* holds the modules of a 2.4, but not this one."""
         row = catalogue("2.4").module(identifier)
         path = directory if directory.startswith("/") else os.path.join(self.tree.root, directory)
-        at_hand = os.path.exists(to_bytes(f"{path}/mod_authz_core.so"))
-        return at_hand and row is not None and not os.path.exists(to_bytes(f"{path}/{row.file}.so"))
+        return row is not None and lacks_module(path, row.file)
 
     def _directory(self) -> str:
         if self.template is not None:
