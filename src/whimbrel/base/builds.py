@@ -45,6 +45,7 @@ class Build:
         sources: the compiled-in modules in the order of -l; () for every module that has behaviour.
         reason: what shows that the configuration belongs to this build.
         is_detected: the user named no build.
+        is_guess: a later line may show that it is another build.
         root: the ServerRoot; `file`, `pid_file`, `error_log`, `types_file` are relative to it.
         document_root: the DocumentRoot; "" for `htdocs` below the ServerRoot.
         run_directory: the DefaultRuntimeDir; "" for `logs` below the ServerRoot.
@@ -61,12 +62,14 @@ class Build:
         reason: str = "",
         *,
         detected: bool = False,
+        is_guess: bool = False,
     ) -> None:
         if name == AUTO and version == "2.4":
             name = UPSTREAM  # of no text
         layout = layout or (DEBIAN_LAYOUT if name == DEBIAN and version == "2.4" else UPSTREAM_LAYOUT)
         self.name, self.version, self.layout = name, version, layout
         self.reason, self.is_detected = reason or "named by --builtin", detected
+        self.is_guess = is_guess
         self.loads_built_in = detected or name in (ANY, AUTO)
         self.sources = tuple(_sources(name, version).split())
         self.root, self.types_file, self.pid_file = layout.root, layout.types_file, layout.pid_file
@@ -77,10 +80,11 @@ class Build:
         if not self.loads_built_in:
             self.document_root = layout.document_root or f"{layout.root}/htdocs"
 
-    def as_build(self, name: str, reason: str) -> Build:
+    def as_build(self, name: str, reason: str, *, is_guess: bool = False) -> Build:
         """Return the detected build *name* in the same layout; a line of the text is the reason."""
-        layout = DEBIAN_LAYOUT if name == DEBIAN else self.layout
-        return Build(name, self.version, layout, reason, detected=True)
+        is_debian = name == DEBIAN and not is_guess
+        layout = DEBIAN_LAYOUT if is_debian else self.layout
+        return Build(name, self.version, layout, reason, detected=True, is_guess=is_guess)
 
 
 def _sources(name: str, version: str) -> str:

@@ -7,6 +7,7 @@ text is read again with the other build, so that conditional sections see the mo
 from __future__ import annotations
 
 import os.path
+from collections.abc import Sequence
 
 from whimbrel.base.builds import AUTO, Build, presumed
 from whimbrel.base.dialect import Dialect
@@ -19,6 +20,9 @@ from whimbrel.config.execute import root_relative
 from whimbrel.config.options import LoadOptions
 
 DEBIAN_MODULES = "/usr/lib/apache2/modules/"
+DEBIAN_BUILT_IN = frozenset(
+    ("log_config_module", "logio_module", "unixd_module", "version_module", "watchdog_module")
+)
 _SERVER_ROOT = compile(rb"(?im)^[ \t]*ServerRoot[ \t]+(\"[^\"\r\n]*\"|[^\s\"]+)")
 
 
@@ -61,20 +65,32 @@ def server_root_of(text: bytes) -> str:
     return found[1].strip(b'"').decode("latin-1") if found is not None else ""
 
 
-def check_presumption(build: Build, name: str, path: str) -> None:
-    """Raise BuildRefuted if LoadModule *name* *path* (absolute) shows another build than the detected one."""
+def check_presumption(
+    build: Build, name: str, path: str, root: str, loaded: Sequence[tuple[str, object]]
+) -> None:
+    """Raise BuildRefuted if LoadModule *name* *path* shows another build than the detected one.
+
+    *path* is as the line has it, *root* the ServerRoot; *loaded* begin with the identifiers of the lines
+    before.
+    """
     if not build.is_detected or build.version == "2.2":
         return
     if path.startswith(DEBIAN_MODULES) and build.name == UPSTREAM:
         raise BuildRefuted(build.as_build(DEBIAN, f"LoadModule of a file in {DEBIAN_MODULES}"))
+    if build.is_guess and name in DEBIAN_BUILT_IN:
+        raise BuildRefuted(build.as_build(SHARED, f"LoadModule {name}: Debian compiles it in"))
     row = catalogue(build.version).module(name)
     if row is None or row.kind != "mpm" or build.name == DEBIAN:
         return
-    directory = path.rpartition("/")[0]
+    directory = root_relative(root, path).rpartition("/")[0]
     if lacks_module(directory, "mod_log_config") and lacks_module(directory, "mod_unixd"):
         raise BuildRefuted(build.as_build(DEBIAN, f"the modules of {directory}, without mod_unixd.so"))
-    if build.name != SHARED:
-        raise BuildRefuted(build.as_build(SHARED, f"LoadModule {name}: the MPM is a shared module"))
+    if build.name == SHARED:
+        return
+    if path.startswith("/") and DEBIAN_BUILT_IN.isdisjoint(identifier for identifier, _module in loaded):
+        reason = f"modules of {directory} are loaded, and none of those that Debian compiles in"
+        raise BuildRefuted(build.as_build(DEBIAN, reason, is_guess=True))
+    raise BuildRefuted(build.as_build(SHARED, f"LoadModule {name}: the MPM is a shared module"))
 
 
 def lacks_module(directory: str, file: str) -> bool:

@@ -144,7 +144,9 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
         return
-    check_presumption(configuration.build, name, absolute)
+    check_presumption(
+        configuration.build, name, path, configuration.root, configuration.loaded_by_directive
+    )
     if _built_in(configuration, name):
         return
     shown = absolute if old else path

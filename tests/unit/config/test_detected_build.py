@@ -17,6 +17,7 @@ from whimbrel.modules import ALL
 MPM = "LoadModule mpm_event_module modules/mod_mpm_event.so\n"
 LOG_CONFIG = "LoadModule log_config_module modules/mod_log_config.so\n"
 UNIXD = "LoadModule unixd_module modules/mod_unixd.so\n"
+PRIVATE_MPM = "LoadModule mpm_event_module /srv/modules/mod_mpm_event.so\n"
 DEBIAN_MPM = "LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\n"
 
 
@@ -42,6 +43,10 @@ def load(
         ("<IfModule !mpm_event_module>\nError x\n</IfModule>\n", "", "upstream"),
         ("# /etc/httpd/\n" + MPM, "", "shared"),
         ("# /srv/etc/httpd.conf\n" + LOG_CONFIG, "", "upstream"),
+        (PRIVATE_MPM, "", "debian"),
+        (PRIVATE_MPM + "User nobody\nCustomLog a common\n", "", "debian"),
+        (PRIVATE_MPM + LOG_CONFIG, "", "shared"),
+        (LOG_CONFIG + PRIVATE_MPM, "", "shared"),
         (DEBIAN_MPM + "User nobody\nCustomLog a common\n", "", "debian"),
         ("Include more.conf\nUser nobody\n", DEBIAN_MPM, "debian"),
         ("Include more.conf\n# mods-enabled/*.load\nUser nobody\n", DEBIAN_MPM, "debian"),
