@@ -42,7 +42,7 @@ def test_a_tree_loads_or_fails_with_a_message(
 
 
 STEPS = 25
-LINES_OF_PRODUCTS = "whimbrel: mod_"
+LINES_OF_PRODUCTS = "whimbrel: "
 """What follows httpd's message about a third-party module: all lines of such modules, with the remedy."""
 
 
