@@ -39,13 +39,14 @@ _ADDRESS_WORDS = frozenset(("ip", "host", "local", "forward-dns"))
 @dataclass(frozen=True, slots=True)
 class ThirdPartyLine:
     """One line: *product* is None for an unknown module, *text* is what to show of it, *problem* has httpd's
-    message.
+    message; *messages* is the number of start-up messages before it, None if it was found after reading.
     """
 
     product: ThirdPartyProduct | None
     text: str
     problem: ConfigError
     args: str = ""
+    messages: int | None = None
 
 
 class ThirdPartyLines:
@@ -159,7 +160,8 @@ def add_module(
         problem.bare = True
         lines = lines_of(configuration)
         lines.modules[name] = product
-        lines.refused.append(ThirdPartyLine(product, f"LoadModule {name}", problem))
+        line = ThirdPartyLine(product, f"LoadModule {name}", problem, messages=len(configuration.messages))
+        lines.refused.append(line)
     return problem
 
 
@@ -178,7 +180,8 @@ def takes(configuration: Configuration, node: Node, *, in_htaccess: bool) -> boo
     if is_unknown or (product is not None and product.is_built_in):
         return False
     problem = UnknownDirective(node.name, node.place)
-    lines_of(configuration).refused.append(ThirdPartyLine(product, node.name, problem, node.args))
+    line = ThirdPartyLine(product, node.name, problem, node.args, len(configuration.messages))
+    lines_of(configuration).refused.append(line)
     return True
 
 
@@ -232,6 +235,8 @@ def finish(configuration: Configuration, cause: ConfigError | StartError | None 
         return
     lines.separate(configuration)
     if lines.refused:
+        if lines.refused[0].messages is not None:
+            del configuration.messages[lines.refused[0].messages :]  # httpd stops at this line
         raise _refusal(lines, cause)
     if lines.consequences:
         raise lines.consequences[0]

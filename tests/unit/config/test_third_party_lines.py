@@ -125,6 +125,15 @@ def test_an_error_of_reading_follows_the_list(tmp_path: Path) -> None:
     assert lines[-1].startswith("whimbrel: reading ended at /httpd.conf:")
 
 
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [("SecRuleEngine On\nNameVirtualHost *\n", 0), ("NameVirtualHost *\nSecRuleEngine On\n", 1)],
+)
+def test_warnings_end_where_httpd_stops(text: str, warnings: int, tmp_path: Path) -> None:
+    found = refusal(tmp_path, text)
+    assert sum("NameVirtualHost" in line for line in found) == warnings
+
+
 def test_many_lines_of_one_directive_are_one_entry(tmp_path: Path) -> None:
     lines = refusal(tmp_path, SECURITY + "SecRule a b\n" * 5000)
     assert len(lines) < 10
