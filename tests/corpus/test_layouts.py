@@ -58,7 +58,7 @@ def upgraded(path: Path) -> tuple[LoadOptions, LoadOptions]:
 
 def in_place(tree: LayoutTree, image: Path, dialect: str) -> ConfigLoader:
     """Return the loader of whimbrel-httpd for the machine whose texts name their real places."""
-    server = found(tree.lay(image, is_copy=False))
+    server = found(tree.write(image, is_copy=False))
     loader = ConfigLoader(
         parse("whimbrel-httpd", ["-d", server.root, "-f", server.path, "--dialect", dialect])
     )
@@ -74,7 +74,7 @@ def test_there_are_22_layouts() -> None:
 def test_check_finds_the_server(name: str, tmp_path: Path) -> None:
     """The copy of one directory, or of a whole machine: without options."""
     tree: LayoutTree = TREES[name]
-    path = tree.lay(tmp_path, is_copy=True)
+    path = tree.write(tmp_path, is_copy=True)
     server = found(path)
     assert server.path == f"{tmp_path}{tree.main}"
     assert (server.layout.name if server.layout is not None else "") == tree.layout
@@ -107,7 +107,7 @@ def test_a_check_passes_in_place(name: str, tmp_path: Path, monkeypatch: pytest.
 @each
 def test_upgrade_and_verify(name: str, tmp_path: Path) -> None:
     tree = TREES[name]
-    old, new = upgraded(tree.lay(tmp_path, is_copy=True))
+    old, new = upgraded(tree.write(tmp_path, is_copy=True))
     old_side, new_side = load_sides((old, new), (tree.version, "2.4"), ("old", "new"))
     assert (old_side.errors, new_side.errors) == ((), ())
     result = verify(old_side, new_side)

@@ -69,8 +69,8 @@ def lines(name: str, data: bytes) -> list[bytes]:
 
 
 def is_added(name: str, old: bytes, new: bytes) -> bool:
-    """Return True if *new* has more lines of a directive, and others: a branch that is copied for another module
-    repeats lines, and an edit changes them."""
+    """Return True if *new* has more lines of a directive, and others: a copied branch repeats lines, and an
+    edit changes them."""
     before, after = lines(name, old), lines(name, new)
     return len(after) > len(before) and not set(after) <= set(before)
 

@@ -205,6 +205,14 @@ METADATA = (
         "Cache-Control: max-age=3600\r",
         versions=BOTH,
     ),
+    Row(
+        "mod_rpaf",
+        "RPAFenable On\nRPAFproxy_ips 127.0.0.1\n<Location />\nRequire ip 192.0.2.9\n</Location>",
+        "/a.txt",
+        "200 OK",
+        fields="X-Forwarded-For: 192.0.2.9\r\n",
+        needs="rpaf",
+    ),
     Row("mod_unique_id", "", "/env.cgi", "UNIQUE_ID=[A-Za-z0-9@_-]{24,}\n", loads="cgid", versions=BOTH),
     Row(
         "mod_usertrack",
@@ -279,6 +287,18 @@ GENERATORS = (
         loads="mime",
         versions=BOTH,
         files={"htdocs/x.asis": "Status: 201 Made\nX-As: is\n\nas is\n"},
+    ),
+    Row(
+        "mod_xsendfile",
+        "AddHandler send-as-is .asis\nXSendFile On",
+        "/send.asis",
+        "200 OK.*\r\n\r\nplain text\n$",
+        loads="mime asis",
+        needs="xsendfile",
+        files={
+            "htdocs/send.asis": "Content-Type: text/plain\nX-Sendfile: sent.txt\n\nown\n",
+            "htdocs/sent.txt": "plain text\n",
+        },
     ),
 )
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.differential.module_row import Row
-from tests.differential.servers import APACHE, WHIMBREL, Program, ProgramProcess
+from tests.differential.servers import APACHE, MODULE_DIR, WHIMBREL, Program, ProgramProcess
 from tests.support.cache_server import CacheServer
 from tests.support.dbm_samples import ALICE, write_sdbm
 from tests.support.ldap_directory import MISSING as LDAP_MISSING
@@ -76,6 +76,10 @@ NEEDS: Final[Mapping[str, str]] = {
     "ciphers": "" if find_spec("cryptography") else "the extra session-crypto is not installed",
     "memcache": "" if shutil.which("memcached") else "memcached is not installed",
     "redis": "" if shutil.which("redis-server") else "redis-server is not installed",
+    **{
+        name: "" if Path(MODULE_DIR, f"mod_{name}.so").exists() else f"libapache2-mod-{name} is not installed"
+        for name in ("rpaf", "xsendfile")
+    },
 }
 TABLES: Final = """\
 CREATE TABLE users (name TEXT, password TEXT);

@@ -19,6 +19,10 @@ ELSEWHERE: Final = {
     "mod_systemd": ("tests/server/test_systemd.py", "needs a socket of the service manager"),
     "mod_fcgid": ("tests/server/test_fastcgi_processes.py", "starts processes"),
     "mod_fastcgi": ("tests/server/test_fastcgi_processes.py", "starts processes"),
+    "mod_evasive20": (
+        "tests/differential/test_third_party_modules.py",
+        "counts the requests of all virtual hosts",
+    ),
     "libphp": ("tests/server/test_php.py", "starts php-fpm"),
     "libphp7": ("tests/server/test_php.py", "starts php-fpm"),
     "libphp5": ("tests/server/test_php.py", "starts php-fpm"),

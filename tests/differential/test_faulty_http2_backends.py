@@ -38,8 +38,8 @@ STRICTER = {
 }
 BODY = b"u" * 200_000
 ATTEMPTS = {"early-close": 5, "early-goaway": 5}
-"""A back end that closes with an unread upload resets the connection: whether its answer is still read (413) or
-lost (503) depends on which packet comes first, in both servers."""
+"""A back end that closes with an unread upload resets the connection: whether its answer is still read (413)
+or lost (503) depends on which packet comes first, in both servers."""
 
 
 @pytest.fixture(scope="module")

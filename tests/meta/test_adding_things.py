@@ -161,8 +161,8 @@ def test_a_wrong_value_stops_the_start(tmp_path: Path) -> None:
     copy.answers("GET /")
     conf = copy.root / "httpd.conf"
     conf.write_text(conf.read_text(encoding="ascii").replace("Status 404", "Status 200"), encoding="ascii")
-    code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(['httpd', '--builtin', 'debian', *sys.argv[1:]]))"
-    done = copy.run(code, "-t", "-d", str(copy.root), "-f", str(conf))
+    code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(['httpd', *sys.argv[1:]]))"
+    done = copy.run(code, "--builtin", "debian", "-t", "-d", str(copy.root), "-f", str(conf))
     assert done.returncode == 1
     assert "AllowMethodsStatus: the status must be 403, 404 or 405" in done.stderr
 

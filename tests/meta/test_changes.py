@@ -32,6 +32,7 @@ OWN = {
     "R12": "php-handlers",
     "R13": "php-branches",
     "R14": "unknown-handlers",
+    "R15": "jk-mounts",
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 

@@ -20,6 +20,7 @@ VERSION_READERS = {
     "modules/metadata/mod_version.py": "IfVersion",
     "cli/serve_banner.py": "shows it",
     "config/configuration.py": "the rows of modules",
+    "config/detected_build.py": "the builds of a version",
     "config/load.py": "the catalogue",
     "config/handlers.py": "the table of handlers",
     "upgrade/source/binary.py": "modules in a 2.2 binary",

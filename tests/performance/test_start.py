@@ -53,7 +53,8 @@ NOT_TO_SERVE = frozenset(
 )
 CALLS_PER_HOST = 150
 MODULES = (
-    "mpm_event log_config unixd authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status"
+    "mpm_event log_config unixd authn_core authn_file authz_core authz_user auth_basic mime dir autoindex "
+    "include status"
 ).split()
 PLAIN = """ServerName localhost
 PidFile pid

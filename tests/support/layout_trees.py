@@ -55,7 +55,7 @@ class LayoutTree:
     page: str = "a page\n"
     has_documents: bool = True
 
-    def lay(self, image: Path, *, is_copy: bool) -> Path:
+    def write(self, image: Path, *, is_copy: bool) -> Path:
         """Write the files below *image*; return the directory or file that a user names."""
         pages = {f"{self.documents}/index.html": "a page\n"}
         for path, text in {**self.files, **pages}.items():
@@ -436,10 +436,10 @@ TREES = {
             "2.4",
             {
                 "/etc/httpd/conf.d/own.example.conf": (
-                    '<VirtualHost *:80>\nServerName own.example\nDocumentRoot "@/home/own/public_html"\n'
+                    '<VirtualHost *:80>\nServerName own.example\nDocumentRoot "@/srv/own/public_html"\n'
                     "</VirtualHost>\n"
                 ),
-                "/home/own/public_html/index.html": "own\n",
+                "/srv/own/public_html/index.html": "own\n",
             },
         ),
         page="own\n",

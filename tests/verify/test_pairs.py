@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ocsp import Certificate
 from tests.unit.verify.sites import make_root, side
 from tests.verify.pairs import MODULES, OPENING, WITHOUT_EFFECT
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
+from tests.support.ocsp import Certificate
 
 NOT_DECIDED = frozenset(("moved into a host",))
 """Pairs without effect whose lines no request depends on: that is said."""

@@ -10,7 +10,9 @@ from typing import Final
 
 from tests.verify.pairs import MODULES
 
-OLD_ALONE: Final = frozenset(("remoteip", "allowmethods", "socache_shmcb", "slotmem_shm", "lbmethod_byrequests", "unixd"))
+OLD_ALONE: Final = frozenset(
+    ("remoteip", "allowmethods", "socache_shmcb", "slotmem_shm", "lbmethod_byrequests", "unixd")
+)
 """Modules that 2.2 does not have."""
 MODULES_22: Final = tuple(name for name in MODULES if name not in OLD_ALONE)
 BASE_22: Final = """
@@ -50,7 +52,9 @@ _HOST: Final = (
     "<VirtualHost *:8080>\nServerName tls.example\nSSLEngine on\nSSLCertificateFile conf/server.pem\n"
     "SSLCertificateKeyFile conf/server.pem\n{}\n</VirtualHost>"
 )
-_POOL: Final = "<Proxy balancer://pool>\nBalancerMember http://{}:80{}\n</Proxy>\nProxyPass /app balancer://pool/"
+_POOL: Final = (
+    "<Proxy balancer://pool>\nBalancerMember http://{}:80{}\n</Proxy>\nProxyPass /app balancer://pool/"
+)
 _FROM_ONE: Final = "Order deny,allow\nDeny from all\nAllow from 10.0.0.1"
 CHANGES: Final[dict[str, tuple[str, str]]] = {
     "another network": (_OLD.format(_FROM_ONE), _NEW.format("Require ip 10.0.0.0/8")),
@@ -195,10 +199,16 @@ SAME: Final[dict[str, tuple[str, str]]] = {
     "quotes": ("Header set X-A 1", 'Header set "X-A" "1"'),
     "continued": ("Header set X-A 1", "Header set \\\n  X-A 1"),
     "order of modules": ("Header set X-A 1\nSetEnv a b", "SetEnv a b\nHeader set X-A 1"),
-    "order of types": ("AddType text/x-a .a\nAddType text/x-b .b", "AddType text/x-b .b\nAddType text/x-a .a"),
+    "order of types": (
+        "AddType text/x-a .a\nAddType text/x-b .b",
+        "AddType text/x-b .b\nAddType text/x-a .a",
+    ),
     "types on one line": ("AddType text/x-a .a .b", "AddType text/x-a .a\nAddType text/x-a .b"),
     "true condition": ("Header set X-A 1", "<IfModule headers_module>\nHeader set X-A 1\n</IfModule>"),
-    "false condition": ("Header set X-A 1", "<IfModule no_module>\nKeepAlive Off\n</IfModule>\nHeader set X-A 1"),
+    "false condition": (
+        "Header set X-A 1",
+        "<IfModule no_module>\nKeepAlive Off\n</IfModule>\nHeader set X-A 1",
+    ),
     "version": (
         "<IfVersion < 2.4>\nHeader set X-A 1\n</IfVersion>",
         "<IfVersion >= 2.4>\nHeader set X-A 1\n</IfVersion>",
@@ -207,10 +217,11 @@ SAME: Final[dict[str, tuple[str, str]]] = {
     "definition": ("Header set X-A 1", "Define value 1\nHeader set X-A ${value}"),
     "workers": ("MaxClients 150", "MaxRequestWorkers 150"),
     "requests of a child": ("MaxRequestsPerChild 0", "MaxConnectionsPerChild 0"),
-    "mutexes": ("LockFile logs/lock\nAcceptMutex flock", "Mutex file:logs mpm-accept"),
+    "mutexes": ("LockFile logs/lock\nAcceptMutex flock", "Mutex file:logs default"),
     "TLS mutex": ("SSLMutex file:logs/mutex\nSSLRandomSeed startup builtin", "SSLRandomSeed startup builtin"),
     "name-based hosts": (
-        "NameVirtualHost *:8080\n<VirtualHost *:8080>\nServerName a.example\nHeader set X-A 1\n</VirtualHost>",
+        "NameVirtualHost *:8080\n"
+        "<VirtualHost *:8080>\nServerName a.example\nHeader set X-A 1\n</VirtualHost>",
         "<VirtualHost *:8080>\nServerName a.example\nHeader set X-A 1\n</VirtualHost>",
     ),
     "closed": (_OLD.format(_DENIED[0]), _NEW.format(_DENIED[1])),
@@ -245,7 +256,8 @@ SAME: Final[dict[str, tuple[str, str]]] = {
     ),
     "kept access": (_OLD.format(_DENIED[0]), _NEW.format(_DENIED[0])),
     "environment": (
-        "SetEnvIf User-Agent robot bad\n" + _OLD.format("Order allow,deny\nAllow from all\nDeny from env=bad"),
+        "SetEnvIf User-Agent robot bad\n"
+        + _OLD.format("Order allow,deny\nAllow from all\nDeny from env=bad"),
         "SetEnvIf User-Agent robot bad\n"
         + _NEW.format("<RequireAll>\nRequire all granted\nRequire not env bad\n</RequireAll>"),
     ),

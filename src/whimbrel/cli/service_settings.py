@@ -2,8 +2,8 @@
 
 Files of variables are read as text, no shell runs: Debian's and httpd's envvars, Red Hat's
 /etc/sysconfig/httpd, SUSE's /etc/sysconfig/apache2, Gentoo's and Alpine's /etc/conf.d/apache2, FreeBSD's
-rc.conf, units of systemd with their EnvironmentFile, and OpenShift's directories env. Only a command that serves
-runs envvars in sh, as apache2ctl does.
+rc.conf, units of systemd with their EnvironmentFile, and OpenShift's directories env. Only a command that
+serves runs envvars in sh, as apache2ctl does.
 """
 
 from __future__ import annotations

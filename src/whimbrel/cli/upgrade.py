@@ -1,7 +1,8 @@
 """`whimbrel upgrade`: rewrite a configuration of httpd 2.2 for 2.4.
 
 Exit codes: 0 nothing to do, or done; 1 the diff has changes to make; 2 wrong usage or unreadable input; 3
-done, or nothing to change, but a finding needs review, or something that may matter is not known.
+done, or nothing to change, but a finding needs review or a decision, or something that may matter is not
+known.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Write the upgraded files to DIR. Default: print a diff. Example: --out /tmp/new",
+        help="Write the upgraded files to DIR, as a server of its own: ServerRoot, logs and files of users "
+        "are in DIR; documents stay where they are. Default: print a diff. Example: --out /tmp/new",
     ),
 ]
 Interactive = Annotated[
@@ -369,7 +371,8 @@ def _print_result(
     output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
     if result.files and not is_written:
         return EXIT_FINDINGS
-    return EXIT_REVIEW if result.needs_review else result.scope.exit_code(EXIT_OK)
+    is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)
+    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
 
 
 def _undo(directory: str) -> int:

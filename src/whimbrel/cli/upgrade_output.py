@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
-from whimbrel.base.latin1 import to_bytes, to_system, to_text
+from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.printable import printable, printable_line
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
@@ -21,7 +21,9 @@ from whimbrel.report.model import groups
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.files.named_files import NamedFile, named_files
+from whimbrel.upgrade.files.relocation import Relocation, links_of, roots_of
 from whimbrel.upgrade.model import READ_ERROR, Finding
+from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import described as inputs
 from whimbrel.utilities.usage_error import UsageError
@@ -146,20 +148,40 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
     empty; raises UsageError.
 
     Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
-    stay inside remain links.
+    stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
     """
     try:
         make_directories(os.fsencode(to))
         if any(to.iterdir()):
             raise UsageError(f"{to} is not empty")
         copied = Tree(os.fsencode(to))
-        for path, file in result.tree.files.items():
-            _copy(path, directory, to, copied, result.files.get(path, file.document.bytes))
-        for named in named_files(result.tree):
-            if named.path.startswith(f"{directory.rstrip('/')}/"):
-                _copy_named(named, directory, to, copied)
+        root = f"{directory.rstrip('/')}/"
+        texts = {
+            path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
+        }
+        named = [file for file in named_files(result.tree) if file.path.startswith(root)]
+        move = Relocation(
+            roots_of(directory, texts.values()),
+            from_system(os.path.abspath(to)),
+            {*(path for path in texts if path.startswith(root)), *(file.path for file in named)},
+        )
+        for path, data in texts.items():
+            is_moved = result.tree.files[path].role is Role.MAIN
+            _copy(path, directory, to, copied, move.relocated(data) if is_moved else data)
+        for file in named:
+            _copy_named(file, directory, to, copied)
+        _complete(move, directory, to, copied)
     except OSError as problem:
         raise UsageError(f"{os.fsdecode(problem.filename)}: {problem.strerror}") from None
+
+
+def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:
+    """Make the directories for what the server of the copy writes, and link those of its modules."""
+    for name in sorted(move.written):
+        make_directories(os.fsencode(to / to_system(name)))
+    for name, modules in links_of(directory, move.linked):
+        with copied.place(os.fsencode(to / to_system(name)), create=True, follow=False) as link:
+            link.make_link(modules)
 
 
 def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:

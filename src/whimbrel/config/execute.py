@@ -179,6 +179,8 @@ class CommandContext(Command):
         """Return True if *node* is a line of a third-party module; the start is refused later."""
         if self.configuration.options.is_elsewhere:
             return False
+        if self.in_htaccess and self.configuration.third_party is None:
+            return False
         from whimbrel.config.third_party_lines import takes  # few configurations have such lines
 
         return takes(self.configuration, node, in_htaccess=self.in_htaccess)

@@ -70,7 +70,7 @@ class ThirdPartyLines:
         """Return True if a module is loaded whose directives are in no table."""
         return None in self.modules.values()
 
-    def settle(self, configuration: Configuration) -> None:
+    def separate(self, configuration: Configuration) -> None:
         """Separate the lines that are left out, and refuse rules that would need them."""
         waiting, self.refused = self.refused, []
         for line in waiting:
@@ -167,7 +167,7 @@ def takes(configuration: Configuration, node: Node, *, in_htaccess: bool) -> boo
     """Return True if *node*, which no loaded module declares, is a line of a third-party module: it is
     recorded. A .htaccess file may have lines of ignored products only.
     """
-    if any(catalogue(version).find(node.name) for version in ("2.2", "2.4")):
+    if _is_of_httpd(node.name):
         return False
     product = product_of_directive(node.name)
     lines = configuration.third_party
@@ -180,6 +180,10 @@ def takes(configuration: Configuration, node: Node, *, in_htaccess: bool) -> boo
     problem = UnknownDirective(node.name, node.place)
     lines_of(configuration).refused.append(ThirdPartyLine(product, node.name, problem, node.args))
     return True
+
+
+def _is_of_httpd(name: str) -> bool:
+    return any(catalogue(version).find(name) for version in ("2.2", "2.4"))
 
 
 def takes_consequence(configuration: Configuration, problem: ConfigError) -> bool:
@@ -226,11 +230,13 @@ def finish(configuration: Configuration, cause: ConfigError | StartError | None 
     lines = configuration.third_party
     if lines is None:
         return
-    lines.settle(configuration)
+    lines.separate(configuration)
     if lines.refused:
         raise _refusal(lines, cause)
     if lines.consequences:
         raise lines.consequences[0]
+    if lines.ignored:
+        _is_of_httpd("")  # a worker, which reads .htaccess files, may not be allowed to read the tables
     for product in sorted(lines.ignored, key=lambda product: product.name):
         own = [line for line in lines.left_out if line.product is product]
         if own:

@@ -7,7 +7,7 @@ modules and the files that they stand in are no difference. The form of a line i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final, Generic, TypeVar
 
@@ -105,7 +105,7 @@ class Alignment:
 
     Attributes:
         forms: of texts and values of each side, comparable with those of the other one.
-        scopes: corresponding sections, servers and .htaccess files, outer ones first; their patterns may differ.
+        scopes: corresponding sections, servers and .htaccess files, outer ones first; patterns may differ.
     """
 
     def __init__(self, sides: tuple[SideLines, SideLines]) -> None:
@@ -172,14 +172,14 @@ class Alignment:
             pair = rows[0][key], rows[1][key]
             keys = [self.key(one, 0, equal) for one in pair[0]], [self.key(one, 1, equal) for one in pair[1]]
             common = set(keys[0]) & set(keys[1])
-            rows_of_common = tuple(
-                [one for one, key in zip(row, own, strict=True) if key in common]
-                for row, own in zip(pair, keys, strict=True)
+            old, new = (
+                [one for one, own in zip(row, of_row, strict=True) if own in common]
+                for row, of_row in zip(pair, keys, strict=True)
             )
-            keys_of_common = tuple([key for key in own if key in common] for own in keys)
-            aligned = align(rows_of_common, keys_of_common, kind_of_scope)
-            for ids, left, row in zip(found, aligned.left, pair, strict=True):
-                ids.update(id(one) for one in left if _may_meet(one, row))
+            old_keys, new_keys = ([own for own in of_row if own in common] for of_row in keys)
+            aligned = align((old, new), (old_keys, new_keys), kind_of_scope)
+            for ids, left, peers in zip(found, aligned.left, pair, strict=True):
+                ids.update(id(one) for one in left if _may_meet(one, peers))
         return found
 
     # lines --------------------------------------------------------------------------------------------
@@ -240,8 +240,8 @@ class Alignment:
     def differing(self, equal: EqualSections) -> tuple[list[ConfigLine], list[ConfigLine]]:
         """Return the lines of each side without a partner on the other one; *equal*: see `rows`.
 
-        Left out are LoadModule lines of modules that the other side has too, and the lines of a directive
-        that the other side has nowhere if they say what that side does without it.
+        Left out are the lines of a directive that the other side has nowhere if they say what that side does
+        without it. LoadModule lines are not among the lines of a side (`SideLines`).
         """
         found: tuple[list[ConfigLine], list[ConfigLine]] = ([], [])
         for row in self.rows(equal):
@@ -260,12 +260,7 @@ class Alignment:
                 if form[0] not in names:
                     own.setdefault(form[0], []).append(form)
         ignored = {name for name, forms in own.items() if says_default(forms, other.side.dialect)}
-        modules = {module.name for module in other.side.loaded.modules.modules}
-        return [
-            line
-            for line in left
-            if self._form(line, number)[0] not in ignored and not _is_loaded(line, modules)
-        ]
+        return [line for line in left if self._form(line, number)[0] not in ignored]
 
 
 def section_key(scope: LineScope, form: ValueForms) -> Key:
@@ -333,7 +328,3 @@ def _path_of(scope: LineScope) -> str:
 
 def _is_within(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
-
-
-def _is_loaded(line: ConfigLine, modules: Set[str]) -> bool:
-    return line.name == "loadmodule" and line.words()[:1] != [] and line.words()[0] in modules

@@ -98,8 +98,8 @@ def _without_restored(flags: str) -> str:
     found = _FLAGS.match(flags)
     if found is None:
         return flags
-    kept = [flag for flag in found[1].split(",") if flag.strip().lower() not in _RESTORED]
-    return f"[{','.join(kept)}]" if kept else ""
+    remaining = [flag for flag in found[1].split(",") if flag.strip().lower() not in _RESTORED]
+    return f"[{','.join(remaining)}]" if remaining else ""
 
 
 def says_default(forms: Iterable[Form], dialect: Dialect) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from whimbrel.base.file_reading import read_start
@@ -148,7 +149,7 @@ class SideLines:
             known = self._served[key] = ServedPaths(root, aliases)
         return known
 
-    @property
+    @cached_property
     def has_multiviews(self) -> bool:
         """Return True if a line enables MultiViews."""
         return any(

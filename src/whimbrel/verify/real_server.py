@@ -274,7 +274,10 @@ def _load_lines(program: str, side: Side) -> Iterator[str]:
     """Yield the LoadModule lines of the modules that *program* has not compiled in; raises NoServer."""
     with programs_permitted():
         require_programs()
-        listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
+        try:
+            listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
+        except subprocess.TimeoutExpired:
+            raise NoServer(f"no list of modules within {_TIMEOUT:.0f} seconds") from None
     built_in = set(re.findall(r"\b\w+\.c\b", listed.stdout.decode("latin-1")))
     for name, module in side.loaded.loaded_by_directive:
         if module.source in built_in:

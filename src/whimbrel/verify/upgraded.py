@@ -20,6 +20,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
+from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import Comparison
@@ -29,6 +30,8 @@ MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
+_REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
+"""What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 _ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -52,14 +55,17 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
         return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
+    comparison.cover_lines(_REMOVALS)
     ends = time.monotonic() + MAX_SECONDS
     for probe in comparison.source.probes():
         if time.monotonic() > ends:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
+            comparison.source.is_cut = True
             break
         comparison.compare_probe(probe)
-    result.scope = result.scope.merge(verification.scope)
-    groups = comparison.found()
+    comparison.finish()
+    groups = verification.groups
+    result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     unconfirmed = {place: group for group, own in zip(groups, places, strict=True) for place in own}
@@ -79,11 +85,21 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
     return text
 
 
+def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
+    """Yield what was not decided, as one item if not every request was asked."""
+    reasons = [one.reason for one in comparison.result.not_decided]
+    if comparison.source.is_cut and reasons:
+        reasons = [f"{len(reasons)} lines or chains were not decided (`whimbrel verify` names them)"]
+    for reason in reasons:
+        consequence = "it was not decided whether both versions do the same"
+        yield UnknownItem(UnknownKind.NOT_EXERCISED, None, reason, consequence, matters=False)
+
+
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     """Return what was compared, and with which result."""
     verification = comparison.result
     limits = [*verification.limits]
-    if comparison.source.is_cut:
+    if comparison.source.is_cut and not limits:
         limits.append("not every request that can be derived was asked")
     if verification.not_decided:
         limits.append(f"{len(verification.not_decided)} not decided")

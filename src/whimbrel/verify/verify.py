@@ -19,6 +19,7 @@ from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.coverage import Coverage
+from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
@@ -106,10 +107,7 @@ class Comparison:
                     "names, directories and networks, on which no other line depends"
                 )
             gc.freeze()  # the configurations and what was derived from them
-        alignment = Alignment(self.lines)
-        pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
-        alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
-        self._coverage = Coverage(alignment, self.causes, alike, self.source.unasked())
+        pairs = self.cover_lines()
         for probe in more:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
@@ -124,16 +122,31 @@ class Comparison:
                 self._forget()
         if has_many:
             gc.unfreeze()
-        self.result.groups = self.found()
-        if self._coverage is not None:
-            differences, not_decided = self._coverage.finish(self.result.groups)
-            self.result.groups = [*self.result.groups, *differences]
-            self.result.not_decided.extend(not_decided)
+        self.finish()
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
         self.result.files = sorted(
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
+
+    def cover_lines(self, budget: RemovalBudget = FULL_BUDGET) -> list[PatternPair]:
+        """Note from here on which differing lines the probes exercise; return the patterns that differ.
+
+        *budget* bounds what is asked of sides without a line.
+        """
+        alignment = Alignment(self.lines)
+        pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
+        alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
+        self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
+        return pairs
+
+    def finish(self) -> None:
+        """Put the differences into the result, with the lines that were not exercised."""
+        self.result.groups = self.found()
+        if self._coverage is not None:
+            differences, not_decided = self._coverage.finish(self.result.groups)
+            self.result.groups = [*self.result.groups, *differences]
+            self.result.not_decided.extend(not_decided)
 
     def _compare_patterns(
         self, pairs: list[PatternPair], report_progress: ReportProgress
@@ -279,7 +292,7 @@ class Comparison:
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            if not (cause.old or cause.new) and self._coverage is not None:
+            if not (cause.old or cause.new) and self.old.dialect is self.new.dialect:
                 cause = Cause(*(deciding_lines(side, probe) for side in (self.old, self.new)))
             group = self._groups[key] = DifferenceGroup("response", cause)
         group.count += 1

@@ -222,7 +222,8 @@ def test_a_rule_that_reads_what_an_ignored_module_sets_is_refused(tmp_path: Path
     ],
 )
 def test_other_lines_beside_an_ignored_module_stay(tmp_path: Path, line: str) -> None:
-    read(tmp_path, f"{GEO}<Location /a>\n{line}\n</Location>\n")
+    configuration = read(tmp_path, f"{GEO}<Location /a>\n{line}\n</Location>\n")
+    assert configuration.third_party is not None and configuration.third_party.refused == []
 
 
 @pytest.mark.parametrize(

@@ -45,4 +45,5 @@ def side(root: Path, name: str, conf: str, dialect: Dialect | str, *more: str) -
     lines += ["TypesConfig conf/mime.types", "PidFile logs/pid", conf.replace("@ROOT@", str(root))]
     path = root / "conf" / f"{name}.conf"
     path.write_text("\n".join(lines) + "\n")
-    return Side.load(LoadOptions(server_root=str(root), file=str(path)), dialect, name=name)
+    options = LoadOptions(server_root=str(root), file=str(path), origins=True)
+    return Side.load(options, dialect, name=name)

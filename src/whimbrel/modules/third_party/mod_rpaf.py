@@ -29,7 +29,7 @@ _HOSTS: Final = ("X-Forwarded-Host", "X-Host")
 _PORTS: Final = ("X-Forwarded-Port", "X-Port")
 _SECURE: Final = ("X-Forwarded-HTTPS", "X-HTTPS")
 _SCHEMES: Final = ("X-Forwarded-Proto", "X-Forwarded-Protocol")
-_LOOKS_LIKE_IP: Final = re.compile(r"[0-9./]+|[0-9a-f:/.]+")
+_IP_CHARACTERS: Final = re.compile(r"[0-9./]+|[0-9a-f:/.]+")
 _HOST: Final = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?")
 
 
@@ -78,7 +78,7 @@ def add_proxy(cmd: Command, conf: RpafServerConfig, words: list[str]) -> None:
     if cmd.name[4] == "_" and _network(words[0]) is None:
         raise ConfigError(
             f"mod_rpaf: Error parsing IP {words[0]} in {cmd.name}. Failed basic parsing."
-            if _LOOKS_LIKE_IP.fullmatch(words[0]) is None
+            if _IP_CHARACTERS.fullmatch(words[0]) is None
             else f"mod_rpaf: Error parsing IP {words[0]} in {cmd.name}. The specified IP address is invalid."
         )
     conf.proxies = (*conf.proxies, words[0])
@@ -119,7 +119,7 @@ def new_client(value: str, proxies: Networks) -> str | None:
     """Return the last address of the field that is no proxy, else the first valid one; None without one."""
     client = None
     for part in reversed([strip(part) for part in value.split(",")]):
-        if _LOOKS_LIKE_IP.fullmatch(part) is None or not _is_address(part):
+        if _IP_CHARACTERS.fullmatch(part) is None or not _is_address(part):
             continue
         client = part
         if part not in proxies:
@@ -163,7 +163,7 @@ def _set_host(r: Any) -> HookStatus:
     r.headers_in.set("Host", tokens[-1].lower().removesuffix("."))
     r.hostname = host[1].lower().removesuffix(".")
     if host[2]:
-        r.port = int(host[2])
+        r.port = atoi(host[2])
     hosts = r.engine.configuration.hosts
     if hosts is not None:
         candidates = hosts.find(r.connection.local_ip, r.connection.local_port)
@@ -283,9 +283,7 @@ MODULE = Module(
             _flag("forbids"),
             "Deny access if connection not from trusted RPAF_ProxyIPs",
         ),
-        _row(
-            "RPAF_CleanHeaders", Args.FLAG, _flag("cleans"), "Remove forwarded headers from the request"
-        ),
+        _row("RPAF_CleanHeaders", Args.FLAG, _flag("cleans"), "Remove forwarded headers from the request"),
         _row("RPAF_ProxyIPs", Args.ITERATE, add_proxy, _PROXY_HELP),
         _row("RPAF_Header", Args.TAKE1, set_header, _HEADER_HELP),
     ),

@@ -68,6 +68,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.filters.mod_brotli": "brotli",
     "modules.support.coded_bodies": "hashlib",
     "modules.support.body_sender": "tempfile",
+    "modules.third_party.mod_evasive": "asyncio hashlib subprocess syslog",
+    "modules.third_party.mod_xsendfile": ".modules.core.handler .modules.http.etag",
     "modules.fcgid.mod_fcgid": ".modules.fcgid.mod_fcgid.handler .modules.fcgid.mod_fcgid.deciders "
     ".modules.support.processes.manager .modules.support.processes.program",
     "modules.fcgid.mod_fastcgi": ".modules.fcgid.mod_fastcgi.handler .modules.fcgid.mod_fastcgi.programs",

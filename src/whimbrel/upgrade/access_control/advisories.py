@@ -32,6 +32,8 @@ _CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "a
 """Directives of 2.4 alone: their file is upgraded already."""
 _ADDED_BY_RULES: Final = frozenset({"substitutemaxlinelength"})
 """Directives that other rules add beside a line of 2.2."""
+_NEW_FLAGS: Final = frozenset(("end", "qsd", "qsdiscard", "qsl", "qslast", "bne"))
+"""Flags of RewriteRule that 2.2 refuses, without those that R01 adds to a line of 2.2."""
 _MIN_ARGS: Final = {
     "NO_ARGS": 0,
     "TAKE1": 1,
@@ -198,6 +200,7 @@ def _htaccess_finding(
             not rows_22
             or not any(row.where & bits for row in rows_22)
             or _too_short(line, str(rows_22[0].args), rows_24)
+            or _has_new_argument(line)
         ):
             if not taken_24 or line.name in _CONTAINERS:
                 return None
@@ -266,6 +269,15 @@ def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry])
 
 def _text(line: Statement) -> str:
     return f"{line.node.name} {line.args.strip()}"
+
+
+def _has_new_argument(line: Statement) -> bool:
+    """Return True for a flag of RewriteRule or a condition of Header that 2.2 refuses."""
+    words = line.words() if line.name in ("rewriterule", "header", "requestheader") else []
+    if line.name == "rewriterule":
+        flags = words[2][1:-1].split(",") if len(words) > 2 and words[2][:1] == "[" else []
+        return any(flag.partition("=")[0].strip().lower() in _NEW_FLAGS for flag in flags)
+    return len(words) > 2 and words[-1].startswith("expr=")
 
 
 def _name(line: Statement) -> str:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Section
 from whimbrel.upgrade.access_control.effective import CONTROL, split_args
@@ -60,11 +61,21 @@ def section_edits(
         for statement in section.lines
         if statement.name.removeprefix("<") in CONTROL | removed_names
     ]
-    wanted = [*_hoisted(current, unchanged_lines, replacement.control), *replacement.control]
+    control = list(_with_head(current, replacement.control))
+    wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
     return (*differences(section, current, wanted), *repeats)
+
+
+def _with_head(current: Iterable[Statement], control: Lines) -> Iterator[AccessLine]:
+    """Yield the lines, with HEAD in the methods if the text had it; for httpd GET includes it."""
+    has_head = any("HEAD" in line.args.split() for line in current if line.is_section)
+    for line in control:
+        is_limit = has_head and line.name in ("limit", "limitexcept")
+        words = ["GET HEAD" if is_limit and word == "GET" else word for word in line.args.split()]
+        yield replace(line, args=" ".join(words)) if is_limit else line
 
 
 def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Lines) -> list[AccessLine]:
@@ -132,9 +143,9 @@ def differences(
             text = list(rendered(wanted[start:end], unit))
             if low < high:
                 at = _best_replaced(old, low, high, wanted[start:end])
-                yield old[at].replace(text)
+                yield old[at].replace([*_comments(old[at]), *text])
                 yield from (
-                    statement.remove() for number, statement in enumerate(old[low:high], low) if number != at
+                    _removed(statement) for number, statement in enumerate(old[low:high], low) if number != at
                 )
                 continue
             if low < len(old):
@@ -144,7 +155,24 @@ def differences(
             else:
                 yield _appended(unit, text)
         for statement in old[low:high]:
-            yield statement.remove()
+            yield _removed(statement)
+
+
+def _removed(statement: Statement) -> FileEdit:
+    """Return the edit that removes a statement, without the comments that it holds."""
+    comments = _comments(statement)
+    return statement.replace(comments) if comments else statement.remove()
+
+
+def _comments(statement: Statement) -> list[str]:
+    """Return what was meant as a comment at the end of address lists, as lines.
+
+    httpd has no such comments and takes the words as host names.
+    """
+    if statement.is_section:
+        return [comment for child in statement.children for comment in _comments(child)]
+    at = statement.args.find(" #") if statement.name in ("allow", "deny") else -1
+    return [statement.args[at:].strip()] if at >= 0 else []
 
 
 def _best_replaced(current: Sequence[Statement], low: int, high: int, wanted: Sequence[AccessLine]) -> int:

@@ -272,7 +272,9 @@ def _advice(problem: RefusedLine, statement: Statement | None) -> str:
     name = statement.name if statement is not None else ""
     if problem.name:
         close = _close_names(problem.name)
-        return f"write {close[0]}" if close else "remove the line, or load the module that declares it"
+        if close and close[0].lower() != problem.name.lower():
+            return f"write {close[0]}"
+        return "remove the line, or load the module that declares it"
     if name == "require" and "provider" not in problem.text:
         return "correct the line for 2.4: addresses are separated by blanks, and a section grants by a line"
     return _ADVICE.get(name, "correct the line for 2.4, or remove it")

@@ -1,8 +1,9 @@
 """Explanations for `whimbrel explain`: rows of the table of changes, codes, messages, symptoms, directives
 and modules.
 
-`codes.tsv` has one line for each AH code: code, module, message, meaning, advice, rows. `messages.tsv` has one regular
-expression for each message without code and each symptom, with its codes and rows; the first match counts.
+`codes.tsv` has one line for each AH code: code, module, message, meaning, advice, rows. `messages.tsv` has
+one regular expression for each message without code and each symptom, with its codes and rows; the first
+match counts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
-from whimbrel.catalogue.third_party import fate
+from whimbrel.catalogue.third_party import ThirdPartyProduct, product_of, product_of_directive
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 
@@ -313,16 +314,38 @@ def module(name: str) -> list[Explanation]:
 
 
 def third_party(name: str) -> list[Explanation]:
-    """Return the explanation of a third-party module, with its successor in 2.4."""
-    found = fate(name)
-    if found is None or " " in name.strip():
+    """Return the explanation of a third-party module, or of a directive of one, with its successor in 2.4."""
+    name = name.strip()
+    is_directive = product_of(name) is None
+    product = product_of_directive(name) if is_directive else product_of(name)
+    if product is None or " " in name:
         return []
-    rows = tuple(dict.fromkeys([*_rows_naming(name.strip()), "X24"]))
+    rows = tuple(dict.fromkeys([*_rows_naming(name), "X24"]))
+    what = "A directive of a third-party module" if is_directive else "A third-party module"
     body = (
-        f"# {name.strip()}\n\nA third-party module ({found[0]}): a file that was built for 2.2 "
-        f"does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+        f"# {name}\n\n{what} ({product.name}): a file that was built for 2.2 "
+        f"does not load in 2.4.\n\n## In 2.4\n{product.successor}.\n\n## In Whimbrel\n{_in_whimbrel(product)}"
     )
-    return [Explanation("module", name.strip(), found[1], "\n".join([body, *_row_lines(rows)]) + "\n", rows)]
+    text = "\n".join([body, *_row_lines(rows)]) + "\n"
+    return [Explanation("module", name, product.successor, text, rows)]
+
+
+def _in_whimbrel(product: ThirdPartyProduct) -> str:
+    """Return lines about effect, directives and what a server does without the module."""
+    modules = " ".join(module.identifier for module in product.modules)
+    lines = [f"* modules: {modules}", f"* effect: {product.effect}"]
+    if product.directives:
+        lines.append(f"* directives: {' '.join(product.directives)}")
+    if product.handlers:
+        lines.append(f"* handlers: {' '.join(product.handlers)}")
+    if product.is_built_in:
+        lines.append("* built in")
+    elif product.is_ignorable:
+        short = product.modules[0].identifier.removesuffix("_module")
+        lines.append(f"* refused, unless the text has: WhimbrelIgnoreModule {short}")
+    else:
+        lines.append("* refused: without it, clients could get what it withholds")
+    return "\n".join(lines)
 
 
 def _module_row(version: str, base: str) -> ModuleEntry | None:

@@ -12,7 +12,7 @@ from whimbrel.catalogue import ModuleEntry, catalogue
 from whimbrel.upgrade.edits.helpers import insert_above_comment
 from whimbrel.upgrade.model import FileEdit, TargetBuild
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import is_branch, main_statements, top_level
+from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_branch, main_statements, top_level
 
 BUILT_IN: Final = frozenset(
     {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}
@@ -191,11 +191,7 @@ def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
         if line.file.role is Role.MAIN and len(line.words()) == 2
     ]
     lines_24 = [line for line in lines if line.in_24 is not False]
-    httpd_modules = {row.identifier for row in _MODELS}
-    templates = [
-        line for line in lines_24 if line.words()[0] in httpd_modules and not any(line.enclosing())
-    ] or [line for line in lines_24 if line.words()[0] in httpd_modules]
-    template = templates[-1] if templates else None
+    template = _template(lines_24)
     load_lines = LoadModuleLines(
         tree,
         frozenset(tree.modules),
@@ -206,6 +202,20 @@ def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
     )
     tree.cache["loading"] = load_lines
     return load_lines
+
+
+def _template(lines: list[Statement]) -> Statement | None:
+    """Return the line whose form and directory new lines copy: of httpd's own modules outside of branches the
+    last one in their usual directory. A third-party module may lie in a directory of its own.
+    """
+    httpd_modules = {row.identifier for row in _MODELS}
+    own = [line for line in lines if line.words()[0] in httpd_modules]
+    own = [line for line in own if line.words()[0] not in THIRD_PARTY_22] or own
+    own = [line for line in own if not any(line.enclosing())] or own
+    directories = [line.words()[1].rpartition("/")[0] for line in own]
+    commonest = max(reversed(directories), key=directories.count, default="")
+    same = [line for line, directory in zip(own, directories, strict=True) if directory == commonest]
+    return same[-1] if same else None
 
 
 def _is_debian(tree: ConfigTree, template: Statement | None) -> bool:

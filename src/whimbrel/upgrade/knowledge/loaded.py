@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from whimbrel.base.errors import (
     ForeignDirective,
+    ForeignModule,
     MissingDirectory,
     MissingResource,
     ProgramNotRun,
@@ -49,6 +50,8 @@ def item_of(problem: MissingResource) -> UnknownItem:
         return UnknownItem(
             UnknownKind.UNDEFINED_VARIABLE, problem.place, problem.reason, matters=problem.matters
         )
+    if isinstance(problem, ForeignModule) and problem.product:
+        consequence = f"{problem.product}: its effect is not decided"
     if isinstance(problem, ForeignDirective):
         consequence = "its effect is not decided"
     return UnknownItem(

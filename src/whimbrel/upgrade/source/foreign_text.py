@@ -13,7 +13,9 @@ from typing import Final
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.tree import Directive, Document, Node, Section
 
-CAMEL_CASE: Final = re.compile(r"[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|php_\w+|(?:If|Perl|Lua)\w*")
+CAMEL_CASE: Final = re.compile(
+    r"[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|php_\w+|[A-Z]{2,}_[A-Z]\w*|(?:If|Perl|Lua)\w*"
+)
 """The form of directive names of third-party modules."""
 WORD: Final = re.compile(r"[A-Za-z]\w*")
 MIN_SHARE: Final = 0.2

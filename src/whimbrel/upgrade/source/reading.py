@@ -355,7 +355,7 @@ class ConfigTreeReader:
         """
         data = file.document.bytes
         file.faults = text_faults(data, file.document)
-        file.foreign = any(fault.kind.is_whole for fault in file.faults)
+        file.foreign = any(fault.kind.is_unreadable for fault in file.faults)
         for fault in file.faults:
             if fault.kind is not FaultKind.MISSPELLED:  # where 2.4 loads the result, it is a finding of that
                 self._record_error(SourceLocation(file.path, fault.line), fault.reason, advice=fault.advice)

@@ -45,7 +45,7 @@ class FaultKind(Enum):
     MISSPELLED = "misspelled", False
 
     @property
-    def is_whole(self) -> bool:
+    def is_unreadable(self) -> bool:
         """Return True if no line of the text can be read."""
         return bool(self.value[1])
 
@@ -68,9 +68,9 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
 
     *document* is the tree of *data*, if there is one. Templates are no faults: see `templates`.
     """
-    whole = _encoding_fault(data)
-    if whole is not None:
-        return (whole,)
+    fault = _encoding_fault(data)
+    if fault is not None:
+        return (fault,)
     if document is None:
         document = parse(data, V22_LINES)
     marks = bool(marked_lines(data))
@@ -193,8 +193,10 @@ def _variants(name: str) -> Iterator[str]:
 
 
 def sentences(path: str, data: bytes, *, line: int | None = None) -> Iterator[str]:
-    """Yield ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included; with *line*, of
-    misspelled names for the one there alone."""
+    """Yield ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included.
+
+    *line* leaves out misspelled names elsewhere.
+    """
     for fault in text_faults(data):
         if fault.kind is not FaultKind.MISSPELLED or line in (None, fault.line):
             yield f"{path}:{fault.line}: {fault}"

@@ -14,9 +14,9 @@ from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, LineScope
-from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
+from whimbrel.verify.coverage.decided_by import SELF_ACTING, DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
-from whimbrel.verify.coverage.without_line import WithoutLine
+from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.probe import Probe
@@ -66,9 +66,11 @@ class Coverage:
         causes: Causes,
         equal: Iterable[PatternPair] = (),
         ignored: Set[int] = frozenset(),
+        budget: RemovalBudget = FULL_BUDGET,
     ) -> None:
         self.alignment, self.causes, self.ignored = alignment, causes, ignored
         self.sides = sides = alignment.sides
+        self._budget = budget
         equal = list(equal)
         self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
         lines_alike = {line for pair in equal for line in pair.lines or ()}
@@ -147,7 +149,7 @@ class Coverage:
                     state.differs = (probe, *answers)
 
     # the result ---------------------------------------------------------------------------------------
-    def finish(self, groups: Iterable[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
+    def finish(self, groups: list[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
         """Return differences of values, and the lines that were not decided.
 
         Lines that *groups* name are decided.
@@ -160,7 +162,7 @@ class Coverage:
             and (state.differs is not None or not state.is_met)
         ]
         found = self._value_groups([state for state in left if _is_value(state)])
-        removal = WithoutLine(self.sides[0].side), WithoutLine(self.sides[1].side)
+        removal = [WithoutLine(lines.side, self._budget) for lines in self.sides]
         reasons: dict[str, None] = {}
         for state in left:
             reason = "" if _is_value(state) else self._reason(state, removal[state.number])
@@ -172,7 +174,17 @@ class Coverage:
             ):
                 line = ConfigLine(f"<{scope.kind}", f"{scope.args}>", scope.path, scope.line, scope)
                 reasons[self._named(number, line, "its pattern has no equal on the other side")] = None
+        if not groups and not found:
+            reasons.update(dict.fromkeys(self._modules()))
         return found, _not_decided(list(reasons))
+
+    def _modules(self) -> Iterator[str]:
+        """Yield sentences about modules that one side has alone, and that act without a directive."""
+        modules = (lines.side.loaded.modules.modules for lines in self.sides)
+        loaded = [{module.name for module in row} & SELF_ACTING for row in modules]
+        for number, lines in enumerate(self.sides):
+            for name in sorted(loaded[number] - loaded[1 - number]):
+                yield f"{lines.side.name}: {name} is loaded on this side alone, and no answer differs"
 
     def _reason(self, state: LineState, removal: WithoutLine) -> str:
         """Return why the line is not decided, "" if it is."""

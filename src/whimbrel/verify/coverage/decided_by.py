@@ -59,7 +59,7 @@ _REQUESTS: Final = (
     r"|(add|remove)(type|handler|charset|encoding|language|outputfilter|inputfilter)|forcetype|defaulttype"
     r"|sethandler|setoutputfilter|setinputfilter|action|script|adddefaultcharset|defaultlanguage"
     r"|(force)?languagepriority|header|setenv|unsetenv|options|multiviewsmatch|fallbackresource"
-    r"|allowoverride(list)?|servername|serveralias|serverpath|userdir|rewriteengine|loadmodule"
+    r"|allowoverride(list)?|servername|serveralias|serverpath|userdir|rewriteengine"
     r"|mimemagicfile|typesconfig|modmimeusepathinfo|imap\w+|php_\w+"
 )
 _NOTHING: Final = (
@@ -82,10 +82,10 @@ _PATTERNS: Final = tuple(
 )
 SELF_ACTING: Final = frozenset(
     "autoindex_module dir_module mime_module negotiation_module reqtimeout_module userdir_module"
-    " http2_module watchdog_module unique_id_module".split()
+    " http2_module unique_id_module".split()
 )
-"""Modules that change answers without a directive of their own; other LoadModule lines are decided by the
-directives and handlers of their modules."""
+"""Modules that change answers without a directive of their own; other modules are decided by their directives
+and handlers."""
 _COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\s", re.IGNORECASE)
 """Arguments whose effect depends on the request in ways that no derived request need show."""
 
@@ -93,9 +93,6 @@ _COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\
 def decided_by(line: ConfigLine) -> DecidedBy:
     """Return how a line that differs is decided."""
     found = next((how for pattern, how in _PATTERNS if pattern.fullmatch(line.name)), DecidedBy.UNKNOWN)
-    if line.name == "loadmodule":
-        words = line.words()
-        return DecidedBy.REQUESTS if words and words[0] in SELF_ACTING else DecidedBy.NOTHING
     if found is DecidedBy.REQUESTS and _COMPUTED.search(line.args):
         return DecidedBy.VALUE if line.name == "header" else DecidedBy.UNKNOWN
     return found

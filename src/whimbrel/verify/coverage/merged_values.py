@@ -46,6 +46,9 @@ class MergedValues:
         places: frozenset[tuple[str, int]],
     ) -> None:
         self.sides, self.forms, self.places = sides, forms, places
+        old, new = sides
+        has_origins = old.options.origins and new.options.origins
+        self._has_two_versions = old.dialect is not new.dialect and has_origins
         self._server_kinds = {
             module.server_config for side in sides for module in side.loaded.modules.modules
         } - {None}
@@ -61,7 +64,7 @@ class MergedValues:
 
     def differing(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
         """Return the settings that *line* of side *number* sets and that differ between *plans*."""
-        found = [one for one in self._settings(number, line, plans[number]) if self._differs(one, plans)]
+        found = [one for one in self._settings(number, line, plans) if self._differs(one, plans)]
         return found or self._unexplained(number, line, plans)
 
     def _unexplained(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
@@ -139,25 +142,26 @@ class MergedValues:
         return (plan.dir_config(kind),)
 
     # the settings of a line ---------------------------------------------------------------------------
-    def _settings(self, number: int, line: ConfigLine, plan: Plan) -> Iterable[Setting]:
-        """Return what *line* sets; all settings of its modules if that is not recorded."""
+    def _settings(self, number: int, line: ConfigLine, plans: PlanPair) -> Iterable[Setting]:
+        """Return what *line* sets; all settings of its modules if that is not recorded.
+
+        Between versions settings that no line sets are left out then, unless the setter names them: their
+        defaults differ.
+        """
         field = _OF_PROCESS.get(line.name)
         if field is not None:
             return [(ServerSpec, field)]
         found: set[Setting] = set()
-        for holder in self._origin_holders(number, plan):
+        for holder in self._origin_holders(number, plans[number]):
             found |= self._origins_of(holder).get((line.path, line.line), set())
-        return found or self._named_by_setter(number, line) or self._settings_of_modules(number, line)
-
-    def _named_by_setter(self, number: int, line: ConfigLine) -> list[Setting]:
-        """Return the settings that the setter of *line* names in its code."""
-        found: dict[Setting, None] = {}
-        for row in self._rows(number, line):
-            names = names_in(row.apply)
-            for kind in (row.dir_config, row.server):
-                if kind is not None:
-                    found.update(((kind, name), None) for name in field_names(kind) if name in names)
-        return list(found)
+        if found:
+            return found
+        every = self._settings_of_modules(number, line)
+        if not self._has_two_versions:
+            return every
+        names = frozenset[str]().union(*(names_in(row.apply) for row in self._rows(number, line)))
+        written, _ = self._written(plans)
+        return [one for one in every if one[1] in names or (one in written and one[0] not in _CORE)]
 
     def _rows(self, number: int, line: ConfigLine) -> Iterable[BoundDirective]:
         modules = self.sides[number].loaded.modules
@@ -169,10 +173,7 @@ class MergedValues:
             kinds.update(dict.fromkeys((row.module.dir_config, row.module.server_config)))
         kinds.pop(None, None)
         return [
-            (kind, name)
-            for kind in kinds
-            for name in (field_names(kind) or ("",))
-            if name not in _SECTIONS
+            (kind, name) for kind in kinds for name in (field_names(kind) or ("",)) if name not in _SECTIONS
         ]
 
     def _origin_holders(self, number: int, plan: Plan) -> Iterator[Layer | Server]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.config_lines import ConfigLine
 from whimbrel.verify.difference import compare
@@ -21,11 +21,22 @@ MAX_LOADED: Final = 400_000
 """Lines that are loaded for sides without a line, in one verification."""
 
 
+@dataclass(frozen=True, slots=True)
+class RemovalBudget:
+    """What is asked of sides without a line, and loaded for them, in one verification."""
+
+    requests: int = MAX_REQUESTS
+    loaded: int = MAX_LOADED
+
+
+FULL_BUDGET: Final = RemovalBudget()
+
+
 class WithoutLine:
     """Decides whether lines of *side* are exercised, within a budget."""
 
-    def __init__(self, side: Side) -> None:
-        self.side = side
+    def __init__(self, side: Side, budget: RemovalBudget = FULL_BUDGET) -> None:
+        self.side, self.budget = side, budget
         self.requests, self.loaded = 0, 0
 
     def is_exercised(self, line: ConfigLine, count: int, exchanges: Iterable[tuple[Probe, Answer]]) -> bool:
@@ -34,7 +45,7 @@ class WithoutLine:
         *count*: the lines of the side.
         """
         self.loaded += count
-        if self.loaded > MAX_LOADED or self.requests > MAX_REQUESTS:
+        if self.loaded > self.budget.loaded or self.requests > self.budget.requests:
             return False
         other = self._without(line)
         if other is None or not other.is_loaded:
@@ -44,7 +55,7 @@ class WithoutLine:
             self.requests += 1
             if compare(answer, other.answer(probe)) is not None:
                 return True
-            if self.requests > MAX_REQUESTS:
+            if self.requests > self.budget.requests:
                 break
         return False
 

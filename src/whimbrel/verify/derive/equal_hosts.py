@@ -130,6 +130,8 @@ class _Replaced:
             self._words[name] = "@name"
             self._words[re.escape(name)] = "@name-as-pattern"
         label, root = name.partition(".")[0], root.rstrip("/")
+        if label:
+            self._words[f"authname {label}"] = self._words[f'authname "{label}"'] = "authname @label"
         parts = root.split("/")
         if label and label in parts:
             root = "/".join(parts[: parts.index(label) + 1])
@@ -138,12 +140,13 @@ class _Replaced:
         self._compile()
 
     def use_networks(self, own: list[tuple[str, IPv4Network]], shared: list[tuple[str, IPv4Network]]) -> None:
-        """Replace the networks *own*, too, if no two of them and *shared* overlap."""
-        texts = dict(own)
-        networks = list(texts.values())
+        """Replace the networks *own*, too, that overlap none of *shared*, if no two of them overlap."""
         others = [*(network for _, network in shared), _LOOPBACK, _SAMPLE]
+        texts = {text: one for text, one in own if not any(one.overlaps(other) for other in others)}
+        networks = list(texts.values())
+        remaining = [one for text, one in own if text not in texts]
         for number, network in enumerate(networks):
-            if any(network.overlaps(other) for other in (*networks[:number], *others)):
+            if any(network.overlaps(other) for other in (*networks[:number], *remaining)):
                 return
         for number, (text, network) in enumerate(texts.items()):
             self._words[text] = f"@network{number}/{network.prefixlen}"

@@ -76,7 +76,7 @@ class ProbeSource:
         self._skipped = set(self._followers).difference(probed)
         return len(self._followers)
 
-    def unasked(self) -> frozenset[int]:
+    def without_requests(self) -> frozenset[int]:
         """Return the scopes, by identity, that need no request: those of hosts that another one answers for,
         and .htaccess files outside of what servers with a way in map."""
         tops: tuple[set[str], set[str]] = (set(), set())

@@ -31,6 +31,16 @@ NEVER = {
     ("modules.mappers.mod_userdir", "whimbrel.modules.support.cgi.suexec"): "reads a configuration",
     ("config.mpm_config", "pwd"): "reads a configuration",
     ("config.mpm_config", "grp"): "reads a configuration",
+    **{
+        (module, f"whimbrel.{name}"): "is imported where a configuration has such lines"
+        for module, name in (
+            ("config.execute", "catalogue.third_party"),
+            ("config.execute", "config.third_party_lines"),
+            ("config.load", "catalogue.third_party"),
+            ("config.load", "config.third_party_lines"),
+            ("catalogue.load", "catalogue.third_party"),
+        )
+    },
     ("modules.core.log", "whimbrel.modules.core.log_format"): "reads a configuration",
     ("server.master.privileges", "resource"): "runs in the master",
     ("modules.ssl.mod_ssl.server_setters", "whimbrel.catalogue.checks.providers"): "reads a configuration",

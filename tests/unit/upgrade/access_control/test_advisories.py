@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.access_control.advisories import htaccess_findings
@@ -31,3 +32,20 @@ def test_a_branch_for_24_needs_the_override_of_its_own_lines(tmp_path: Path) -> 
 
 def test_a_branch_for_22_alone_is_not_read_by_24(tmp_path: Path) -> None:
     assert not found(tmp_path, "Limit", BRANCHES.partition("</IfModule>\n")[2])
+
+
+@pytest.mark.parametrize(
+    ("line", "is_refused"),
+    [
+        ("RewriteRule a b [L,END]", True),
+        ("RewriteRule a b [QSD]", True),
+        ("RewriteRule a b [R=301,L]", False),
+        ("RewriteRule END QSD", False),
+        ("Header set X-A b expr=%{HTTPS}=='on'", True),
+        ("Header set X-A b env=x", False),
+    ],
+)
+def test_flags_and_conditions_of_24_alone(tmp_path: Path, line: str, is_refused: bool) -> None:
+    """2.2.34 answers 500: "RewriteRule: unknown flag", "envclause should be in the form env=envar"."""
+    findings = found(tmp_path, "All", f"{line}\n")
+    assert [(finding.place.line, finding.risk) for finding in findings] == [(1, Risk.OPENS)] * is_refused

@@ -155,6 +155,21 @@ def test_lines_of_a_configuration_and_modules_of_other_origin(query: str, kind: 
 
 
 @pytest.mark.parametrize(
+    ("query", "texts"),
+    [
+        ("mod_security2.so", ["ModSecurity", "effect: protection", "WhimbrelIgnoreModule security2"]),
+        ("SecRuleEngine", ["A directive of a third-party module (ModSecurity)", "directives: Sec*"]),
+        ("auth_kerb_module", ["effect: access", "refused: without it", "mod_auth_gssapi"]),
+        ("mod_evasive20", ["built in", "effect: protection"]),
+    ],
+)
+def test_a_third_party_module_and_its_directives(query: str, texts: list[str]) -> None:
+    (found,) = explain(query)
+    for text in texts:
+        assert text in found.body
+
+
+@pytest.mark.parametrize(
     "name", "php5 fcgid fastcgi suphp rpaf perl python wsgi dav_svn authz_svn security2 mpm_itk".split()
 )
 def test_modules_of_real_servers_have_a_line(name: str) -> None:

@@ -12,6 +12,7 @@ from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.edits.load_module import load_module_lines
 from whimbrel.upgrade.model import TargetBuild, UpgradeOptions
+from whimbrel.upgrade.rules.modules.x19_remote_address import check as check_remote
 
 ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
 
@@ -36,6 +37,39 @@ def test_a_line_looks_like_its_neighbours(tmp_path: Path, line: str, wanted: str
         )
         == wanted
     )
+
+
+PASSENGER = "LoadModule passenger_module /usr/lib/passenger/buildout/apache2/mod_passenger.so\n"
+HTML = "LoadModule proxy_html_module /opt/html/mod_proxy_html.so\n"
+ODD = "LoadModule ssl_module /opt/ssl/mod_ssl.so\n"
+RPAF = "LoadModule rpaf_module /opt/rpaf/mod_rpaf-2.0.so\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "directory"),
+    [
+        (ALIAS + PASSENGER, "modules"),
+        (PASSENGER, "modules"),
+        (ALIAS + HTML, "modules"),
+        (ALIAS + ALIAS.replace("alias", "env") + ODD, "modules"),
+        (ODD, "/opt/ssl"),
+        (f"<IfModule !mod_so.c>\n{ALIAS}</IfModule>\n{ODD}", "/opt/ssl"),
+    ],
+)
+def test_a_line_is_not_put_into_the_directory_of_another_product(
+    tmp_path: Path, text: str, directory: str
+) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text})
+    line = load_module_lines(tree).format_line("filter_module")
+    assert line.endswith(f" {directory}/mod_filter.so")
+
+
+def test_the_successor_of_mod_rpaf_is_loaded_from_httpds_directory(tmp_path: Path) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": ALIAS + RPAF})
+    (finding,) = [found for found in check_remote(tree) if "LoadModule" in found.message]
+    assert [edit.edit.text for edit in finding.edits] == [
+        b"LoadModule remoteip_module modules/mod_remoteip.so\n"
+    ]
 
 
 def test_what_is_loaded(tmp_path: Path) -> None:

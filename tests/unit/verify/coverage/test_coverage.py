@@ -104,6 +104,11 @@ def test_each_directive_has_one_way_of_decision() -> None:
     assert how("alias", "/a /b") is DecidedBy.REQUESTS
     assert how("alias", "/a /%{HTTP:x}") is DecidedBy.UNKNOWN
     assert how("rewriterule", "a b") is DecidedBy.UNKNOWN
-    assert how("loadmodule", "dir_module x") is DecidedBy.REQUESTS
-    assert how("loadmodule", "rewrite_module x") is DecidedBy.NOTHING
     assert how("neverheardof") is DecidedBy.UNKNOWN
+
+
+@pytest.mark.parametrize(("module", "verdict"), [("unique_id", Verdict.NOT_DECIDED), ("asis", Verdict.SAME)])
+def test_a_module_that_acts_by_itself_is_named(root: Path, module: str, verdict: Verdict) -> None:
+    result = compared(root, "", f"LoadModule {module}_module modules/mod_{module}.so")
+    assert result.verdict is verdict
+    assert all(f"{module}_module is loaded on this side alone" in one for one in reasons(result))

@@ -47,7 +47,7 @@ def source(
     (root / "htdocs").mkdir()
     sides = []
     for name, dialect, template in (("old", "2.2", OLD_HOST), ("new", "2.4", NEW_HOST)):
-        modules = (*MODULES, *(("authz_core", "mpm_event") if name == "new" else ()))
+        modules = (*MODULES, *(("authz_core", "authn_core", "mpm_event") if name == "new" else ()))
         lines = [f"LoadModule {module}_module modules/mod_{module}.so" for module in modules]
         lines += ["Listen 127.0.0.1:8080", "ServerName localhost", f"DocumentRoot {root}/htdocs"]
         lines += ["NameVirtualHost *:8080"] if name == "old" else []
@@ -75,9 +75,31 @@ def test_equal_hosts_share(tmp_path: Path) -> None:
     assert all(probes_by_host[f"h{n}.test"] == 1 for n in range(2, HOSTS))
 
 
-def test_equal_hosts_beyond_the_bound_are_not_asked(
+def test_realms_that_name_the_host_and_shared_networks_leave_hosts_equal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """127.0.0.1 stays as it is written, beside a network of each host."""
+    realm = '<Location /x>\nAuthName "h{n}"\n</Location>\n</VirtualHost>'
+    for name in ("OLD_HOST", "NEW_HOST"):
+        text = globals()[name].replace(".0/24", ".0/24 127.0.0.1").replace("</VirtualHost>", realm)
+        monkeypatch.setitem(globals(), name, text)
+    probes = source(tmp_path)
+    assert probes.group_equal_hosts() == HOSTS - 2
+    followers = [lines.hosts for lines in probes.sides]
+    names = [
+        {
+            line.args
+            for scope in hosts.values()
+            if id(scope) in probes.without_requests()
+            for line in scope.lines
+            if line.name == "servername"
+        }
+        for hosts in followers
+    ]
+    assert names == [{"h2.test", "h3.test", "h4.test"}] * 2
+
+
+def test_equal_hosts_beyond_the_bound_are_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whimbrel.verify.derive.probes.MAX_FOLLOWERS", 2)
     probes = source(tmp_path)
     assert probes.group_equal_hosts() == HOSTS - 2 == 3

@@ -13,7 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 class ConditionTrace(NamedTuple):
-    """Result of one condition: the compared text, the pattern, and the line with its test string as written."""
+    """Result of one condition: the compared text, the pattern, the test string as written and its line."""
 
     subject: str
     pattern: str

@@ -17,14 +17,14 @@ def line_for(kind: str) -> str:
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield every DefaultType but `none`, and with --exact the default of a server without one."""
+    """Yield every DefaultType but `none`, and the default of a server without one, which --exact writes."""
     lines = list(tree.named("defaulttype"))
     kinds = {line.args.strip().lower() for line in lines}
     for line in lines:
         kind = "".join(line.words()[:1])
         if kind.lower() != "none":
             yield _finding(tree, line, kind, is_only_type=len(kinds) == 1)
-    if tree.options.exact and not is_24_config(tree) and not any(map(is_in_main_server, lines)):
+    if not is_24_config(tree) and not any(map(is_in_main_server, lines)):
         yield from _unset_default(tree)
 
 
@@ -63,7 +63,9 @@ def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
     ):
         return
     place = insert_for_server(tree, [line_for("text/plain")])
-    if place is not None and place[0].file.role is Role.MAIN:
+    if place is None or place[0].file.role is not Role.MAIN:
+        return
+    if tree.options.exact:
         yield Finding(
             "C13",
             place[0].place,
@@ -73,6 +75,14 @@ def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
             Safety.SAFE,
             (place[1],),
         )
+        return
+    yield Finding(
+        "C13",
+        place[0].place,
+        "no DefaultType is set: files with unknown extensions have no Content-Type; 2.2 sent text/plain",
+        f"leave the type to browsers, or write `{line_for('text/plain')}` (--exact)",
+        Risk.COSMETIC,
+    )
 
 
 RULE = Rule("C13", "default-type", "DefaultType has no effect", check)

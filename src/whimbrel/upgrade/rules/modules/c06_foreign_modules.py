@@ -33,7 +33,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if module_file is None or module_file.api != "2.4":
             successor = newest_module(os.path.dirname(path)) if words[0] in OLD_TESTS else None
             if successor is None:
-                yield _finding(line, words[0], module_file)
+                yield _finding(line, words[0], words[1], module_file)
             else:
                 yield _replacement(line, words, *successor)
 
@@ -51,14 +51,14 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str) 
     )
 
 
-def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Finding:
+def _finding(line: Statement, name: str, path: str, module_file: ModuleFile | None) -> Finding:
     built = "" if module_file is None else f" ({module_file.text})"
     known = fate(name)
     what = f"; {known[0]}: {known[1]}" if known is not None else ""
     return Finding(
         "C06",
         line.place,
-        f"{name} is a third-party module: 2.4 refuses a file that was built for 2.2{built}",
+        f"{name} is a third-party module: 2.4 refuses {path} if it was built for 2.2{built}",
         f"install a build for 2.4 (API 20120211), or remove the line{what}",
         Risk.BREAKS,
     )

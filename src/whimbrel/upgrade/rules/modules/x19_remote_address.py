@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.edits.helpers import replace_statement
+from whimbrel.upgrade.edits.load_module import load_module_lines
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
@@ -14,11 +15,18 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 MODULES: Final = re.compile(
     r"rpaf(?:_module)?|mod_rpaf(?:-2.0)?(?:\.c)?|extract_forwarded_module|mod_extract_forwarded(?:\.c)?"
 )
-PROXIES: Final = {"rpafproxy_ips": 0, "mefaccept": 0}
+PROXIES: Final = ("rpafproxy_ips", "rpaf_proxyips", "mefaccept")
+ENABLED: Final = ("rpafenable", "rpaf_enable", "mefenable", "extractforwarded")
+HEADERS: Final = ("rpafheader", "rpaf_header")
+"""The names of mod_rpaf 0.6 and, with an underscore, of 0.7."""
 DROPPED: Final = (
     "rpafsethostname",
     "rpafsethttps",
     "rpafsetport",
+    "rpaf_sethostname",
+    "rpaf_sethttps",
+    "rpaf_setport",
+    "rpaf_forbidifnotproxy",
     "mefrefuse",
     "meforder",
     "mefaddenv",
@@ -34,7 +42,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
             yield _finding(
-                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 replaces it"
+                line, replace_statement(tree, line, [_load(tree, line)]), "mod_remoteip of 2.4 replaces it"
             )
     for section in tree.named("<ifmodule"):
         name = section.args.strip()
@@ -44,15 +52,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 (section.replace_args(f"{name[: name.startswith('!')]}mod_remoteip.c>"),),
                 "its name in 2.4 is mod_remoteip.c",
             )
-    named = any(tree.named("rpafheader"))
-    for line in tree.named("rpafenable", "mefenable", "extractforwarded"):
+    named = any(tree.named(*HEADERS))
+    for line in tree.named(*ENABLED):
         on = line.args.strip().lower() == "on" and not named
         yield _finding(
             line,
             replace_statement(tree, line, [HEADER] if on else []),
             "RemoteIPHeader names the header; there is no switch",
         )
-    for line in tree.named("rpafheader"):
+    for line in tree.named(*HEADERS):
         yield _finding(
             line,
             replace_statement(tree, line, [f"RemoteIPHeader {line.args.strip()}"]),
@@ -69,8 +77,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield _finding(line, replace_statement(tree, line), "mod_remoteip has no such directive")
 
 
-def _load(line: Statement) -> str:
-    """Return the line with the other module, with its directory and quotes unchanged."""
+def _load(tree: ConfigTree, line: Statement) -> str:
+    """Return the line with the other module, in the directory of httpd's own modules if there are any."""
+    lines = load_module_lines(tree)
+    if lines.template is not None:
+        return lines.format_line("remoteip_module")
     source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
     identifier = line.words()[0]
     return re.sub(

@@ -1,4 +1,4 @@
-"""Lines that explain a refusal: those of .htaccess files that cannot be read, of Options, conditions, Satisfy."""
+"""Lines that explain a refusal: of .htaccess files that cannot be read, Options, conditions, Satisfy."""
 
 from __future__ import annotations
 

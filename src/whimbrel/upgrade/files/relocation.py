@@ -1,0 +1,133 @@
+"""Texts of a copied configuration, which starts by itself and reads and writes nothing of the original.
+
+ServerRoot, the files that were copied, and what the server writes (logs, locks, its process number) are those
+of the copy. Documents and scripts are not part of it: relative paths of them become absolute ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.syntax.lines import V22_LINES
+from whimbrel.syntax.tree import Directive, parse
+from whimbrel.syntax.words import getword
+
+_INCLUDES: Final = ("include", "includeoptional")
+_WRITTEN: Final = frozenset(
+    "pidfile errorlog customlog transferlog globallog forensiclog rewritelog scriptlog scriptsock cookielog"
+    " scoreboardfile lockfile sslmutex acceptmutex davlockdb davgenericlockdb coredumpdirectory"
+    " defaultruntimedir ssllog cacheroot authdigestnonceshmfile".split()
+)
+"""Directives whose first argument is a file or directory that the server writes."""
+_DIRECTORIES: Final = ("coredumpdirectory", "defaultruntimedir", "cacheroot")
+_DOCUMENTS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
+"""Directives of documents, with the position of the path."""
+_MODULES: Final = {"loadmodule": 1, "loadfile": 0}
+
+
+@dataclass(slots=True)
+class Relocation:
+    """The move of one configuration.
+
+    Attributes:
+        roots: the ServerRoot that is read, and that of the text.
+        copy: the directory of the copy.
+        copied: the paths of the files in the copy, as they were.
+        written: directories that the copy needs for what its server writes, filled by `relocated`.
+        linked: directories of module files, below ServerRoot, filled by `relocated`.
+    """
+
+    roots: tuple[str, ...]
+    copy: str
+    copied: Collection[str]
+    written: set[str] = field(default_factory=set)
+    linked: set[str] = field(default_factory=set)
+
+    def relocated(self, data: bytes) -> bytes:
+        """Return the text of a file of the copy."""
+        pieces, at = list[bytes](), 0
+        for node in parse(data, V22_LINES).walk():
+            if not isinstance(node, Directive):
+                continue
+            for old, new in self._words(node.name.lower(), _words(node.args)):
+                start = data.find(to_bytes(old), max(node.start + len(node.name), at), node.end)
+                if start >= 0 and old != new:
+                    is_quoted = data[start - 1 : start] in (b'"', b"'")
+                    text = f'"{new}"' if " " in new and not is_quoted else new
+                    pieces += [data[at:start], to_bytes(text)]
+                    at = start + len(to_bytes(old))
+        return b"".join((*pieces, data[at:]))
+
+    def _words(self, name: str, words: list[str]) -> Iterator[tuple[str, str]]:
+        """Yield the words of one line that change, with the new ones."""
+        if name == "serverroot" and words:
+            yield words[0], self.copy
+        elif name in _INCLUDES and words:
+            yield words[0], self._moved(words[0])
+        elif name in _WRITTEN and words and not words[0].startswith(("|", "syslog", "none")):
+            moved = self._moved(words[0])
+            self._note_written(name, moved)
+            yield words[0], moved
+        elif name in _MODULES and len(words) > _MODULES[name]:
+            directory, slash, _file = words[_MODULES[name]].rpartition("/")
+            if slash and not directory.startswith("/"):
+                self.linked.add(directory)
+        elif name in _DOCUMENTS and len(words) > _DOCUMENTS[name]:
+            path = words[_DOCUMENTS[name]]
+            if not path.startswith(("/", "$", "|")):
+                yield path, f"{self.roots[0]}/{path}"
+        else:
+            for word in words:
+                path = word.partition(":")[2] if name == "rewritemap" else word
+                if path in self.copied or self._original(path) in self.copied:
+                    yield path, self._moved(path)
+
+    def _note_written(self, name: str, path: str) -> None:
+        inside = path.removeprefix(f"{self.copy}/")
+        if not inside.startswith(("/", "$")):
+            self.written.add(inside if name in _DIRECTORIES else os.path.dirname(inside))
+
+    def _moved(self, path: str) -> str:
+        for root in self.roots:
+            if path.startswith(f"{root}/"):
+                return self.copy + path[len(root) :]
+        return path
+
+    def _original(self, path: str) -> str:
+        """Return the path as it was read: the text may name another ServerRoot."""
+        for root in self.roots[1:]:
+            if path.startswith(f"{root}/"):
+                return self.roots[0] + path[len(root) :]
+        return path
+
+
+def roots_of(directory: str, texts: Iterable[bytes]) -> tuple[str, ...]:
+    """Return the directory that is copied, and the ServerRoot of the text if that is another one."""
+    found = {directory.rstrip("/"): None}
+    for data in texts:
+        for node in parse(data, V22_LINES).walk():
+            if isinstance(node, Directive) and node.name.lower() == "serverroot":
+                words = _words(node.args)
+                if words and words[0].startswith("/"):
+                    found[words[0].rstrip("/")] = None
+    return tuple(found)
+
+
+def _words(args: str) -> list[str]:
+    words, at = list[str](), 0
+    while at < len(args):
+        word, at = getword(args, at)
+        words.append(word)
+    return words
+
+
+def links_of(directory: str, linked: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the directories of modules that exist here, with what they are."""
+    for name in sorted(linked):
+        path = os.path.realpath(to_bytes(f"{directory.rstrip('/')}/{name}"))
+        if os.path.isdir(path):
+            yield name, path

@@ -1,0 +1,55 @@
+"""The texts of a copied configuration name the copy, and documents where they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.upgrade.files.relocation import Relocation, roots_of
+
+COPIED = frozenset(("/srv/conf/users", "/srv/conf/c.pem", "/srv/conf/map.txt"))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('ServerRoot "/srv"', 'ServerRoot "/new/out"'),
+        ('ServerRoot "/srv/"', 'ServerRoot "/new/out"'),
+        ("Include /srv/conf.d/*.conf", "Include /new/out/conf.d/*.conf"),
+        ("Include /etc/other/*.conf", "Include /etc/other/*.conf"),
+        ("AuthUserFile /srv/conf/users", "AuthUserFile /new/out/conf/users"),
+        ("AuthUserFile /srv/conf/not-here", "AuthUserFile /srv/conf/not-here"),
+        ("AuthUserFile conf/users", "AuthUserFile conf/users"),
+        ("RewriteMap m txt:/srv/conf/map.txt", "RewriteMap m txt:/new/out/conf/map.txt"),
+        ("CustomLog /srv/logs/access_log common", "CustomLog /new/out/logs/access_log common"),
+        ('ErrorLog "|/srv/bin/rotatelogs /srv/logs/x 1"', 'ErrorLog "|/srv/bin/rotatelogs /srv/logs/x 1"'),
+        ("DocumentRoot htdocs", "DocumentRoot /srv/htdocs"),
+        ('DocumentRoot "/srv/htdocs"', 'DocumentRoot "/srv/htdocs"'),
+        ("Alias /srv icons/", "Alias /srv /srv/icons/"),
+        ("# ServerRoot /srv", "# ServerRoot /srv"),
+    ],
+)
+def test_lines(line: str, expected: str) -> None:
+    move = Relocation(("/srv",), "/new/out", COPIED)
+    assert move.relocated(f"Listen 80\n{line}\nListen 81\n".encode()).decode() == (
+        f"Listen 80\n{expected}\nListen 81\n"
+    )
+
+
+def test_a_text_that_names_another_root() -> None:
+    text = b"ServerRoot /etc/httpd\nAuthUserFile /etc/httpd/conf/users\nInclude /etc/httpd/x.conf\n"
+    move = Relocation(roots_of("/srv", [text]), "/new", COPIED)
+    assert move.relocated(text) == b"ServerRoot /new\nAuthUserFile /new/conf/users\nInclude /new/x.conf\n"
+
+
+def test_what_the_server_writes_and_loads_is_noted() -> None:
+    move = Relocation(("/srv",), "/new", COPIED)
+    move.relocated(
+        b"PidFile run/pid\nErrorLog /srv/logs/e\nCustomLog /var/log/x c\nErrorLog syslog:local1\n"
+        b"LoadModule a_module modules/a.so\nLoadModule b_module /usr/lib/b.so\n"
+    )
+    assert (move.written, move.linked) == ({"run", "logs"}, {"modules"})
+
+
+def test_a_directory_with_blanks_is_quoted() -> None:
+    move = Relocation(("/srv",), "/new out", COPIED)
+    assert move.relocated(b"ServerRoot /srv\n") == b'ServerRoot "/new out"\n'
