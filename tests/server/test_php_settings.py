@@ -68,8 +68,11 @@ HTACCESS = {
     "smuggled": 'php_value highlight.string "${SMUGGLED}"\nphp_value error_prepend_string "${SMUGGLED}"\n',
     "cache": "php_flag opcache.enable off\n",
     "base": "php_value open_basedir %SITE%/htdocs\n",
+    "outside": "php_value open_basedir /none\n",
+    "prepended": "php_value auto_prepend_file /none\n",
     "plain": "",
 }
+FATAL = ("outside", "prepended")
 SCRIPTS = {
     "status": "header('Status: 404 Not Found'); echo 'x';",
     "line": "header('HTTP/1.1 404 Gone away'); echo 'x';",
@@ -86,6 +89,16 @@ SCRIPTS = {
     "unchanged": "header('HTTP/1.0 304 Not Modified'); header('ETag: \"a\"');",
     "length": "header('Content-Length: 1000'); echo str_repeat('0123456789', 100);",
     "flushed": "echo 'abc'; ob_flush(); flush(); echo 'def';",
+    "bare": "header('X-C'); echo 'x';",
+    "long": "header('X-G: ' . str_repeat('y', 9000)); echo 'x';",
+    "longer": "header('X-G: ' . str_repeat('y', 60000)); echo 'x';",
+    "full": "header('X-G: ' . str_repeat('y', 5000)); echo str_repeat('x', 7990);",
+    "short-length": "header('Content-Length: 5'); echo str_repeat('x', 8000);",
+    "no-length": "header('Content-Length: x'); echo str_repeat('x', 100);",
+    "lengths": "header('Content-Length: 7'); header('Content-Length: 100', false); echo str_repeat('x', 100);",
+    "teapot": "http_response_code(418); echo 'x';",
+    "teapot2": "header('HTTP/2 418 Two'); echo 'x';",
+    "type": "header('Content-Type: Text/X-Odd; Charset=A'); echo 'x';",
     "powered": "header('X-Powered-By: a'); echo 'x';",
     **{f"size{size}": f"echo str_repeat('x', {size});" for size in (0, 100, 8000, 8001, 8190, 8500, 90000)},
 }
@@ -184,7 +197,9 @@ def exchange(port: int, target: str, *fields: str, version: str = "1.1") -> tupl
 def test_settings_of_htaccess_files_are_those_of_libphp(site: Site, name: str) -> None:
     for target in (f"/{name}/show.php", "/plain/show.php"):
         theirs, ours = exchange(site.apache, target), exchange(site.whimbrel, target)
-        assert theirs[0][0] == b"HTTP/1.1 200 OK" and ours == theirs
+        status = b"HTTP/1.0 500 Internal Server Error" if name in FATAL else b"HTTP/1.1 200 OK"
+        assert target[1:6] == "plain" or theirs[0][0] == status
+        assert ours == theirs
 
 
 def test_admin_values_are_those_of_libphp_but_for_disabled_functions(site: Site) -> None:
@@ -196,6 +211,28 @@ def test_admin_values_are_those_of_libphp_but_for_disabled_functions(site: Site)
 
 def test_a_script_above_the_document_root_has_its_settings(site: Site) -> None:
     assert exchange(site.whimbrel, "/above")[1] == exchange(site.apache, "/above")[1] == b"11"
+
+
+def test_a_script_that_cannot_be_read_is_a_fatal_error(site: Site) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root: a file that the server's user may not read")
+    path = site.root / "htdocs/unread.php"
+    path.write_text("<?php echo 1;")
+    path.chmod(0)
+    theirs, ours = (exchange(port, "/unread.php") for port in (site.apache, site.whimbrel))
+    assert theirs[0][0] == b"HTTP/1.0 500 Internal Server Error" and ours == theirs
+    log = (site.root.parent / "whimbrel/error_log").read_text()
+    assert f"PHP Fatal error:  Failed opening required '{path}'" in log
+
+
+def test_an_end_of_php_without_a_head_is_an_error(site: Site) -> None:
+    path = site.root / "htdocs/ended"
+    path.mkdir()
+    (path / ".htaccess").write_text("php_value session.name 0\n")
+    (path / "show.php").write_text("<?php echo 1;")
+    assert exchange(site.whimbrel, "/ended/show.php")[0][0] == b"HTTP/1.1 500 Internal Server Error"
+    log = (site.root.parent / "whimbrel/error_log").read_text()
+    assert "the process of PHP ended before its response" in log
 
 
 def test_an_admin_value_in_a_htaccess_file_is_refused(site: Site) -> None:

@@ -61,7 +61,7 @@ def encoded(text: str, *, is_colored: bool = False) -> bytes:
 def echo_line(text: str, *, is_error: bool = False) -> None:
     """Print one line of text that has one character per byte: the bytes of its names are those on disk.
 
-    A name in Python's own decoding goes through `from_system` first, so that one rule finds control characters.
+    A name in Python's own decoding goes through `from_system` first: one rule finds control characters.
     """
     typer.echo(encoded(printable_line(text)), err=is_error)
 

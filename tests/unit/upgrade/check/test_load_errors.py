@@ -135,7 +135,8 @@ def test_what_another_server_may_accept_is_no_finding(tmp_path: Path, line: str)
 
 
 def test_an_include_of_the_own_file_names_the_first_and_the_last_line(tmp_path: Path) -> None:
-    result = checked(tmp_path, {MAIN: f"{START}Include conf/b.conf\n", "conf/b.conf": "\nInclude conf/b.conf\n"})
+    include = "Include conf/b.conf\n"
+    result = checked(tmp_path, {MAIN: START + include, "conf/b.conf": "\n" + include})
     ((line, text),) = refused(result)
     first = f"on line {START.count(chr(10)) + 1} of {tmp_path}/{MAIN}"
     assert (line, text) == (

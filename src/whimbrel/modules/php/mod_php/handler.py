@@ -16,7 +16,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.core.handler import set_last_modified
-from whimbrel.modules.php.mod_php.exchange import PhpRequest
+from whimbrel.modules.php.mod_php.exchange import NO_RESPONSE, PhpRequest
 from whimbrel.modules.php.mod_php.ini_sets import (
     BadSettings,
     IniSet,
@@ -116,7 +116,7 @@ class PhpHandler:
             r.log("error", str(problem), module=self.messages.module)
             return 500
         except BackendError as problem:
-            r.log("error", "the process of PHP ended before its response", module=self.messages.module)
+            r.log("error", NO_RESPONSE, module=self.messages.module)
             return problem.status
 
     async def _new_exchange(self, r: Any, manager: ProcessManager, settings: _Settings) -> PhpRequest:
