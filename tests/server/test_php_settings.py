@@ -95,7 +95,7 @@ SCRIPTS = {
     "full": "header('X-G: ' . str_repeat('y', 5000)); echo str_repeat('x', 7990);",
     "short-length": "header('Content-Length: 5'); echo str_repeat('x', 8000);",
     "no-length": "header('Content-Length: x'); echo str_repeat('x', 100);",
-    "lengths": "header('Content-Length: 7'); header('Content-Length: 100', false); echo str_repeat('x', 100);",
+    "lengths": "header('Content-Length: 7'); header('Content-Length: 99', false); echo str_repeat('x', 99);",
     "teapot": "http_response_code(418); echo 'x';",
     "teapot2": "header('HTTP/2 418 Two'); echo 'x';",
     "type": "header('Content-Type: Text/X-Odd; Charset=A'); echo 'x';",
