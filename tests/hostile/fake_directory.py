@@ -1,4 +1,4 @@
-"""A directory server (LDAP, RFC 4511) that fails: what it answers is named by the port that a client takes."""
+"""A directory server (LDAP, RFC 4511) that fails: the port that a client takes names its answer."""
 
 from __future__ import annotations
 
