@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,39 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.differential.servers import APACHE, MODULE_DIR, WHIMBREL, Program, ProgramProcess
+from tests.differential.php_pair import exchange, missing, start
+from tests.differential.servers import APACHE, WHIMBREL, ProgramProcess
 
-from whimbrel.modules.php.mod_php.interpreter import find_interpreter
-from whimbrel.testing.ports import free_port
-
-LIBRARIES = sorted(Path(MODULE_DIR).glob("libphp8*.so"))
-FOUND = find_interpreter(8)
-pytestmark = [
-    pytest.mark.skipif(FOUND is None or not FOUND.is_fpm, reason="php-fpm is not installed"),
-    pytest.mark.skipif(not LIBRARIES, reason="libphp (libapache2-mod-php) is not installed"),
-    pytest.mark.skipif(not APACHE.present, reason="needs apache2"),
-]
-CONF = """
-LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so
-LoadModule authz_core_module {modules}/mod_authz_core.so
-LoadModule mime_module {modules}/mod_mime.so
-LoadModule alias_module {modules}/mod_alias.so
-LoadModule php_module {library}
-ServerName localhost
-{user}
-Listen 127.0.0.1:{port}
-PidFile {run}/pid
-ErrorLog {run}/error_log
-StartServers 1
-MaxRequestWorkers 4
-DocumentRoot {site}/htdocs
-TypesConfig /dev/null
-AddHandler application/x-httpd-php .php
-Alias /above {site}/above.php
-<Directory {site}>
-    AllowOverride All
-</Directory>
-"""
+MISSING = missing()
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 # A variable of the environment is the way by which a line's end gets into a value.
 SMUGGLED = "a'\nmemory_limit=9M\nextension=/none/x.so\n[x]\nb='\nmemory_limit=8M\r\n"
 # The names are shown with value, access level, and whether the script may change them.
@@ -151,22 +121,6 @@ def sections(site: Path) -> str:
     )
 
 
-def start(stack: ExitStack, program: Program, base: Path, conf: str) -> ProgramProcess:
-    """Start *program* with *conf*, whose run directory and port are its own."""
-    run, port = base / program.name, free_port()
-    run.mkdir()
-    user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
-    text = conf.format(
-        modules=MODULE_DIR, library=LIBRARIES[-1], port=port, run=run, site=base / "site", user=user
-    )
-    (run / "conf").write_text(text + sections(base / "site"))
-    server = ProgramProcess(program, base, run / "conf", run, port)
-    server.environment = {"SMUGGLED": SMUGGLED}
-    stack.enter_context(server)
-    assert server.started, server.output
-    return server
-
-
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     # not below the directory of pytest, which another session closes to other users
@@ -174,23 +128,11 @@ def site() -> Iterator[Site]:
         base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         base.chmod(0o755)
         write_site(base / "site")
-        apache, whimbrel = (start(stack, program, base, CONF) for program in (APACHE, WHIMBREL))
+        more, environment = sections(base / "site"), {"SMUGGLED": SMUGGLED}
+        apache, whimbrel = (
+            start(stack, program, base, more, environment) for program in (APACHE, WHIMBREL)
+        )
         yield Site(base / "site", apache.port, whimbrel.port, whimbrel)
-
-
-def exchange(port: int, target: str, *fields: str, version: str = "1.1") -> tuple[list[bytes], bytes]:
-    """Return the lines of the head, without Date and Server, and the body without its chunks."""
-    lines = [f"GET {target} HTTP/{version}", "Host: localhost", "Connection: close", *fields, "", ""]
-    data = b""
-    with socket.create_connection(("127.0.0.1", port), 20) as wire:
-        wire.sendall("\r\n".join(lines).encode())
-        while piece := wire.recv(65536):
-            data += piece
-    head, _, body = data.partition(b"\r\n\r\n")
-    shown = [line for line in head.split(b"\r\n") if not line.startswith((b"Date:", b"Server:"))]
-    if b"Transfer-Encoding: chunked" in shown:
-        body = b"".join(re.findall(rb"[0-9a-f]+\r\n(x+)\r\n", body))
-    return shown, body
 
 
 @pytest.mark.parametrize("name", HTACCESS)

@@ -31,8 +31,8 @@ def next_line(data: bytearray, max_line: int = MAX_LINE) -> str | None:
 def take_head(data: bytearray, *, is_complete: bool = True, max_line: int = MAX_LINE) -> ResponseHead:
     """Remove the lines up to the first empty one from *data*; without an empty one, all that are complete.
 
-    A line of more than *max_line* bytes ends the head, which has no empty line then. *is_complete*: *data* has the end of
-    the head; without it, and without a line, all of *data* is a body.
+    A line of more than *max_line* bytes ends the head, which has no empty line then. *is_complete*: *data*
+    has the end of the head; without it, and without a line, all of *data* is a body.
     """
     lines: list[str] = []
     while (line := next_line(data, max_line)) is not None:
