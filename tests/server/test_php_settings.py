@@ -42,6 +42,8 @@ HTACCESS = {
     "prepended": "php_value auto_prepend_file /none\n",
     "plain": "",
 }
+# Values of memory_limit; PHP refuses less than what a process has already.
+REFUSED = {"unbounded": "-1", "refused-text": "null", "refused-zero": "0"}
 FATAL = ("outside", "prepended")
 SCRIPTS = {
     "status": "header('Status: 404 Not Found'); echo 'x';",
@@ -100,7 +102,7 @@ def write_site(site: Path) -> None:
     for number in range(60):
         text = "<?php echo ini_get('precision'), '|', ini_get('error_log');"
         (root / f"d{number}/show.php").write_text(text)
-    for name in ("one", "two"):
+    for name in ("one", "two", *REFUSED):
         (root / f"admin-{name}").mkdir()
         (root / f"admin-{name}/show.php").write_text(
             "<?php echo json_encode([ini_get('memory_limit'), ini_set('memory_limit', '200M'),"
@@ -113,8 +115,11 @@ def write_site(site: Path) -> None:
 
 
 def sections(site: Path) -> str:
-    """Return sections with php_admin_value lines: the same names with other values, and a Location."""
+    """Return sections with php_admin_value lines: the same names with other values."""
     return "".join(
+        f"<Directory {site}/htdocs/admin-{name}>\nphp_admin_value memory_limit {value}\n</Directory>\n"
+        for name, value in REFUSED.items()
+    ) + "".join(
         f"<Directory {site}/htdocs/admin-{name}>\nphp_admin_value memory_limit {size}M\n"
         f"php_admin_flag enable_dl {flag}\nphp_admin_value disable_functions exec\n</Directory>\n"
         for name, size, flag in (("one", 77, "on"), ("two", 78, "off"))
@@ -149,6 +154,14 @@ def test_admin_values_are_those_of_libphp_but_for_disabled_functions(site: Site)
         target = f"/admin-{name}/show.php"
         theirs, ours = exchange(site.apache, target), exchange(site.whimbrel, target)
         assert json.loads(theirs[1])[1] is False and ours == theirs
+
+
+def test_an_admin_value_that_php_refuses_leaves_that_of_php_ini(site: Site) -> None:
+    for name in ("unbounded", "refused-text", "refused-zero") * 2:
+        target = f"/admin-{name}/show.php"
+        theirs, ours = (exchange(port, target) for port in (site.apache, site.whimbrel))
+        assert json.loads(theirs[1])[:2] == ["-1" if name == "unbounded" else "128M", False]
+        assert ours == theirs
 
 
 def test_a_script_above_the_document_root_has_its_settings(site: Site) -> None:

@@ -23,7 +23,6 @@ from whimbrel.modules.php.mod_php.ini_sets import (
     PhpFacts,
     SetFile,
     document_root_for,
-    ini_lines,
     select,
 )
 from whimbrel.modules.php.mod_php.interpreter import PhpPool
@@ -191,10 +190,8 @@ class _Settings:
         pool: PhpPool = manager.context
         self.program = pool.program(ini_set, manager.directory)
         self.file = SetFile(ini_set.values, manager.directory) if ini_set.values else None
-        admin = ini_set.admin
-        if self.file is not None:
-            admin = {**admin, "user_ini.filename": self.file.name}
-        self.parameter = ini_lines(admin) if pool.interpreter.is_fpm else ""
+        more = {} if self.file is None else {"user_ini.filename": self.file.name}
+        self.parameter = ini_set.parameter(more) if pool.interpreter.is_fpm else ""
         self.hidden = "" if ini_set.is_exposed else f"PHP/{known.version}"
 
 
