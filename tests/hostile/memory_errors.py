@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tests.hostile.measure import Budget, Measure, Result
+from tests.hostile.memory_peers import PeerFailure, peer_failures, peer_server
 from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 
 MAX_GROWTH = 50.0  # MB that a worker may grow while one error path is taken
@@ -120,6 +122,10 @@ class Failure:
     target: str
     fields: str = ""
     body: bytes = b""
+
+    def send_all(self, server: ServerProcess, count: int) -> set[bytes]:
+        """Send the request *count* times; return the statuses."""
+        return {server.exchange(self.request(), timeout=30)[9:12] for _ in range(count)}
 
     def request(self) -> bytes:
         """Return the bytes of the request."""
@@ -240,24 +246,35 @@ def measure(count: int, names: tuple[str, ...] = ()) -> Result:
     server = ServerProcess(WHIMBREL, site())
     server.conf.write_text(server.conf.read_text().replace("%PORT%", str(server.port)))
     with server:
-        for _ in range(20):
-            server.get("/a.txt")
-        for failure in all_failures():
-            if names and failure.name not in names:
-                continue
-            _repeat(server, failure, count, result)
-        if "Traceback" in server.output:
-            at = server.output.find("Traceback")
-            result.failures.append("a traceback in the log: " + server.output[at:][:2000])
+        _repeat_all(server, all_failures(), count, names, result)
+    with peer_server() as peers:
+        _repeat_all(peers, peer_failures(), count, names, result)
     return result
 
 
-def _repeat(server: ServerProcess, failure: Failure, count: int, result: Result) -> None:
-    data, workers = failure.request(), server.workers()
-    statuses = {server.exchange(data, timeout=30)[9:12] for _ in range(3)}
+def _repeat_all(
+    server: ServerProcess,
+    failures: Iterable[Failure | PeerFailure],
+    count: int,
+    names: tuple[str, ...],
+    result: Result,
+) -> None:
+    for _ in range(20):
+        server.get("/a.txt")
+    for failure in failures:
+        if not names or failure.name in names:
+            _repeat(server, failure, count, result)
+    if "Traceback" in server.output:
+        at = server.output.find("Traceback")
+        result.failures.append("a traceback in the log: " + server.output[at:][:2000])
+
+
+def _repeat(server: ServerProcess, failure: Failure | PeerFailure, count: int, result: Result) -> None:
+    workers = server.workers()
+    statuses = failure.send_all(server, 3)
     server.reset_peak()
     before = server.peak_memory()
-    statuses |= {server.exchange(data, timeout=30)[9:12] for _ in range(count)}
+    statuses |= failure.send_all(server, count)
     growth = server.peak_memory() - before
     result.figures[f"{failure.name} MB"] = round(growth, 1)
     result.figures[f"{failure.name} status"] = b" ".join(sorted(statuses)).decode()

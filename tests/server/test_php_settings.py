@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,39 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.differential.servers import APACHE, MODULE_DIR, WHIMBREL, Program, ProgramProcess
+from tests.differential.php_pair import exchange, missing, start
+from tests.differential.servers import APACHE, WHIMBREL, ProgramProcess
 
-from whimbrel.modules.php.mod_php.interpreter import find_interpreter
-from whimbrel.testing.ports import free_port
-
-LIBRARIES = sorted(Path(MODULE_DIR).glob("libphp8*.so"))
-FOUND = find_interpreter(8)
-pytestmark = [
-    pytest.mark.skipif(FOUND is None or not FOUND.is_fpm, reason="php-fpm is not installed"),
-    pytest.mark.skipif(not LIBRARIES, reason="libphp (libapache2-mod-php) is not installed"),
-    pytest.mark.skipif(not APACHE.present, reason="needs apache2"),
-]
-CONF = """
-LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so
-LoadModule authz_core_module {modules}/mod_authz_core.so
-LoadModule mime_module {modules}/mod_mime.so
-LoadModule alias_module {modules}/mod_alias.so
-LoadModule php_module {library}
-ServerName localhost
-{user}
-Listen 127.0.0.1:{port}
-PidFile {run}/pid
-ErrorLog {run}/error_log
-StartServers 1
-MaxRequestWorkers 4
-DocumentRoot {site}/htdocs
-TypesConfig /dev/null
-AddHandler application/x-httpd-php .php
-Alias /above {site}/above.php
-<Directory {site}>
-    AllowOverride All
-</Directory>
-"""
+MISSING = missing()
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 # A variable of the environment is the way by which a line's end gets into a value.
 SMUGGLED = "a'\nmemory_limit=9M\nextension=/none/x.so\n[x]\nb='\nmemory_limit=8M\r\n"
 # The names are shown with value, access level, and whether the script may change them.
@@ -68,8 +38,13 @@ HTACCESS = {
     "smuggled": 'php_value highlight.string "${SMUGGLED}"\nphp_value error_prepend_string "${SMUGGLED}"\n',
     "cache": "php_flag opcache.enable off\n",
     "base": "php_value open_basedir %SITE%/htdocs\n",
+    "outside": "php_value open_basedir /none\n",
+    "prepended": "php_value auto_prepend_file /none\n",
     "plain": "",
 }
+# Values of memory_limit; PHP refuses less than what a process has already.
+REFUSED = {"unbounded": "-1", "refused-text": "null", "refused-zero": "0"}
+FATAL = ("outside", "prepended")
 SCRIPTS = {
     "status": "header('Status: 404 Not Found'); echo 'x';",
     "line": "header('HTTP/1.1 404 Gone away'); echo 'x';",
@@ -86,6 +61,16 @@ SCRIPTS = {
     "unchanged": "header('HTTP/1.0 304 Not Modified'); header('ETag: \"a\"');",
     "length": "header('Content-Length: 1000'); echo str_repeat('0123456789', 100);",
     "flushed": "echo 'abc'; ob_flush(); flush(); echo 'def';",
+    "bare": "header('X-C'); echo 'x';",
+    "long": "header('X-G: ' . str_repeat('y', 9000)); echo 'x';",
+    "longer": "header('X-G: ' . str_repeat('y', 60000)); echo 'x';",
+    "full": "header('X-G: ' . str_repeat('y', 5000)); echo str_repeat('x', 7990);",
+    "short-length": "header('Content-Length: 5'); echo str_repeat('x', 8000);",
+    "no-length": "header('Content-Length: x'); echo str_repeat('x', 100);",
+    "lengths": "header('Content-Length: 7'); header('Content-Length: 99', false); echo str_repeat('x', 99);",
+    "teapot": "http_response_code(418); echo 'x';",
+    "teapot2": "header('HTTP/2 418 Two'); echo 'x';",
+    "type": "header('Content-Type: Text/X-Odd; Charset=A'); echo 'x';",
     "powered": "header('X-Powered-By: a'); echo 'x';",
     **{f"size{size}": f"echo str_repeat('x', {size});" for size in (0, 100, 8000, 8001, 8190, 8500, 90000)},
 }
@@ -117,7 +102,7 @@ def write_site(site: Path) -> None:
     for number in range(60):
         text = "<?php echo ini_get('precision'), '|', ini_get('error_log');"
         (root / f"d{number}/show.php").write_text(text)
-    for name in ("one", "two"):
+    for name in ("one", "two", *REFUSED):
         (root / f"admin-{name}").mkdir()
         (root / f"admin-{name}/show.php").write_text(
             "<?php echo json_encode([ini_get('memory_limit'), ini_set('memory_limit', '200M'),"
@@ -130,28 +115,15 @@ def write_site(site: Path) -> None:
 
 
 def sections(site: Path) -> str:
-    """Return sections with php_admin_value lines: the same names with other values, and a Location."""
+    """Return sections with php_admin_value lines: the same names with other values."""
     return "".join(
+        f"<Directory {site}/htdocs/admin-{name}>\nphp_admin_value memory_limit {value}\n</Directory>\n"
+        for name, value in REFUSED.items()
+    ) + "".join(
         f"<Directory {site}/htdocs/admin-{name}>\nphp_admin_value memory_limit {size}M\n"
         f"php_admin_flag enable_dl {flag}\nphp_admin_value disable_functions exec\n</Directory>\n"
         for name, size, flag in (("one", 77, "on"), ("two", 78, "off"))
     )
-
-
-def start(stack: ExitStack, program: Program, base: Path, conf: str) -> ProgramProcess:
-    """Start *program* with *conf*, whose run directory and port are its own."""
-    run, port = base / program.name, free_port()
-    run.mkdir()
-    user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
-    text = conf.format(
-        modules=MODULE_DIR, library=LIBRARIES[-1], port=port, run=run, site=base / "site", user=user
-    )
-    (run / "conf").write_text(text + sections(base / "site"))
-    server = ProgramProcess(program, base, run / "conf", run, port)
-    server.environment = {"SMUGGLED": SMUGGLED}
-    stack.enter_context(server)
-    assert server.started, server.output
-    return server
 
 
 @pytest.fixture(scope="module")
@@ -161,30 +133,20 @@ def site() -> Iterator[Site]:
         base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         base.chmod(0o755)
         write_site(base / "site")
-        apache, whimbrel = (start(stack, program, base, CONF) for program in (APACHE, WHIMBREL))
+        more, environment = sections(base / "site"), {"SMUGGLED": SMUGGLED}
+        apache, whimbrel = (
+            start(stack, program, base, more, environment) for program in (APACHE, WHIMBREL)
+        )
         yield Site(base / "site", apache.port, whimbrel.port, whimbrel)
-
-
-def exchange(port: int, target: str, *fields: str, version: str = "1.1") -> tuple[list[bytes], bytes]:
-    """Return the lines of the head, without Date and Server, and the body without its chunks."""
-    lines = [f"GET {target} HTTP/{version}", "Host: localhost", "Connection: close", *fields, "", ""]
-    data = b""
-    with socket.create_connection(("127.0.0.1", port), 20) as wire:
-        wire.sendall("\r\n".join(lines).encode())
-        while piece := wire.recv(65536):
-            data += piece
-    head, _, body = data.partition(b"\r\n\r\n")
-    shown = [line for line in head.split(b"\r\n") if not line.startswith((b"Date:", b"Server:"))]
-    if b"Transfer-Encoding: chunked" in shown:
-        body = b"".join(re.findall(rb"[0-9a-f]+\r\n(x+)\r\n", body))
-    return shown, body
 
 
 @pytest.mark.parametrize("name", HTACCESS)
 def test_settings_of_htaccess_files_are_those_of_libphp(site: Site, name: str) -> None:
     for target in (f"/{name}/show.php", "/plain/show.php"):
         theirs, ours = exchange(site.apache, target), exchange(site.whimbrel, target)
-        assert theirs[0][0] == b"HTTP/1.1 200 OK" and ours == theirs
+        status = b"HTTP/1.0 500 Internal Server Error" if name in FATAL else b"HTTP/1.1 200 OK"
+        assert target[1:6] == "plain" or theirs[0][0] == status
+        assert ours == theirs
 
 
 def test_admin_values_are_those_of_libphp_but_for_disabled_functions(site: Site) -> None:
@@ -194,8 +156,38 @@ def test_admin_values_are_those_of_libphp_but_for_disabled_functions(site: Site)
         assert json.loads(theirs[1])[1] is False and ours == theirs
 
 
+def test_an_admin_value_that_php_refuses_leaves_that_of_php_ini(site: Site) -> None:
+    for name in ("unbounded", "refused-text", "refused-zero") * 2:
+        target = f"/admin-{name}/show.php"
+        theirs, ours = (exchange(port, target) for port in (site.apache, site.whimbrel))
+        assert json.loads(theirs[1])[:2] == ["-1" if name == "unbounded" else "128M", False]
+        assert ours == theirs
+
+
 def test_a_script_above_the_document_root_has_its_settings(site: Site) -> None:
     assert exchange(site.whimbrel, "/above")[1] == exchange(site.apache, "/above")[1] == b"11"
+
+
+def test_a_script_that_cannot_be_read_is_a_fatal_error(site: Site) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root: a file that the server's user may not read")
+    path = site.root / "htdocs/unread.php"
+    path.write_text("<?php echo 1;")
+    path.chmod(0)
+    theirs, ours = (exchange(port, "/unread.php") for port in (site.apache, site.whimbrel))
+    assert theirs[0][0] == b"HTTP/1.0 500 Internal Server Error" and ours == theirs
+    log = (site.root.parent / "whimbrel/error_log").read_text()
+    assert f"PHP Fatal error:  Failed opening required '{path}'" in log
+
+
+def test_an_end_of_php_without_a_head_is_an_error(site: Site) -> None:
+    path = site.root / "htdocs/ended"
+    path.mkdir()
+    (path / ".htaccess").write_text("php_value session.name 0\n")
+    (path / "show.php").write_text("<?php echo 1;")
+    assert exchange(site.whimbrel, "/ended/show.php")[0][0] == b"HTTP/1.1 500 Internal Server Error"
+    log = (site.root.parent / "whimbrel/error_log").read_text()
+    assert "the process of PHP ended before its response" in log
 
 
 def test_an_admin_value_in_a_htaccess_file_is_refused(site: Site) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
-from whimbrel.backends.script_lines import MAX_HEAD, no_head, take_head
+from whimbrel.backends.script_lines import MAX_HEAD, MAX_LINE, no_head, take_head
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.http.client.answer import END_OF_FILE, INVALID, AnswerReader, BackendError, BackendMessage
@@ -182,8 +182,12 @@ class FastcgiReader(AnswerReader):
 
     The body is what the program writes to its standard output after its head.  As in httpd, the head ends at
     CR LF CR LF, or at LF LF.
+
+    Attributes:
+        max_line: bytes of a line of the head.
     """
 
+    max_line = MAX_LINE
     __slots__ = (
         "_data",
         "_head",
@@ -298,7 +302,7 @@ class FastcgiReader(AnswerReader):
         head += piece
         is_complete = _HEAD_END(head, start) is not None
         if is_complete or len(head) > MAX_HEAD:
-            self.head = take_head(head, is_complete=is_complete)
+            self.head = take_head(head, is_complete=is_complete, max_line=self.max_line)
             self._head = None
             self._add(bytes(head))
 

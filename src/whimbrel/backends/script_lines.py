@@ -16,26 +16,26 @@ _CR: Final = 0x0D
 MAX_HEAD: Final = 128 * 1024  # bytes that are searched for the end of a head
 
 
-def next_line(data: bytearray) -> str | None:
-    """Remove the first line from *data* and return it without its line end; None where `MAX_LINE` bytes, or
+def next_line(data: bytearray, max_line: int = MAX_LINE) -> str | None:
+    """Remove the first line from *data* and return it without its line end; None where *max_line* bytes, or
     all of *data*, have no line end.
     """
-    end = data.find(b"\n", 0, MAX_LINE + 1)
-    if end < 0 or (end == MAX_LINE and data[end - 1] != _CR):  # httpd does not count a carriage return
+    end = data.find(b"\n", 0, max_line + 1)
+    if end < 0 or (end == max_line and data[end - 1] != _CR):  # httpd does not count a carriage return
         return None
     line = bytes(data[:end])
     del data[: end + 1]
     return to_text(line.removesuffix(b"\r"))
 
 
-def take_head(data: bytearray, *, is_complete: bool = True) -> ResponseHead:
+def take_head(data: bytearray, *, is_complete: bool = True, max_line: int = MAX_LINE) -> ResponseHead:
     """Remove the lines up to the first empty one from *data*; without an empty one, all that are complete.
 
-    A line that is too long ends the head, which has no empty line then. *is_complete*: *data* has the end of
-    the head; without it, and without a line, all of *data* is a body.
+    A line of more than *max_line* bytes ends the head, which has no empty line then. *is_complete*: *data*
+    has the end of the head; without it, and without a line, all of *data* is a body.
     """
     lines: list[str] = []
-    while (line := next_line(data)) is not None:
+    while (line := next_line(data, max_line)) is not None:
         lines.append(line)
         if not line.partition("\0")[0].replace("\r", ""):
             break

@@ -15,7 +15,7 @@ import typer
 from whimbrel.base.builds import AUTO
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, sources
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, echo_line, sources
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -139,11 +139,10 @@ def _print_both(
 
 
 def _print_scope(scope: KnowledgeScope, root: str) -> None:
-    from whimbrel.base.printable import printable
     from whimbrel.report.knowledge import text_lines
 
     for line in text_lines(scope, root):
-        typer.echo(printable(line))
+        echo_line(line)
 
 
 def _probe(side: Side, request: RequestChoice) -> Probe:

@@ -14,9 +14,10 @@ import typer
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Tree
-from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.printable import printable, printable_line
 from whimbrel.catalogue import catalogue
+from whimbrel.cli.options import echo_line
 from whimbrel.syntax.format import NotTheSame, formatted
 
 app = typer.Typer(add_completion=False)
@@ -64,29 +65,29 @@ def fmt(
         raise typer.Exit(_filter(check, diff, indent))
     changed = failed = 0
     for path, top in _expand(files):
+        name = from_system(str(path))
         try:
             data = read_regular(bytes(path))
             refusal = refusal_of(data)
             if refusal:
                 failed += 1
-                typer.echo(printable_line(f"{path}: left as it is: {refusal}"), err=True)
+                echo_line(f"{name}: left as it is: {refusal}", is_error=True)
                 continue
             formatted_data = formatted(data, spelled, indent=indent)
             if formatted_data == data:
                 continue
             changed += 1
             if diff:
-                _print_diff(str(path), data, formatted_data)
+                _print_diff(name, data, formatted_data)
                 continue
             if not check:
                 _replace(path, Tree(bytes(top), is_open=is_open), data, formatted_data)
-            typer.echo(printable_line(f"{'would format' if check else 'formatted'} {path}"))
+            echo_line(f"{'would format' if check else 'formatted'} {name}")
         except NotTheSame:
-            text = f"{path}: left as it is: formatting would change what it says"
-            typer.echo(printable_line(text), err=True)
+            echo_line(f"{name}: left as it is: formatting would change what it says", is_error=True)
         except OSError as problem:
             failed += 1
-            typer.echo(printable_line(f"{path}: {problem.strerror}"), err=True)
+            echo_line(f"{name}: {problem.strerror}", is_error=True)
     raise typer.Exit(2 if failed else int((check or diff) and changed > 0))
 
 
@@ -110,7 +111,8 @@ def _print_diff(name: str, old: bytes, new: bytes) -> None:
     from difflib import unified_diff
 
     before, after = (to_text(data).splitlines(keepends=True) for data in (old, new))
-    lines = unified_diff(before, after, f"{name} (old)", f"{name} (formatted)")
+    shown = printable_line(name)
+    lines = unified_diff(before, after, f"{shown} (old)", f"{shown} (formatted)")
     typer.echo(to_bytes(printable("".join(lines))), nl=False)
 
 
@@ -157,7 +159,7 @@ def _filter(check: bool, diff: bool, indent: int) -> int:
     formatted_data = data
     refusal = refusal_of(data)
     if refusal:
-        typer.echo(f"left as it is: {refusal}", err=True)
+        echo_line(f"left as it is: {refusal}", is_error=True)
     else:
         try:
             formatted_data = formatted(data, spelled, indent=indent)

@@ -20,7 +20,7 @@ from whimbrel.base.builds import AUTO
 from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.base.printable import printable
+from whimbrel.base.printable import printable, printable_line
 from whimbrel.cli.servers import FoundServer, server_at, server_of
 from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
@@ -56,6 +56,14 @@ def encoded(text: str, *, is_colored: bool = False) -> bytes:
         return to_bytes(text)
     except UnicodeEncodeError:
         return text.encode()
+
+
+def echo_line(text: str, *, is_error: bool = False) -> None:
+    """Print one line of text that has one character per byte: the bytes of its names are those on disk.
+
+    A name in Python's own decoding goes through `from_system` first: one rule finds control characters.
+    """
+    typer.echo(encoded(printable_line(text)), err=is_error)
 
 
 Root = Annotated[

@@ -15,11 +15,10 @@ import typer
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import write_over
-from whimbrel.base.latin1 import to_text
+from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.base.printable import printable
 from whimbrel.base.programs import programs_permitted
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, echo_line, encoded
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -86,7 +85,8 @@ def rewrite_test(
             outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
     except (OSError, BadTable, ConfigError, StartError) as problem:
-        typer.echo(printable(str(problem)), err=True)
+        text = from_system(str(problem)) if isinstance(problem, OSError) else str(problem)
+        typer.echo(encoded(text), err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(outcomes, rules, verbose)
     raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
@@ -234,15 +234,15 @@ def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -
     bad = [outcome for outcome in outcomes if outcome.reasons]
     for outcome in bad:
         text = f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}"
-        typer.echo(printable(text))
+        echo_line(text)
         if verbose:
             _print_steps(outcome)
     for earlier, later in sorted(overlaps(outcomes)):
-        typer.echo(f"{later}: also fits URLs that {earlier} takes first")
+        echo_line(f"{later}: also fits URLs that {earlier} takes first")
     used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}
     for rule in rules:
         if rule not in used:
-            typer.echo(f"{rule}: never used")
+            echo_line(f"{rule}: never used")
     typer.echo(f"{len(outcomes)} cases, {len(outcomes) - len(bad)} as expected, {len(bad)} different")
 
 
@@ -252,8 +252,8 @@ def _print_steps(outcome: CaseResult) -> None:
             continue
         for condition in step.conditions:
             result = "holds" if condition.holds else "fails"
-            typer.echo(f"    condition '{condition.subject}' {condition.pattern}: {result}")
-        typer.echo(
+            echo_line(f"    condition '{condition.subject}' {condition.pattern}: {result}")
+        echo_line(
             f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'"
             + (f" -> {step.result}" if step.applied else ", not applied")
         )

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.static_typing import Final
 from whimbrel.config.model import StartMessage
 from whimbrel.config.reader import COMMAND_LINE
 
+MAX_LINE: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL: httpd cuts its log lines
+MAX_PLACES: Final = 3
+"""The number of files on the way to an error that a short text names; of more, the first and the last."""
 _ESCAPES = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '"'}
 
 
@@ -29,16 +33,24 @@ def _shown(char: str) -> str:
     return char if " " <= char <= "~" else f"\\x{ord(char):02x}"
 
 
-def format_error(error: ConfigError | StartError, dialect: Dialect, program: str = "") -> str:
+def format_error(
+    error: ConfigError | StartError, dialect: Dialect, program: str = "", *, is_short: bool = False
+) -> str:
     """Return the text that httpd prints for *error*, without a line end; *program* is the name it calls
     itself.
+
+    *is_short*: for reports, name the first and the last of more than `MAX_PLACES` files on the way.
     """
     if isinstance(error, StartError):
-        return "\n".join(escaped(line) for line in error.lines)
-    return "\n".join((_config_error(error, dialect, program), *map(escaped, error.details)))
+        return "\n".join(map(_logged, error.lines))
+    return "\n".join((_config_error(error, dialect, program, is_short), *map(escaped, error.details)))
 
 
-def _config_error(error: ConfigError, dialect: Dialect, program: str) -> str:
+def _logged(text: str) -> str:
+    return escaped(text)[:MAX_LINE]
+
+
+def _config_error(error: ConfigError, dialect: Dialect, program: str, is_short: bool) -> str:
     """Return httpd's message."""
     name = program or ("apache2" if dialect.messages_24 else "httpd")
     if error.bare or error.place is None:
@@ -47,24 +59,26 @@ def _config_error(error: ConfigError, dialect: Dialect, program: str) -> str:
             if error.place is None and dialect.messages_24 and error.code and error.code != "AH00526"
             else ""
         )
-        return escaped(f"{code}{name}: {_chain(error.place)}{error.reason}")
+        return _logged(f"{code}{name}: {_chain(error.place, is_short)}{error.reason}")
     code = f"{error.code}: " if dialect.messages_24 and error.code else ""
     return (
-        escaped(f"{code}Syntax error on line {error.place.line} of {error.place.path}:")
+        _logged(f"{code}Syntax error on line {error.place.line} of {error.place.path}:")
         + "\n"
-        + escaped(error.reason).rstrip(" ")
+        + _logged(error.reason).rstrip(" ")
     )
 
 
-def _chain(place: SourceLocation | None) -> str:
-    text = ""
+def _chain(place: SourceLocation | None, is_short: bool) -> str:
+    places: list[str] = []
     while place is not None:
         location = (
             "in -C/-c directive" if place.path == COMMAND_LINE else f"on line {place.line} of {place.path}"
         )
-        text = f"Syntax error {location}: {text}"
+        places.append(f"Syntax error {location}: ")
         place = place.included_from
-    return text
+    if is_short and len(places) > MAX_PLACES:
+        return f"{places[-1]}(through {len(places) - 2} more lines) {places[0]}"
+    return "".join(reversed(places))
 
 
 def format_message(message: StartMessage, dialect: Dialect, *, time: str = "", process: str = "") -> str:
@@ -76,8 +90,9 @@ def format_message(message: StartMessage, dialect: Dialect, *, time: str = "", p
     code = f"{message.code}: " if message.code and dialect.messages_24 else ""
     body = escaped((f"{message.cause}: " if message.cause else "") + code + message.text)
     if message.level == "startup":
-        return body
+        return body[:MAX_LINE]
     head = f"[{time}] " if time else ""
     if not dialect.messages_24:
-        return f"{head}[{message.level}] {body}"
-    return f"{head}[{message.module}:{message.level}] " + (f"[{process}] " if process else "") + body
+        return f"{head}[{message.level}] {body}"[:MAX_LINE]
+    pid = f"[{process}] " if process else ""
+    return f"{head}[{message.module}:{message.level}] {pid}{body}"[:MAX_LINE]

@@ -103,7 +103,7 @@ class Side:
             side.runtime.open_segments(side.configuration)
         except ConfigError as problem:
             side.configuration = None
-            text = format_error(problem, dialect)
+            text = format_error(problem, dialect, is_short=True)
             side.errors = (LoadError(with_faults(text, side.options, problem.place), problem.place),)
         except StartError as problem:
             side.configuration = None

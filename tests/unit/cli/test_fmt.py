@@ -91,6 +91,28 @@ def test_text_that_is_not_of_httpd_is_left_as_it_is(tmp_path: Path, data: bytes,
     assert (piped.exit_code, piped.stdout_bytes) == (2, data)
 
 
+# A control character of ISO 8859 as one byte and in UTF-8; bytes of it within other characters of UTF-8.
+NAMES = [
+    (b"a\x9b31m.conf", b"a\\x9b31m.conf"),
+    (b"a\xc2\x9b31m.conf", b"a\\xc2\\x9b31m.conf"),
+    (b"a\n\x1b[2J.conf", b"a\\x0a\\x1b[2J.conf"),
+    (b"\xc3\x9b \xe2\x82\x9b \xe9.conf", b"\xc3\x9b \xe2\x82\x9b \xe9.conf"),
+]
+
+
+@pytest.mark.parametrize(("name", "shown"), NAMES)
+def test_names_are_bytes_in_each_line(tmp_path: Path, name: bytes, shown: bytes) -> None:
+    path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name)))
+    lines = []
+    for text, options in (("<If a\n", ()), (UGLY, ("--diff",)), (UGLY, ("--check",)), (UGLY, ())):
+        path.write_text(text)
+        lines.append(CliRunner().invoke(fmt.app, [*options, str(path)]).output_bytes)
+    path.unlink()
+    lines.append(CliRunner().invoke(fmt.app, [str(path)]).output_bytes)
+    assert all(line.count(b"/" + shown) == 1 + (b"+++" in line) for line in lines), lines
+    assert [line.count(b"\n") for line in lines] == [1, 9, 1, 1, 1]
+
+
 def test_a_diff_is_printed_and_the_file_left(tmp_path: Path) -> None:
     path = tmp_path / "a.conf"
     path.write_text(UGLY)

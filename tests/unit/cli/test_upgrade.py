@@ -130,6 +130,13 @@ def test_interactive(typed: str, text: bytes, site: Path) -> None:
     assert status == 0
 
 
+def test_interactive_shows_no_escape_sequences(site: Path) -> None:
+    (site / MAIN).write_bytes(b"# \x1b[2J \x9b1m \xc3\xa9\n" + OLD)
+    _status, out, _err = upgrade("--interactive", "-d", str(site), cwd=site, typed="n\n")
+    assert b"\n # \\x1b[2J \\x9b1m \xc3\xa9\n" in out
+    assert not set(out) & {0x1B, 0x9B}
+
+
 def test_interactive_editor(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "sed -i s/10/20/")
     assert upgrade("--interactive", "-d", str(site), cwd=site, typed="e\n")[0] == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
+from whimbrel.config.messages import MAX_LINE
 from whimbrel.http.semantics.dates import error_log_time
 from whimbrel.http.syntax.url import escape_errorlog_item
 
@@ -38,7 +39,6 @@ LEVELS: Final = {
 }
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
-_LONGEST: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 
 @dataclass(slots=True)
@@ -103,4 +103,4 @@ def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
         head = f"{error_log_time(facts.now, microseconds=False)} [{line.level}] {client}{cause}"
     tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
     text = f"{head}{escape_errorlog_item(line.text)}{tail}"
-    return to_bytes(text[:_LONGEST] + "\n")
+    return to_bytes(text[:MAX_LINE] + "\n")

@@ -122,7 +122,7 @@ def _load(options: LoadOptions) -> tuple[Configuration | None, RefusedLine | Non
 
 def _problem(problem: ConfigError) -> RefusedLine:
     name = problem.reason.split("'")[1] if isinstance(problem, UnknownDirective) else ""
-    return RefusedLine(format_error(problem, V24).splitlines()[-1], problem.place, name)
+    return RefusedLine(format_error(problem, V24, is_short=True).splitlines()[-1], problem.place, name)
 
 
 def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[RefusedLine]:

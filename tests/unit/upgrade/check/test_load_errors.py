@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,39 @@ def test_a_fragment_may_stand_where_its_lines_are_allowed(tmp_path: Path) -> Non
 @pytest.mark.parametrize("line", ["MinSpareServers 2", "Listen ${ADDRESS}:${PORT}"])
 def test_what_another_server_may_accept_is_no_finding(tmp_path: Path, line: str) -> None:
     assert refused(checked(tmp_path, {"a.conf": f"{line}\n"}, alone=True)) == []
+
+
+def test_an_include_of_the_own_file_names_the_first_and_the_last_line(tmp_path: Path) -> None:
+    include = "Include conf/b.conf\n"
+    result = checked(tmp_path, {MAIN: START + include, "conf/b.conf": "\n" + include})
+    ((line, text),) = refused(result)
+    first = f"on line {START.count(chr(10)) + 1} of {tmp_path}/{MAIN}"
+    assert (line, text) == (
+        2,
+        f"apache2: Syntax error {first}: (through 127 more lines) Syntax error on line 2 of "
+        f"{tmp_path}/conf/b.conf: Exceeded maximum include depth of 128, There appears to be a recursion.",
+    )
+
+
+@needs_apache
+@pytest.mark.parametrize(("name", "size"), [("i.conf", 129), ("i" * 99, 0)])
+def test_apache_names_each_include_of_the_own_file_and_cuts_long_lines(name: str, size: int) -> None:
+    with tempfile.TemporaryDirectory() as root:  # a path that is short enough for all places in one line
+        Path(root, "main").write_text(
+            f"LoadModule mpm_event_module {MODULE_FILES}/mod_mpm_event.so\nInclude {root}/{name}\n"
+        )
+        Path(root, name).write_text(f"Include {root}/{name}\n")
+        theirs, ours = (
+            subprocess.run([program, "-t", "-d", root, "-f", "main"], capture_output=True, check=False).stderr
+            for program in (str(APACHE), str(Path(sys.executable).with_name("whimbrel-httpd")))
+        )
+    called = ours.replace(b"whimbrel-httpd: ", b"apache2: ", 1).rstrip(b"\n")
+    if size:
+        assert theirs.count(b"Syntax error ") == size
+        assert called == theirs.rstrip(b"\n")
+    else:
+        assert len(ours) == len(theirs) == 8191
+        assert theirs.startswith(called[:8180])
 
 
 @needs_apache

@@ -16,14 +16,13 @@ from whimbrel.base.numbers import lower
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.core.handler import set_last_modified
-from whimbrel.modules.php.mod_php.exchange import PhpRequest
+from whimbrel.modules.php.mod_php.exchange import NO_RESPONSE, PhpRequest
 from whimbrel.modules.php.mod_php.ini_sets import (
     BadSettings,
     IniSet,
     PhpFacts,
     SetFile,
     document_root_for,
-    ini_lines,
     select,
 )
 from whimbrel.modules.php.mod_php.interpreter import PhpPool
@@ -116,7 +115,7 @@ class PhpHandler:
             r.log("error", str(problem), module=self.messages.module)
             return 500
         except BackendError as problem:
-            r.log("error", "the process of PHP ended before its response", module=self.messages.module)
+            r.log("error", NO_RESPONSE, module=self.messages.module)
             return problem.status
 
     async def _new_exchange(self, r: Any, manager: ProcessManager, settings: _Settings) -> PhpRequest:
@@ -191,10 +190,8 @@ class _Settings:
         pool: PhpPool = manager.context
         self.program = pool.program(ini_set, manager.directory)
         self.file = SetFile(ini_set.values, manager.directory) if ini_set.values else None
-        admin = ini_set.admin
-        if self.file is not None:
-            admin = {**admin, "user_ini.filename": self.file.name}
-        self.parameter = ini_lines(admin) if pool.interpreter.is_fpm else ""
+        more = {} if self.file is None else {"user_ini.filename": self.file.name}
+        self.parameter = ini_set.parameter(more) if pool.interpreter.is_fpm else ""
         self.hidden = "" if ini_set.is_exposed else f"PHP/{known.version}"
 
 

@@ -13,7 +13,7 @@ import time
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.php.mod_php.settings import Settings, is_on
 
@@ -34,11 +34,14 @@ _FOREIGN: Final = ("cgi.", "fastcgi.", "fpm.", "user_ini.")
 # It can be switched off for a request, and PHP refuses to switch it on again in the same process.
 _IRREVERSIBLE: Final = frozenset(("opcache.enable",))
 FACTS_SCRIPT: Final = b"""<?php
-$access = [];
-foreach (ini_get_all(null, true) as $name => $entry) { $access[$name] = $entry['access']; }
+$access = $values = [];
+foreach (ini_get_all(null, true) as $name => $entry) {
+    $access[$name] = $entry['access'];
+    $values[$name] = bin2hex((string) $entry['global_value']);
+}
 $exposed = get_cfg_var('expose_php');
 $exposed = $exposed === false || $exposed;
-echo json_encode(['version' => PHP_VERSION, 'exposed' => $exposed, 'access' => $access]);
+echo json_encode(['version' => PHP_VERSION, 'exposed' => $exposed, 'access' => $access, 'values' => $values]);
 """
 
 
@@ -54,11 +57,13 @@ class PhpFacts:
         version: PHP_VERSION.
         is_exposed: expose_php of php.ini.
         access: the access level of each setting (INI_USER 1, INI_PERDIR 2, INI_SYSTEM 4).
+        values: the value of each setting in php.ini.
     """
 
     version: str
     is_exposed: bool
     access: dict[str, int]
+    values: dict[str, str]
 
 
 def read_facts(output: bytes) -> PhpFacts | None:
@@ -66,7 +71,8 @@ def read_facts(output: bytes) -> PhpFacts | None:
     try:
         printed: Any = json.loads(output)
         access = {str(name): level for name, level in printed["access"].items() if type(level) is int}
-        return PhpFacts(str(printed["version"]), bool(printed["exposed"]), access)
+        values = {str(name): to_text(bytes.fromhex(value)) for name, value in printed["values"].items()}
+        return PhpFacts(str(printed["version"]), bool(printed["exposed"]), access, values)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -77,11 +83,20 @@ class IniSet(NamedTuple):
     Attributes:
         values: of php_value. `admin`: of php_admin_value.
         is_exposed: responses have X-Powered-By.
+        base: the values of php.ini for the names of `admin`.
     """
 
     values: dict[str, str]
     admin: dict[str, str]
     is_exposed: bool
+    base: dict[str, str]
+
+    def parameter(self, more: dict[str, str]) -> str:
+        """Return PHP_ADMIN_VALUE with the names of *more* too.
+
+        Where PHP refuses a value, php-fpm keeps the one before: that of php.ini, not of another directory.
+        """
+        return ini_lines(self.base) + ini_lines({**self.admin, **more})
 
 
 def select(settings: Settings, facts: PhpFacts) -> IniSet:
@@ -99,9 +114,11 @@ def select(settings: Settings, facts: PhpFacts) -> IniSet:
     exposing = {"expose_php": settings["expose_php"]} if "expose_php" in settings else {}
     is_locked = bool(exposing) and exposing["expose_php"].is_admin
     is_exposed = is_on(exposing, "expose_php", True) if is_locked else facts.is_exposed
-    if max(len(ini_lines(values)), len(ini_lines(admin))) > MAX_SET_BYTES:
+    base = {name: facts.values.get(name, "") for name in admin if name not in _IRREVERSIBLE}
+    ini_set = IniSet(values, admin, is_exposed, base)
+    if max(len(ini_lines(values)), len(ini_set.parameter({}))) > MAX_SET_BYTES:
         raise BadSettings(f"the settings of PHP are longer than {MAX_SET_BYTES} bytes")
-    return IniSet(values, admin, is_exposed)
+    return ini_set
 
 
 def quoted(value: str) -> str:

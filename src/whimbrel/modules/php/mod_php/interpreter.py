@@ -25,7 +25,7 @@ MAX_CHILDREN: Final = 512
 MAX_CGI_CHILDREN: Final = 16  # all of them run from the start, unlike those of php-fpm
 _FILE: Final = re.compile(r"(php-fpm|php-cgi)-?([0-9.]*)\Z").match
 _SHELL: Final = "/bin/sh"
-NO_SETTINGS: Final = IniSet({}, {}, is_exposed=True)
+NO_SETTINGS: Final = IniSet({}, {}, is_exposed=True, base={})
 # Locked in every process.  PHP writes its own status line first, and X-Powered-By as the first field, so that
 # a field Status of a script is told from PHP's (see `PhpHead`).  The file of a set is read for each request.
 _LOCKED: Final = {

@@ -33,7 +33,7 @@ ACCESS = {
     "expose_php": 4,
     "only.scripts": 1,
 }
-FACTS = PhpFacts("8.2.1", False, ACCESS)
+FACTS = PhpFacts("8.2.1", False, ACCESS, {"memory_limit": "128M"})
 
 
 def values(*names: str, is_admin: bool) -> dict[str, IniValue]:
@@ -43,17 +43,18 @@ def values(*names: str, is_admin: bool) -> dict[str, IniValue]:
 def test_only_names_of_the_level_of_the_directive_are_passed_on() -> None:
     names = (*ACCESS, "extension", "zend_extension", "unknown.name", "a]b", "[HOST=x]", "precision\ny")
     assert select(values(*names, is_admin=False), FACTS) == IniSet(
-        {"memory_limit": "1", "upload_max_filesize": "1"}, {}, False
+        {"memory_limit": "1", "upload_max_filesize": "1"}, {}, False, {}
     )
+    admin = {"enable_dl": "1", "memory_limit": "1", "upload_max_filesize": "1"}
     assert select(values(*names, is_admin=True), FACTS) == IniSet(
-        {}, {"enable_dl": "1", "memory_limit": "1", "upload_max_filesize": "1"}, True
+        {}, admin, True, {"enable_dl": "", "memory_limit": "128M", "upload_max_filesize": ""}
     )
 
 
 def test_exposure_is_that_of_php_ini_or_of_an_admin_value() -> None:
-    assert select({}, PhpFacts("8", True, ACCESS)).is_exposed
-    assert not select({"expose_php": IniValue("0", True)}, PhpFacts("8", True, ACCESS)).is_exposed
-    assert select({"expose_php": IniValue("0", False)}, PhpFacts("8", True, ACCESS)).is_exposed
+    assert select({}, PhpFacts("8", True, ACCESS, {})).is_exposed
+    assert not select({"expose_php": IniValue("0", True)}, PhpFacts("8", True, ACCESS, {})).is_exposed
+    assert select({"expose_php": IniValue("0", False)}, PhpFacts("8", True, ACCESS, {})).is_exposed
 
 
 def test_a_value_never_becomes_a_second_setting() -> None:
@@ -70,8 +71,18 @@ def test_settings_that_do_not_fit_are_refused() -> None:
             select({"memory_limit": IniValue("x" * ini_sets.MAX_SET_BYTES, is_admin)}, FACTS)
 
 
+VALUES = {"memory_limit": b"128M".hex()}
+
+
+def test_the_value_of_php_ini_is_first_in_the_parameter() -> None:
+    settings = values("memory_limit", "opcache.enable", is_admin=True)
+    facts = PhpFacts("8", True, {"memory_limit": 7, "opcache.enable": 7}, {"memory_limit": "128M"})
+    parameter = select(settings, facts).parameter({"user_ini.filename": "f"})
+    assert parameter == "memory_limit='128M'\nmemory_limit='1'\nopcache.enable='1'\nuser_ini.filename='f'\n"
+
+
 def test_the_list_of_php() -> None:
-    text = json.dumps({"version": "8.2.1", "exposed": False, "access": ACCESS}).encode()
+    text = json.dumps({"version": "8.2.1", "exposed": False, "access": ACCESS, "values": VALUES}).encode()
     assert read_facts(text) == FACTS
     assert read_facts(b"") is None and read_facts(b"[]") is None and read_facts(b'{"version": 1}') is None
 

@@ -40,18 +40,18 @@ def fpm() -> PhpPool:
 
 def test_sets_of_settings_share_the_processes_of_php_fpm(tmp_path: Path) -> None:
     """PHP keeps the values of php_admin_value: only sets with the same names share those."""
-    sets = [IniSet({"memory_limit": f"{number}M"}, {}, True) for number in range(60)]
-    sets += [IniSet({f"name{number}": "1"}, {}, True) for number in range(60)]
+    sets = [IniSet({"memory_limit": f"{number}M"}, {}, True, {}) for number in range(60)]
+    sets += [IniSet({f"name{number}": "1"}, {}, True, {}) for number in range(60)]
     assert len({fpm().program(each, str(tmp_path)).key for each in sets}) == 1
-    admin = [IniSet({}, {"open_basedir": f"/srv/{number}"}, True) for number in range(60)]
+    admin = [IniSet({}, {"open_basedir": f"/srv/{number}"}, True, {}) for number in range(60)]
     assert len({fpm().program(each, str(tmp_path)).key for each in admin}) == 1
-    others = [IniSet({}, {}, True), sets[0], admin[0], IniSet({}, {"memory_limit": "1"}, True)]
-    others += [IniSet({}, {"opcache.enable": value}, True) for value in "01"]
+    others = [IniSet({}, {}, True, {}), sets[0], admin[0], IniSet({}, {"memory_limit": "1"}, True, {})]
+    others += [IniSet({}, {"opcache.enable": value}, True, {}) for value in "01"]
     assert len({fpm().program(each, str(tmp_path)).key for each in others}) == len(others)
 
 
 def test_the_pool_of_php_fpm_names_no_setting_of_a_site(tmp_path: Path) -> None:
-    fpm().program(IniSet({"memory_limit": "1M"}, {"open_basedir": "$pool"}, True), str(tmp_path))
+    fpm().program(IniSet({"memory_limit": "1M"}, {"open_basedir": "$pool"}, True, {}), str(tmp_path))
     (text,) = (path.read_text() for path in tmp_path.glob("*.conf"))
     assert "memory_limit" not in text and "$pool" not in text
 
@@ -60,7 +60,7 @@ def test_php_cgi_gets_the_values_on_its_command_line(tmp_path: Path) -> None:
     pool = PhpPool(
         Interpreter("/usr/bin/php-cgi", False, ()), children=3, max_requests=9, ini_dir="/i", environment={}
     )
-    program = pool.program(IniSet({"precision": "3"}, {"memory_limit": "1M"}, True), str(tmp_path))
+    program = pool.program(IniSet({"precision": "3"}, {"memory_limit": "1M"}, True, {}), str(tmp_path))
     assert program.command[:3] == ("/usr/bin/php-cgi", "-c", "/i")
     assert "memory_limit='1M'" in program.command and "cgi.force_redirect='0'" in program.command
     assert any(word.startswith("user_ini.filename='../../") for word in program.command)
