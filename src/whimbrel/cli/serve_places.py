@@ -36,16 +36,16 @@ class ServePlaces:
         has_drives: the text is of Windows: a drive's letter in front of a path is left out.
     """
 
-    def __init__(self, server: FoundServer) -> None:
+    def __init__(self, server: FoundServer, *, is_in_place: bool = False) -> None:
         self.directory = from_system(tempfile.mkdtemp(prefix="whimbrel-serve-"))
         os.chmod(to_bytes(self.directory), 0o755)  # workers of another user pass through it
         self._owner = os.getpid()
         declared = server_root_of(main_text(from_system(server.path))).rstrip("/")
-        self.has_drives = _DRIVE.match(declared) is not None
+        self.has_drives = not is_in_place and _DRIVE.match(declared) is not None
         self.original = self.image = ""
         self.root = from_system(server.root)
         original = server.copied[0][0] if server.copied else _DRIVE.sub("", declared)
-        if server.copied or _is_elsewhere(original, server.root):
+        if not is_in_place and (server.copied or _is_elsewhere(original, server.root)):
             self.original = from_system(original)
             self._make_image(server, self.original)
 
@@ -76,7 +76,8 @@ class ServePlaces:
     @property
     def copied(self) -> tuple[tuple[str, str], ...]:
         """Return `LoadOptions.copied`; () in place."""
-        return ((self.original, self.root), ("/", self.image)) if self.image else ()
+        own = (self.directory, self.directory)
+        return ((self.original, self.root), ("/", self.image), own) if self.image else ()
 
     def place(self, path: str) -> str:
         """Return where the absolute *path* of the text is."""
@@ -103,16 +104,29 @@ class ServePlaces:
         """Return the place of a file or directory that the server writes: *path* itself in place, if it can
         be written, else a temporary one.
         """
-        if not self.image and _is_writable(path):
+        text = path.removeprefix(self.image)
+        is_own = f"{text}/".startswith(f"{self.directory}/")
+        if is_own or (not self.image and _is_writable(path)):
+            new = path
+        else:
+            new = f"{self.directory}/written{text}"
+        if new == path and not is_own:
             return path
-        if f"{path}/".startswith(f"{self.directory}/"):
-            return path
-        new = f"{self.directory}/written{path.removeprefix(self.image)}"
         made = new if is_directory else os.path.dirname(new)
         make_directories(to_bytes(made))
         if is_directory:
             os.chmod(to_bytes(made), 0o1777)  # workers have another user than the master
         return new
+
+    def make_empty(self, place: str) -> bool:
+        """Make the missing directory *place* in an image of links; return False where it would be the copy's
+        or this machine's.
+        """
+        real = os.path.realpath(to_system(place))
+        if not real.startswith(f"{os.path.realpath(to_system(self.directory))}/"):
+            return False
+        make_directories(to_bytes(place))
+        return True
 
     def named(self, path: str) -> str:
         """Return the name of a file of the copy for messages: the one that the user sees."""

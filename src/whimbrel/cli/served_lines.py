@@ -9,6 +9,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import re
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ PAIR: Final = ("sslcertificatefile", "sslcertificatekeyfile", "sslcertificatecha
 MAX_LOOPBACK: Final = 254
 """Addresses of the loopback that stand for addresses that this machine does not have."""
 FILE_TESTS: Final = frozenset({"-f", "-d", "-s", "-l", "-x", "-h", "-L", "-F"})
+_SPECIAL: Final = re.compile(r"""[ \t\n\v\f\r"'\\]""")
 
 Change = Callable[[int, str], str]
 
@@ -73,9 +75,12 @@ class ServedLines:
 
     def path(self, node: Node, path: str) -> str:
         """Return where the file or directory *path* (absolute) of *node* is."""
-        place = self.places.place(path)
-        if node.name.lower() == "documentroot" and not os.path.isdir(to_bytes(place)):
-            self.note(f"DocumentRoot {path} is not here: its files are not found (404)")
+        name = node.name.lower()
+        place = path if name == "typesconfig" else self.places.place(path)  # `change_types` has placed it
+        if name == "documentroot" and not os.path.isdir(to_bytes(place)):
+            is_made = self.places.make_empty(place)
+            what = "an empty directory is used" if is_made else "its files are not found"
+            self.note(f"DocumentRoot {path} is not here: {what}")
         return place
 
     # files ------------------------------------------------------------------------------------
@@ -265,8 +270,9 @@ class ServedLines:
         except (KeyError, ValueError):
             pass
         identity = self.nobody(is_user=is_user)
-        kind = "user" if is_user else "group"
-        self.note(f"{node.name} {word} is no {kind} of this machine: the workers run as {identity}")
+        if os.getuid() == 0:  # else the line has no effect, which the banner states
+            kind = "user" if is_user else "group"
+            self.note(f"{node.name} {word} is no {kind} of this machine: the workers run as {identity}")
         return quoted(identity)
 
     def nobody(self, *, is_user: bool) -> str:
@@ -291,9 +297,9 @@ class ServedLines:
     def _lacks_certificate(self, node: Node) -> bool:
         tree = self.configuration.tree if self.configuration is not None else []
         for line in node.parent.children if node.parent is not None else tree:
-            path = getword(line.args)[0]
+            path = _without_drive(getword(line.args)[0])
             if line.name.lower() in PAIR and path and ":" not in path:
-                place = to_bytes(self._absolute(_without_drive(path)))
+                place = to_bytes(self._absolute(path))
                 if not os.access(place, os.R_OK) or not os.path.getsize(place):
                     self.note(f"{line.name} {path} cannot be read: a new certificate for localhost is used")
                     return True
@@ -334,7 +340,9 @@ def changed(text: str, change: Change) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return *word* as one argument of a line."""
+    """Return *word* as one argument of a line, in quotes where it needs them."""
+    if word and not _SPECIAL.search(word):
+        return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
