@@ -32,9 +32,10 @@ def require_watchfiles() -> None:
 
 
 def watched_directories(configuration: Configuration) -> list[str]:
-    """Return the directories of the files that were read, links resolved, each once."""
-    paths = (os.path.realpath(to_system(included.path)) for included in configuration.includes)
-    return sorted({os.path.dirname(path) for path in paths})
+    """Return the directories of the files that were read, and those of the files that links lead to."""
+    paths = [to_system(included.path) for included in configuration.includes]
+    own = {os.path.realpath(os.path.dirname(path)) for path in paths}
+    return sorted(own | {os.path.dirname(os.path.realpath(path)) for path in paths})
 
 
 def start(loader: ConfigLoader, configuration: Configuration) -> int:

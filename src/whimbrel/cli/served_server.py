@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import Final
@@ -13,7 +14,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.cli.serve_places import ServePlaces
-from whimbrel.cli.served_lines import ServedLines
+from whimbrel.cli.served_lines import ServedLines, quoted
 from whimbrel.cli.servers import FoundServer
 from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.config.configuration import Configuration
@@ -21,6 +22,7 @@ from whimbrel.config.model import LogSink, all_nodes
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.node import Node
+from whimbrel.modules.core.log import DEFAULT_LOG
 from whimbrel.modules.loggers.mod_log_config import AccessLog, LogServerConfig
 from whimbrel.modules.loggers.mod_log_config.items import KINDS
 from whimbrel.modules.loggers.mod_log_config.writer import parse_format
@@ -94,7 +96,7 @@ class ServedServer(ConfigLoader):
             raise self._named(problem) from None
         self._add_defaults(configuration)
         if self.shows_requests and configuration.loaded("log_config_module"):
-            configuration.main.record(LogServerConfig).logs = [request_log(configuration)]
+            configuration.main.record(LogServerConfig).logs = [request_log()]
         return configuration
 
     def load(self) -> Configuration:
@@ -120,16 +122,21 @@ class ServedServer(ConfigLoader):
 
     def _add_defaults(self, configuration: Configuration) -> None:
         """Put lines in front of the text for values that it leaves to the build."""
-        used = {node.name.lower() for node in all_nodes(configuration.tree)}
+        used = {
+            node.name.lower()
+            for node in all_nodes(configuration.tree)
+            if not any(name.lower() == "<virtualhost" for name in node.sections())
+        }
         build = configuration.build
         defaults = (
             ("PidFile", build.pid_file),
-            ("ErrorLog", "logs/error_log"),
+            ("ErrorLog", DEFAULT_LOG),
             ("TypesConfig", build.types_file),
+            ("DocumentRoot", configuration.default_document_root),
         )
         for name, value in defaults:
             if name.lower() not in used and configuration.modules.rows(name) is not None:
-                configuration.tree.insert(0, Node(name, f'"{value}"', SHOWN))
+                configuration.tree.insert(0, Node(name, quoted(value), SHOWN))
         process = configuration.main.record(MpmConfig)
         if not isinstance(process.run_directory, str) or not process.run_directory:
             process.run_directory = self.places.written(f"{self.places.directory}/run", is_directory=True)
@@ -149,14 +156,12 @@ class ServedServer(ConfigLoader):
         )
 
 
-def request_log(configuration: Configuration) -> AccessLog:
+def request_log() -> AccessLog:
     """Return the log of all hosts whose program prints requests on standard output.
 
     The program has the interpreter of the server, and no module of the server root can replace it (-P).
     """
-    shell = configuration.dialect.pipes_by_shell
-    program = f"{from_system(sys.executable)} -P -m whimbrel.cli.request_lines"
+    program = f"{from_system(shlex.quote(sys.executable))} -P -m whimbrel.cli.request_lines"
     items = parse_format(REQUEST_FORMAT, KINDS.get)
-    return AccessLog(
-        LogSink(program, piped=True, shell=shell), f"|{program}", SHOWN, REQUEST_FORMAT, items, everywhere=True
-    )
+    sink = LogSink(program, piped=True)
+    return AccessLog(sink, f"||{program}", SHOWN, REQUEST_FORMAT, items, everywhere=True)
