@@ -196,7 +196,11 @@ class ServedLines:
         def change(at: int, word: str) -> str:
             first = word[1:].partition("/")[0]
             is_path = at == 1 and word[:1] == "/" and first and "$" not in first and "%" not in first
-            return self._placed(word) if is_path and os.path.exists(to_bytes(self._placed(f"/{first}"))) else word
+            return (
+                self._placed(word)
+                if is_path and os.path.exists(to_bytes(self._placed(f"/{first}")))
+                else word
+            )
 
         return changed(text, change)
 

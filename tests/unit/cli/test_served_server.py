@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tests.support.layout_trees import TREES
 from tests.support.served_copy import get, lay, served
+
 from whimbrel.base.errors import ConfigError
 from whimbrel.modules.loggers.mod_log_config import access_sinks
 
@@ -38,7 +38,7 @@ def test_a_virtual_host_follows_its_port(tmp_path: Path) -> None:
     """Listen, <VirtualHost> and NameVirtualHost have the new port; port 443 keeps its protocol."""
     tree = lay(
         tmp_path,
-        'Listen 443\nNameVirtualHost *:80\n<VirtualHost *:80 _default_:443>\nServerName localhost\n'
+        "Listen 443\nNameVirtualHost *:80\n<VirtualHost *:80 _default_:443>\nServerName localhost\n"
         f'DocumentRoot "/var/www/host"\n</VirtualHost>\n{OPEN}',
         **{"var__www__host__index.html": "host"},
     )
@@ -59,9 +59,10 @@ def test_addresses_of_the_other_machine(tmp_path: Path) -> None:
     with served(lay(tmp_path, lines + OPEN)) as loader:
         configuration = loader.load_to_serve()
     assert [entry.address for entry in configuration.spec.listeners] == ["", "127.0.0.1", "127.0.0.2"]
-    assert [
-        [address.host for address in host.addresses] for host in configuration.virtual_hosts
-    ] == [["127.0.0.1"], ["127.0.0.2"]]
+    assert [[address.host for address in host.addresses] for host in configuration.virtual_hosts] == [
+        ["127.0.0.1"],
+        ["127.0.0.2"],
+    ]
     assert sum("no address of this machine" in note for note in loader.lines.notes) == 2
 
 
@@ -194,7 +195,9 @@ def test_missing_users_certificates_and_directories(tmp_path: Path) -> None:
 
 def test_logs_of_programs_are_files(tmp_path: Path) -> None:
     """No program of a copy runs, and nothing is written into the copy."""
-    lines = 'ErrorLog "|/usr/bin/logger -t x"\nCustomLog "|$/bin/cat > /tmp/y" common\nCustomLog logs/a common\n'
+    lines = (
+        'ErrorLog "|/usr/bin/logger -t x"\nCustomLog "|$/bin/cat > /tmp/y" common\nCustomLog logs/a common\n'
+    )
     tree = lay(tmp_path, lines, **PAGES)
     before = sorted(tmp_path.rglob("*"))
     with served(tree) as loader:

@@ -1,0 +1,57 @@
+"""Lines of requests in the terminal of `whimbrel serve`."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from whimbrel.cli.request_lines import colored, copy, shown
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("200\t1500\tlocalhost:8080\tGET /a?b HTTP/1.1\n", "GET http://localhost:8080/a?b 200 1.5 ms"),
+        ("404\t20\t-\tGET /a HTTP/1.0\n", "GET /a 404 0.0 ms"),
+        ("200\t1000\th\tGET http://o.example/ HTTP/1.1\n", "GET http://o.example/ 200 1.0 ms"),
+        ("200\t1000\th\tGET /old\n", "GET http://h/old 200 1.0 ms"),
+        ("400\t10\t-\t-\n", "- 400 0.0 ms"),
+        ("no line of ours\n", "no line of ours"),
+    ],
+)
+def test_one_line(line: str, text: str) -> None:
+    assert shown(line, is_colored=False).replace("  ", " ") == text
+
+
+def test_a_status_has_a_color_and_the_request_none() -> None:
+    """A terminal obeys no byte of a client."""
+    text = shown("500\t1000\th\tGET /\x1b[31m HTTP/1.1\n", is_colored=True)
+    assert text.count("\x1b") == 2 and "\x1b[31m500\x1b[0m" in text
+
+
+class Terminal(io.StringIO):
+    """A text stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colors_are_for_terminals() -> None:
+    assert colored(Terminal(), {})
+    assert not colored(Terminal(), {"NO_COLOR": "1"})
+    assert not colored(io.StringIO(), {})
+
+
+class Closed(io.StringIO):
+    """A pipe whose reader has ended."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_input_is_read_to_its_end_without_a_reader() -> None:
+    """The server does not wait for a full pipe."""
+    source = io.BytesIO(b"200\t1\th\tGET / HTTP/1.1\n" * 10000)
+    copy(source, Closed(), is_colored=False)
+    assert source.read() == b""
