@@ -40,7 +40,8 @@ def watched_directories(configuration: Configuration) -> list[str]:
 
 def start(loader: ConfigLoader, configuration: Configuration) -> int:
     """Start the process; return its process ID in this process."""
-    directories, pid_file = watched_directories(configuration), configuration.spec.pid_file
+    directories = watched_directories(configuration)
+    pid_file = configuration.spec.pid_file
     server = os.getpid()
     pid = os.fork()
     if pid:

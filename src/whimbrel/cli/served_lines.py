@@ -61,7 +61,8 @@ class ServedLines:
     # the two methods of LineAdapter -----------------------------------------------------------
     def arguments(self, node: Node) -> str:
         """Return the arguments that are executed in place of those of *node*."""
-        name, text = node.name.lower(), node.args
+        name = node.name.lower()
+        text = node.args
         bracket = ""
         if name[0] == "<":
             text, bracket, rest = text.rpartition(">")
@@ -137,9 +138,11 @@ class ServedLines:
         """Change TypesConfig: without the file, this machine's types are used."""
 
         def change(at: int, word: str) -> str:
+            if at:
+                return word
             place = self._absolute(word)
-            if at or os.access(to_bytes(place), os.R_OK):
-                return place if not at else word
+            if os.access(to_bytes(place), os.R_OK):
+                return place
             if os.access("/etc/mime.types", os.R_OK):
                 self.note(f"TypesConfig {word} is not here: /etc/mime.types of this machine is used")
                 return "/etc/mime.types"
@@ -195,12 +198,10 @@ class ServedLines:
 
         def change(at: int, word: str) -> str:
             first = word[1:].partition("/")[0]
-            is_path = at == 1 and word[:1] == "/" and first and "$" not in first and "%" not in first
-            return (
-                self._placed(word)
-                if is_path and os.path.exists(to_bytes(self._placed(f"/{first}")))
-                else word
-            )
+            if at != 1 or word[:1] != "/" or not first or "$" in first or "%" in first:
+                return word
+            place = self._placed(f"/{first}")
+            return self._placed(word) if os.path.exists(to_bytes(place)) else word
 
         return changed(text, change)
 
@@ -332,14 +333,14 @@ def words_of(text: str) -> list[str]:
 
 
 def changed(text: str, change: Change) -> str:
-    """Return *text* with each argument replaced by the result of *change*, which gets its number and value."""
-    pieces, at, number = [], skip_blanks(text), 0
-    pieces.append(text[:at])
+    """Return *text* with the result of *change* for each argument; *change* gets its number and value."""
+    at = skip_blanks(text)
+    pieces = [text[:at]]
     while at < len(text):
         word, end = getword(text, at)
-        new = change(number, word)
+        new = change(len(pieces) - 1, word)
         pieces.append(text[at:end] if new == word else quoted(new) + " " * (end < len(text)))
-        at, number = end, number + 1
+        at = end
     return "".join(pieces)
 
 
