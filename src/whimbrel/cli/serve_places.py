@@ -53,11 +53,11 @@ class ServePlaces:
         """Set the image: the directory of a copy that has all, else one of links to what was copied."""
         root = from_system(server.root)
         image = from_system(server.image) or root.removesuffix(original)
-        is_whole = image not in ("", root) or bool(server.image)
+        is_complete = image not in ("", root) or bool(server.image)
         self.image = f"{self.directory}/image"
-        if is_whole and not has_wildcards(image) and "\\" not in image:
+        if is_complete and not has_wildcards(image) and "\\" not in image:
             self.image = image.rstrip("/")
-        elif is_whole:  # as part of a pattern the name would have another meaning
+        elif is_complete:  # as part of a pattern the name would have another meaning
             self._link("", image)
         else:
             self._link(original, root)
@@ -112,10 +112,10 @@ class ServePlaces:
             new = f"{self.directory}/written{text}"
         if new == path and not is_own:
             return path
-        made = new if is_directory else os.path.dirname(new)
-        make_directories(to_bytes(made))
+        target = new if is_directory else os.path.dirname(new)
+        make_directories(to_bytes(target))
         if is_directory:
-            os.chmod(to_bytes(made), 0o1777)  # workers have another user than the master
+            os.chmod(to_bytes(target), 0o1777)  # workers have another user than the master
         return new
 
     def make_empty(self, place: str) -> bool:

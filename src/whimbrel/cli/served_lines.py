@@ -79,8 +79,8 @@ class ServedLines:
         name = node.name.lower()
         place = path if name == "typesconfig" else self.places.place(path)  # `change_types` has placed it
         if name == "documentroot" and not os.path.isdir(to_bytes(place)):
-            is_made = self.places.make_empty(place)
-            what = "an empty directory is used" if is_made else "its files are not found"
+            is_new = self.places.make_empty(place)
+            what = "an empty directory is used" if is_new else "its files are not found"
             self.note(f"DocumentRoot {path} is not here: {what}")
         return place
 
