@@ -26,7 +26,7 @@ def shown(line: str, *, is_colored: bool) -> str:
 
     The line has status, microseconds, host and request line, with tabs between.
     """
-    parts = line.rstrip("\n").split("\t", 3)
+    parts = line.rstrip("\n").split("\t")[:4]
     if len(parts) < 4 or not is_digits(parts[1]):
         return printable(line.rstrip("\n"))
     status, time, host, request = parts
@@ -44,21 +44,68 @@ def colored(output: TextIO, environment: Mapping[str, str]) -> bool:
     return output.isatty() and not environment.get("NO_COLOR")
 
 
-def copy(source: BinaryIO, output: TextIO, *, is_colored: bool) -> None:
+class Comparison:
+    """The comparison of one server's answers with those of the other.
+
+    Attributes:
+        label: the server's version; *other* is that of the other.
+        offset: what is added to a port for that of the other server.
+        secure: ports with TLS, whose requests are not compared.
+    """
+
+    def __init__(self, label: str, other: str, offset: int, secure: frozenset[int]) -> None:
+        self.label, self.other, self.offset, self.secure = label, other, offset, secure
+
+    def text(self, line: str, shown_line: str) -> str:
+        """Return the text for one log line; "" for a request of the other server's comparison."""
+        from whimbrel.cli import compared_requests
+
+        request = compared_requests.logged(line)
+        prefix = f"{self.label} {shown_line}"
+        if request is None:
+            return "" if line.split("\t")[9:10] == ["1"] else prefix
+        if request.port in self.secure:
+            return prefix
+        try:
+            answer = compared_requests.other_answer(request, request.port + self.offset)
+        except (OSError, compared_requests.http.client.HTTPException) as problem:
+            return f"{prefix}\n    {self.other} gives no answer: {printable(str(problem))}"
+        texts = compared_requests.difference(request.answer, answer)
+        if texts is None:
+            return prefix
+        return (
+            f"{prefix}\n    differs: {self.label}: {printable(texts[0])}, {self.other}: {printable(texts[1])}"
+        )
+
+
+def copy(source: BinaryIO, output: TextIO, *, is_colored: bool, comparison: Comparison | None = None) -> None:
     """Print each line of *source* until its end, or until nobody reads the output."""
     try:
         while line := source.readline(MAX_LINE):
-            output.write(shown(line.decode("latin-1"), is_colored=is_colored) + "\n")
-            output.flush()
+            logged = line.decode("latin-1")
+            text = shown(logged, is_colored=is_colored)
+            if comparison is not None:
+                text = comparison.text(logged, text)
+            if text:
+                output.write(f"{text}\n")
+                output.flush()
     except BrokenPipeError:
         while source.read(MAX_LINE):  # the server must not wait for a program that has ended
             pass
 
 
 def main() -> None:
-    """Entry point. Ctrl-C ends the server, and this program afterwards."""
+    """Entry point. Ctrl-C ends the server, and this program afterwards.
+
+    Arguments: none, or those of `Comparison`, the ports with commas between.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    copy(sys.stdin.buffer, sys.stdout, is_colored=colored(sys.stdout, os.environ))
+    comparison = None
+    if len(sys.argv) > 4:
+        label, other, offset, secure = sys.argv[1:5]
+        ports = frozenset(int(port) for port in secure.split(",") if port)
+        comparison = Comparison(label, other, int(offset), ports)
+    copy(sys.stdin.buffer, sys.stdout, is_colored=colored(sys.stdout, os.environ), comparison=comparison)
 
 
 if __name__ == "__main__":

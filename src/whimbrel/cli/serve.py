@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+BOTH: Final = "both"
 PORTS: Final = range(1, 65536)
 EPILOG: Final = (
     "Exit codes: 0 stopped, 1 the server cannot start or has failed, 2 wrong usage. "
@@ -62,7 +63,11 @@ def serve(
     before: Annotated[list[str] | None, typer.Option("-C", help="Read DIRECTIVE before the file.")] = None,
     after: Annotated[list[str] | None, typer.Option("-c", help="Read DIRECTIVE after the file.")] = None,
     dialect: Annotated[
-        str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
+        str,
+        typer.Option(
+            help="Answer as 2.4, 2.2 or guide (the upgrade guide), or both: 2.4 on each port plus 1, with "
+            "the requests whose answers differ. Example: --dialect 2.2",
+        ),
     ] = "2.4",
     envvars: Annotated[
         Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
@@ -83,8 +88,8 @@ def serve(
     Paths of a copy are read below the copy. Logs go to a temporary directory where their own cannot be
     written. Missing users, certificates and document roots are replaced, with a line for each.
     """
-    if dialect not in COMPATIBLE:
-        raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    if dialect not in (*COMPATIBLE, BOTH):
+        raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")
     if builtin not in NAMES:
         raise typer.BadParameter(f"the build must be one of {', '.join(NAMES)}", param_hint="--builtin")
     if tree is not None and (root is not None or file != Path("conf/httpd.conf")):
@@ -96,7 +101,16 @@ def serve(
     if tree is None:
         arguments.root, arguments.file = root_and_file(file, root)
     try:
-        raise typer.Exit(run(arguments, ports_of(port or []), tree=tree, tls=tls, is_watched=watch))
+        ports = ports_of(port or [])
+        if dialect != BOTH:
+            raise typer.Exit(run(arguments, ports, tree=tree, tls=tls, is_watched=watch))
+        from whimbrel.cli.serve_both import run_both
+
+        def run_dialect(one: str) -> int:
+            arguments.dialect = one
+            return run(arguments, ports, tree=tree, tls=tls, is_watched=watch, is_compared=True)
+
+        raise typer.Exit(run_both(run_dialect))
     except UsageError as problem:
         raise typer.BadParameter(problem.message) from None
 
@@ -136,6 +150,7 @@ def run(
     tree: Path | None = None,
     tls: int | None = None,
     is_watched: bool = False,
+    is_compared: bool = False,
 ) -> int:
     """Read the configuration, print the notes, serve; return the exit status. Raises UsageError."""
     from whimbrel.cli import serve_watch
@@ -162,7 +177,7 @@ def run(
             from whimbrel.cli.self_signed import include_line  # needs an optional library
 
             arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
-        loader = ServedServer(arguments, server, ports, places, shows_requests=True)
+        loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)
     finally:
         places.close()

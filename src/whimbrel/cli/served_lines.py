@@ -39,17 +39,19 @@ class ServedLines:
 
     Attributes:
         places: where the files are.
-        ports: the port to listen to by the port of the text.
+        ports: the port to listen to by the port of the text; *offset* is added to each.
         notes: one sentence for each kind of thing that was replaced.
         configuration: the one that is being read; its loader sets it.
+        secure_ports: ports with TLS, as far as Listen shows them.
         is_read: the configuration is complete: the lines that follow are those of .htaccess files.
     """
 
-    def __init__(self, places: ServePlaces, ports: Mapping[int, int]) -> None:
-        self.places, self.ports = places, ports
+    def __init__(self, places: ServePlaces, ports: Mapping[int, int], offset: int = 0) -> None:
+        self.places, self.ports, self.offset = places, ports, offset
         self.notes: list[str] = []
         self.configuration: Configuration | None = None
         self.is_read = False
+        self.secure_ports: set[str] = set()
         self._addresses: dict[str, str] = {}
         self._certificate: tuple[str, str] | None = None
 
@@ -219,6 +221,8 @@ class ServedLines:
         except BadAddress:
             return text
         protocol = words[1:] or (["https"] if is_https else [])
+        if protocol and protocol[0].lower() == "https":
+            self.secure_ports.add(self._address(words[0]).rpartition(":")[2])
         return " ".join(quoted(word) for word in [self._address(words[0]), *protocol])
 
     def change_addresses(self, _node: Node, text: str) -> str:
@@ -231,7 +235,7 @@ class ServedLines:
             parts = parse_host_port(body)
         except BadAddress:
             return text
-        port = self.ports.get(parts.port, parts.port)
+        port = self.ports.get(parts.port, parts.port) + (self.offset if parts.port else 0)
         host = parts.host if not parts.host or parts.scope else self._host(parts.host)
         if host == parts.host and port == parts.port:
             return text

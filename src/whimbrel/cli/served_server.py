@@ -12,7 +12,9 @@ from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.arguments import Arguments
+from whimbrel.cli.compared_requests import FORMAT
 from whimbrel.cli.config_loader import ConfigLoader
+from whimbrel.cli.serve_both import OFFSETS
 from whimbrel.cli.serve_places import ServePlaces
 from whimbrel.cli.served_lines import ServedLines, quoted
 from whimbrel.cli.servers import FoundServer
@@ -39,7 +41,8 @@ class ServedServer(ConfigLoader):
     Attributes:
         places: where its files are.
         lines: the adapter of its lines, with notes about what it replaced.
-        shows_requests: a program prints each finished request.
+        shows_requests: a program prints each finished request; *is_compared*: it sends the request to the
+            server of the other version, too.
     """
 
     def __init__(
@@ -50,12 +53,14 @@ class ServedServer(ConfigLoader):
         places: ServePlaces,
         *,
         shows_requests: bool = False,
+        is_compared: bool = False,
     ) -> None:
         super().__init__(arguments, is_silent=True)
         self.server = server
         self.places, self.shows_requests = places, shows_requests
         self.root, self.file = self.places.root, from_system(server.path)
-        self.lines = ServedLines(self.places, ports)
+        self.is_compared = is_compared
+        self.lines = ServedLines(self.places, ports, OFFSETS[arguments.version] if is_compared else 0)
 
     def notes(self) -> list[str]:
         """Return one sentence for each kind of thing that is not as the text has it."""
@@ -96,7 +101,7 @@ class ServedServer(ConfigLoader):
             raise self._named(problem) from None
         self._add_defaults(configuration)
         if self.shows_requests and configuration.loaded("log_config_module"):
-            configuration.main.record(LogServerConfig).logs = [request_log()]
+            configuration.main.record(LogServerConfig).logs = [self._request_log(configuration)]
         return configuration
 
     def load(self) -> Configuration:
@@ -141,6 +146,26 @@ class ServedServer(ConfigLoader):
         if not isinstance(process.run_directory, str) or not process.run_directory:
             process.run_directory = self.places.written(f"{self.places.directory}/run", is_directory=True)
 
+    def _request_log(self, configuration: Configuration) -> AccessLog:
+        """Return the log of all hosts whose program prints requests on standard output.
+
+        The program has the interpreter of the server, and no module of the server root can replace it (-P).
+        """
+        words = [sys.executable, "-P", "-m", "whimbrel.cli.request_lines"]
+        form = REQUEST_FORMAT
+        if self.is_compared:
+            own = self.arguments.version
+            other = next(version for version in OFFSETS if version != own)
+            for node in all_nodes(configuration.tree):
+                if node.name.lower() == "listen":
+                    self.lines.change_listen(node, node.args)
+            secure = ",".join(sorted(self.lines.secure_ports))
+            words += [own, other, str(OFFSETS[other] - OFFSETS[own]), secure]
+            form += f"\t{FORMAT}"
+        program = from_system(shlex.join(words))
+        sink = LogSink(program, piped=True)
+        return AccessLog(sink, f"||{program}", SHOWN, form, parse_format(form, KINDS.get), everywhere=True)
+
     def _named(self, problem: ConfigError) -> ConfigError:
         """Return *problem* with the names of files that the user sees."""
         if problem.place is not None:
@@ -154,14 +179,3 @@ class ServedServer(ConfigLoader):
             place.line,
             self._named_place(above) if above is not None else None,
         )
-
-
-def request_log() -> AccessLog:
-    """Return the log of all hosts whose program prints requests on standard output.
-
-    The program has the interpreter of the server, and no module of the server root can replace it (-P).
-    """
-    program = f"{from_system(shlex.quote(sys.executable))} -P -m whimbrel.cli.request_lines"
-    items = parse_format(REQUEST_FORMAT, KINDS.get)
-    sink = LogSink(program, piped=True)
-    return AccessLog(sink, f"||{program}", SHOWN, REQUEST_FORMAT, items, everywhere=True)
