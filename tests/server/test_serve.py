@@ -23,6 +23,12 @@ from whimbrel.testing.ports import free_port
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.entry import main; main()", "serve"]
 
 
+def is_free(port: int) -> bool:
+    """Return True if a server can listen to *port*."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
 class Served:
     """`whimbrel serve` of one tree, with its output in a file."""
 
@@ -138,6 +144,33 @@ def test_wrong_usage(directory: Path, words: list[str]) -> None:
     )
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     assert (words[-1] if len(words) > 1 else "nothing") in done.stderr
+
+
+def test_both_versions_beside_each_other(served: Served, directory: Path) -> None:
+    """2.2 at the port, 2.4 at the next one; either shows what the other answers to its requests."""
+    root = directory / "site"
+    for name in ("conf", "htdocs"):
+        (root / name).mkdir(parents=True)
+    (root / "htdocs/a.txt").write_text("text\n")
+    (root / "conf/mime.types").write_text("text/plain txt\n")
+    (root / "conf/httpd.conf").write_text(
+        "ServerRoot /usr/local/apache2\nListen 80\nUser nobody\nServerName localhost\nDocumentRoot htdocs\n"
+        "DefaultType text/x-old\n"
+    )
+    (root / "htdocs/old.unknown").write_text("old\n")
+    while not is_free(served.port + 1):
+        served.port = free_port()
+    served.start(root, "--dialect", "both", "--builtin", "all")
+    served.wait_for(lambda: served.text().count("Try:") == 2)
+    assert served.get("/a.txt") == (200, "text\n")
+    assert served.get("/old.unknown") == (200, "old\n")
+    served.wait_for(lambda: "differs" in served.text())
+    url = f"http://localhost:{served.port}"
+    shown = [line for line in served.text().splitlines() if " GET http" in line or "differs" in line]
+    assert shown[0].startswith(f"2.2 GET {url}/a.txt 200 ")
+    assert shown[1].startswith(f"2.2 GET {url}/old.unknown 200 ")
+    assert shown[2:] == ["    differs: 2.2: Content-Type: text/x-old, 2.4: Content-Type: (none)"]
+    assert served.stop() == 0
 
 
 def test_watch_reloads_valid_changes_alone(served: Served, directory: Path) -> None:

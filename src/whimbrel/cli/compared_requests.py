@@ -80,7 +80,7 @@ def logged(line: str) -> Logged | None:
 
 
 def other_answer(request: Logged, port: int) -> Answer:
-    """Return the answer of the server at *port* of this machine; raises OSError or HTTPException."""
+    """Return the answer of the server at *port* of this machine; raises OSError."""
     client = http.client.HTTPConnection("localhost", port, timeout=TIMEOUT)
     try:
         client.putrequest(request.method, request.target, skip_host=True, skip_accept_encoding=True)
@@ -92,6 +92,8 @@ def other_answer(request: Logged, port: int) -> Answer:
         size = len(reply.read(MAX_BODY))
         fields = [reply.getheader(name) or "" for name in ANSWER_FIELDS]
         return _answer(reply.status, size, fields, port)
+    except http.client.HTTPException as problem:
+        raise OSError(f"{type(problem).__name__} {problem}".strip()) from None
     finally:
         client.close()
 

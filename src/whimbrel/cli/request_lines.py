@@ -68,7 +68,7 @@ class Comparison:
             return prefix
         try:
             answer = compared_requests.other_answer(request, request.port + self.offset)
-        except (OSError, compared_requests.http.client.HTTPException) as problem:
+        except OSError as problem:
             return f"{prefix}\n    {self.other} gives no answer: {printable(str(problem))}"
         texts = compared_requests.difference(request.answer, answer)
         if texts is None:

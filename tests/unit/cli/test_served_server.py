@@ -148,6 +148,7 @@ def test_a_missing_include_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_a_missing_authority_stops_the_start(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
     lines = (
         "LoadModule ssl_module modules/mod_ssl.so\nSSLCACertificateFile /etc/pki/clients.pem\n"
         "SSLVerifyClient require\n"
