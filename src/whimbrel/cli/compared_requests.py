@@ -35,7 +35,7 @@ TIMEOUT: Final = 10.0
 """Seconds for the answer of the other server."""
 
 
-class Answer(NamedTuple):
+class LoggedAnswer(NamedTuple):
     """What is compared of an answer.
 
     Attributes:
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
     fields: tuple[str, ...]
 
 
-class Logged(NamedTuple):
+class LoggedRequest(NamedTuple):
     """One request of a log line, with the answer that its client got."""
 
     method: str
@@ -55,10 +55,10 @@ class Logged(NamedTuple):
     host: str
     port: int
     headers: Mapping[str, str]
-    answer: Answer
+    answer: LoggedAnswer
 
 
-def logged(line: str) -> Logged | None:
+def logged(line: str) -> LoggedRequest | None:
     """Return the request of a log line; None for one that is not compared."""
     parts = [_unescaped(part) for part in line.rstrip("\n").split("\t")]
     if len(parts) != 4 + 3 + len(ANSWER_FIELDS) + len(FIELDS):
@@ -76,10 +76,10 @@ def logged(line: str) -> Logged | None:
         return None
     headers = {name: value for name, value in zip(FIELDS, sent, strict=True) if value}
     answer = _answer(int(status), int(size), answered, int(port))
-    return Logged(words[0], words[1], host, int(port), headers, answer)
+    return LoggedRequest(words[0], words[1], host, int(port), headers, answer)
 
 
-def other_answer(request: Logged, port: int) -> Answer:
+def other_answer(request: LoggedRequest, port: int) -> LoggedAnswer:
     """Return the answer of the server at *port* of this machine; raises OSError."""
     client = http.client.HTTPConnection("localhost", port, timeout=TIMEOUT)
     try:
@@ -98,7 +98,7 @@ def other_answer(request: Logged, port: int) -> Answer:
         client.close()
 
 
-def difference(one: Answer, other: Answer) -> tuple[str, str] | None:
+def difference(one: LoggedAnswer, other: LoggedAnswer) -> tuple[str, str] | None:
     """Return the texts of what differs, None for equal answers."""
     if one.status != other.status:
         return str(one.status), str(other.status)
@@ -110,9 +110,9 @@ def difference(one: Answer, other: Answer) -> tuple[str, str] | None:
     return None
 
 
-def _answer(status: int, size: int, fields: list[str], port: int) -> Answer:
+def _answer(status: int, size: int, fields: list[str], port: int) -> LoggedAnswer:
     has_own_body = status < 300
-    return Answer(
+    return LoggedAnswer(
         status,
         min(size, MAX_BODY) if has_own_body else -1,
         tuple(value.replace(f":{port}", ":PORT") for value in fields),

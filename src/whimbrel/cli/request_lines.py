@@ -44,7 +44,7 @@ def colored(output: TextIO, environment: Mapping[str, str]) -> bool:
     return output.isatty() and not environment.get("NO_COLOR")
 
 
-class Comparison:
+class RequestComparison:
     """The comparison of one server's answers with those of the other.
 
     Attributes:
@@ -78,7 +78,9 @@ class Comparison:
         )
 
 
-def copy(source: BinaryIO, output: TextIO, *, is_colored: bool, comparison: Comparison | None = None) -> None:
+def copy(
+    source: BinaryIO, output: TextIO, *, is_colored: bool, comparison: RequestComparison | None = None
+) -> None:
     """Print each line of *source* until its end, or until nobody reads the output."""
     try:
         while line := source.readline(MAX_LINE):
@@ -97,14 +99,14 @@ def copy(source: BinaryIO, output: TextIO, *, is_colored: bool, comparison: Comp
 def main() -> None:
     """Entry point. Ctrl-C ends the server, and this program afterwards.
 
-    Arguments: none, or those of `Comparison`, the ports with commas between.
+    Arguments: none, or those of `RequestComparison`, the ports with commas between.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     comparison = None
     if len(sys.argv) > 4:
         label, other, offset, secure = sys.argv[1:5]
         ports = frozenset(int(port) for port in secure.split(",") if port)
-        comparison = Comparison(label, other, int(offset), ports)
+        comparison = RequestComparison(label, other, int(offset), ports)
     copy(sys.stdin.buffer, sys.stdout, is_colored=colored(sys.stdout, os.environ), comparison=comparison)
 
 

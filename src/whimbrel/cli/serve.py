@@ -22,6 +22,8 @@ from whimbrel.cli.options import Build
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.base.errors import NotBound
+    from whimbrel.cli.served_lines import ServedLines
     from whimbrel.cli.served_server import ServedServer
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -34,54 +36,59 @@ EPILOG: Final = (
     "whimbrel serve copy/etc/httpd --dialect 2.2 --port 80=8080 --watch"
 )
 
+Tree = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[TREE]",
+        help="A server root, a main file, or a copy of a machine. Default: the file of -f.",
+    ),
+]
+PortPairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OLD=NEW",
+        help="Listen to port NEW where the text has OLD, in virtual hosts too; repeatable. "
+        "Example: --port 80=8080",
+    ),
+]
+Dialect = Annotated[
+    str,
+    typer.Option(
+        help="Answer as 2.4, 2.2 or guide (the upgrade guide), or both: 2.4 on each port plus 1, with "
+        "the requests whose answers differ. Example: --dialect 2.2",
+    ),
+]
+TlsPort = Annotated[
+    int | None,
+    typer.Option(help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"),
+]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Reload the server after each valid change of its files.")
+]
+ServedFile = Annotated[Path, typer.Option("-f", help="Read FILE as the main file. Example: -f conf/a.conf")]
+ServedRoot = Annotated[
+    Path | None,
+    typer.Option("-d", help="Use this server root. Default: the parent of conf/. Example: -d ."),
+]
+EnvvarsFile = Annotated[
+    Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
+]
+
 
 @app.command(epilog=EPILOG)
 def serve(
-    tree: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[TREE]",
-            help="A server root, a main file, or a copy of a machine. Default: the file of -f.",
-        ),
-    ] = None,
-    file: Annotated[
-        Path, typer.Option("-f", help="Read FILE as the main file. Example: -f conf/a.conf")
-    ] = Path("conf/httpd.conf"),
-    root: Annotated[
-        Path | None,
-        typer.Option("-d", help="Use this server root. Default: the parent of conf/. Example: -d ."),
-    ] = None,
-    port: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OLD=NEW",
-            help="Listen to port NEW where the text has OLD, in virtual hosts too; repeatable. "
-            "Example: --port 80=8080",
-        ),
-    ] = None,
+    tree: Tree = None,
+    file: ServedFile = Path("conf/httpd.conf"),
+    root: ServedRoot = None,
+    port: PortPairs = None,
     defines: Annotated[list[str] | None, typer.Option("-D", help="Define NAME for <IfDefine>.")] = None,
     before: Annotated[list[str] | None, typer.Option("-C", help="Read DIRECTIVE before the file.")] = None,
     after: Annotated[list[str] | None, typer.Option("-c", help="Read DIRECTIVE after the file.")] = None,
-    dialect: Annotated[
-        str,
-        typer.Option(
-            help="Answer as 2.4, 2.2 or guide (the upgrade guide), or both: 2.4 on each port plus 1, with "
-            "the requests whose answers differ. Example: --dialect 2.2",
-        ),
-    ] = "2.4",
-    envvars: Annotated[
-        Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
-    ] = None,
+    dialect: Dialect = "2.4",
+    envvars: EnvvarsFile = None,
     builtin: Build = AUTO,
-    tls: Annotated[
-        int | None,
-        typer.Option(
-            help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"
-        ),
-    ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Reload the server after each valid change of its files.")
-    ] = False,
+    tls: TlsPort = None,
+    watch: Watch = False,
 ) -> None:
     """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
 
@@ -174,8 +181,12 @@ def run(
     places = ServePlaces(server, is_in_place=tree is None)
     try:
         if tls is not None:
-            from whimbrel.cli.self_signed import include_line  # needs an optional library
-
+            try:
+                from whimbrel.cli.self_signed import include_line
+            except ImportError:
+                raise UsageError(
+                    "--tls needs the package cryptography: pip install 'whimbrel[tls]'"
+                ) from None
             arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)
@@ -190,6 +201,15 @@ def make_directories(root: str) -> None:
             os.makedirs(os.path.join(root, name), exist_ok=True)
         except OSError:
             pass  # the logs go to a temporary directory
+
+
+def port_hint(lines: ServedLines, problem: NotBound) -> str:
+    """Return why the port of *problem* cannot be used, and the option that takes another one."""
+    reason = "needs root" if problem.number == errno.EACCES else "is in use"
+    used = problem.port - lines.offset
+    old = next((old for old, new in lines.ports.items() if new == used), used)
+    free = used + 8000 if used < 1024 else used + 1
+    return f"port {problem.port} {reason}: add --port {old}={free}"
 
 
 def _serve(loader: ServedServer, *, is_watched: bool) -> int:
@@ -225,8 +245,6 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
         loader.print_messages()
         status = print_error(problem, loader)
         if isinstance(problem, NotBound) and problem.number in (errno.EACCES, errno.EADDRINUSE):
-            reason = "needs root" if problem.number == errno.EACCES else "is in use"
-            free = problem.port + 8000 if problem.port < 1024 else problem.port + 1
-            write_stderr(f"hint: port {problem.port} {reason}: add --port {problem.port}={free}")
+            write_stderr(f"hint: {port_hint(loader.lines, problem)}")
         return status
     return master.run()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Final
+
+from whimbrel.utilities.usage_error import UsageError
 
 OFFSETS: Final = {"2.2": 0, "2.4": 1}
 """What is added to each port, by dialect."""
@@ -27,6 +30,11 @@ def run_both(serve: Callable[[str], int]) -> int:
             status = 1
             try:
                 status = serve(dialect)
+            except UsageError as problem:
+                status = 2
+                sys.stderr.write(f"whimbrel serve: {problem.message}\n")
+            except Exception:
+                traceback.print_exc()
             finally:
                 sys.stdout.flush()
                 os._exit(status)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from whimbrel.cli.compared_requests import FIELDS, MARK, difference, logged, other_answer
-from whimbrel.cli.request_lines import Comparison
+from whimbrel.cli.request_lines import RequestComparison
 
 
 def line(
@@ -115,7 +115,7 @@ def test_the_request_is_sent_with_its_fields(other: http.server.HTTPServer) -> N
     ],
 )
 def test_what_is_shown(other: http.server.HTTPServer, text: str, difference_shown: str) -> None:
-    comparison = Comparison("2.2", "2.4", other.server_port - 80, frozenset())
+    comparison = RequestComparison("2.2", "2.4", other.server_port - 80, frozenset())
     first, _, rest = comparison.text(text, "LINE").partition("\n")
     assert first == "2.2 LINE"
     assert difference_shown in rest and bool(rest) is bool(difference_shown)
@@ -131,7 +131,7 @@ def test_ports_in_redirects_are_those_of_the_server(other: http.server.HTTPServe
 
 
 def test_requests_of_the_comparison_are_not_shown() -> None:
-    comparison = Comparison("2.2", "2.4", 1, frozenset({443}))
+    comparison = RequestComparison("2.2", "2.4", 1, frozenset({443}))
     assert comparison.text(line("GET / HTTP/1.1", mark="1"), "LINE") == ""
     assert comparison.text(line("POST / HTTP/1.1"), "LINE") == "2.2 LINE"
     assert comparison.text(line("GET / HTTP/1.1", port=443), "LINE") == "2.2 LINE"
@@ -142,5 +142,5 @@ def test_no_answer_is_shown(other: http.server.HTTPServer) -> None:
     port = other.server_port
     other.shutdown()
     other.server_close()
-    text = Comparison("2.2", "2.4", port - 80, frozenset()).text(line("GET / HTTP/1.1"), "LINE")
+    text = RequestComparison("2.2", "2.4", port - 80, frozenset()).text(line("GET / HTTP/1.1"), "LINE")
     assert text.startswith("2.2 LINE\n    2.4 gives no answer: ")
