@@ -16,6 +16,7 @@ from whimbrel.base.file_writing import Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.cli.servers import FoundServer
 from whimbrel.config.detected_build import main_text, server_root_of
+from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
 
 SYSTEM: Final = ("/dev", "/proc", "/sys")
@@ -38,7 +39,8 @@ class ServePlaces:
 
     def __init__(self, server: FoundServer, *, is_in_place: bool = False) -> None:
         self.directory = from_system(tempfile.mkdtemp(prefix="whimbrel-serve-"))
-        os.chmod(to_bytes(self.directory), 0o755)  # workers of another user pass through it
+        if os.getuid() == 0:
+            os.chmod(to_bytes(self.directory), 0o711)  # workers of another user pass through it
         self._owner = os.getpid()
         declared = server_root_of(main_text(from_system(server.path))).rstrip("/")
         self.has_drives = not is_in_place and _DRIVE.match(declared) is not None
@@ -80,8 +82,9 @@ class ServePlaces:
         return ((self.original, self.root), ("/", self.image), own) if self.image else ()
 
     def place(self, path: str) -> str:
-        """Return where the absolute *path* of the text is."""
-        inside = f"{path}/"
+        """Return where the absolute *path* of the text is; ``..`` does not leave the image."""
+        path = root_relative("/", path)
+        inside = f"{path.rstrip('/')}/"
         if not self.image or any(
             inside.startswith(f"{above}/") for above in (*SYSTEM, self.image, self.directory, self.root)
         ):

@@ -187,6 +187,21 @@ class ServedLines:
         """Change every word that is an absolute path."""
         return changed(text, lambda _at, word: self._placed(word))
 
+    def change_user_directory(self, _node: Node, text: str) -> str:
+        """Change UserDir: a name below the home of a user is one below /home of a copy, whatever users this
+        machine has.
+        """
+        words = words_of(text)
+        if not self.places.image or (words and words[0].lower() in ("enabled", "disabled")):
+            return text
+
+        def change(_at: int, word: str) -> str:
+            return (
+                word if "://" in word else self.places.place(word if word[:1] == "/" else f"/home/*/{word}")
+            )
+
+        return changed(text, change)
+
     def change_condition(self, _node: Node, text: str) -> str:
         """Change RewriteCond: a path whose file is tested."""
         words = list(words_of(text))
@@ -303,6 +318,14 @@ class ServedLines:
             return text
         return quoted(pair[1] if node.name.lower() == PAIR[1] else pair[0])
 
+    def change_pass_phrase(self, _node: Node, text: str) -> str:
+        """Change SSLPassPhraseDialog: no program of a copy gives the pass phrases of its keys."""
+        word = getword(text)[0]
+        if not self.places.image or word.lower() == "builtin":
+            return text
+        self.note(f"SSLPassPhraseDialog {word} is not used: pass phrases are read from the terminal")
+        return "builtin"
+
     def _lacks_certificate(self, node: Node) -> bool:
         tree = self.configuration.tree if self.configuration is not None else []
         for line in node.parent.children if node.parent is not None else tree:
@@ -372,6 +395,7 @@ _CHANGES: Final[Mapping[str, Changer]] = {
     **_for("<virtualhost namevirtualhost", ServedLines.change_addresses),
     **_for("user group", ServedLines.change_user),
     **_for(" ".join(PAIR), ServedLines.change_certificate),
+    **_for("sslpassphrasedialog", ServedLines.change_pass_phrase),
     **_for("typesconfig", ServedLines.change_types),
     **_for("pidfile", ServedLines.change_pid_file),
     **_for(
@@ -391,10 +415,11 @@ _CHANGES: Final[Mapping[str, Changer]] = {
     **_for("<directorymatch", ServedLines.change_section_match),
     **_for("alias scriptalias aliasmatch scriptaliasmatch", ServedLines.change_last),
     **_for(
-        "userdir chrootdir mimemagicfile virtualdocumentroot virtualdocumentrootip virtualscriptalias "
+        "chrootdir mimemagicfile virtualdocumentroot virtualdocumentrootip virtualscriptalias "
         "virtualscriptaliasip <iffile",
         ServedLines.change_all,
     ),
+    **_for("userdir", ServedLines.change_user_directory),
     **_for("rewritecond", ServedLines.change_condition),
     **_for("rewriterule", ServedLines.change_rule),
 }

@@ -174,11 +174,35 @@ def test_paths_of_aliases_rules_and_users(tmp_path: Path) -> None:
         assert get(loader, "/~joe/index.html").body == "joe"
 
 
+def test_homes_are_those_of_the_copy(tmp_path: Path) -> None:
+    """root is a user of each machine, whose home is read by nobody here."""
+    lines = 'UserDir public_html\n<Directory "/home">\nRequire all granted\n</Directory>\n'
+    tree = lay(tmp_path, lines, **{"home__joe__public_html__index.html": "joe"})
+    with served(tree) as loader:
+        assert get(loader, "/~joe/index.html").body == "joe"
+        assert get(loader, "/~root/index.html").status in (403, 404)
+
+
+def test_dots_do_not_leave_the_copy(tmp_path: Path) -> None:
+    """``..`` ends at the root of the other machine, in sections and in files."""
+    (tmp_path / "outside.txt").write_text("of this machine")
+    up = "../" * 12
+    lines = (
+        f'Alias "/o" "/{up}{str(tmp_path)[1:]}/outside.txt"\n'
+        f'<Directory "/{up}var/www/html/private">\n{DENY}</Directory>\n'
+    )
+    with served(lay(tmp_path / "copy", OPEN + lines, **PAGES)) as loader:
+        assert get(loader, "/o").status in (403, 404)
+        assert get(loader, "/index.html").body == "a page"
+        assert get(loader, "/private/index.html").status == 403
+
+
 def test_missing_users_certificates_and_directories(tmp_path: Path) -> None:
     """One line each; the server starts."""
     pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
     lines = (
         "LoadModule ssl_module modules/mod_ssl.so\nUser no_such_user\nGroup no_such_group\n"
+        "SSLPassPhraseDialog exec:/usr/libexec/httpd-ssl-pass-dialog\n"
         "CoreDumpDirectory /var/cores\nMutex file:/run/locks default\nTypesConfig /usr/share/types\n"
         "<VirtualHost *:443>\nSSLEngine on\nSSLCertificateFile /etc/pki/a.pem\n"
         "SSLCertificateKeyFile /etc/pki/a.key\nSSLCertificateChainFile /etc/pki/c.pem\n"
