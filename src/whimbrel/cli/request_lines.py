@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import BinaryIO, Final, TextIO
 
 from whimbrel.base.numbers import is_digits
@@ -21,10 +21,10 @@ MAX_LINE: Final = 64 << 10
 """Bytes of a line that are read at once."""
 
 
-def shown(line: str, *, is_colored: bool) -> str:
+def shown(line: str, *, is_colored: bool, secure: Collection[int] = ()) -> str:
     """Return the text for one log line: method, URL, status, milliseconds; the line itself if it is another.
 
-    The line has status, microseconds, host and request line, with tabs between.
+    Ports of *secure* have TLS. The line has status, microseconds, host and request line, with tabs between.
     """
     parts = line.rstrip("\n").split("\t")[:4]
     if len(parts) < 4 or not is_digits(parts[1]):
@@ -32,7 +32,9 @@ def shown(line: str, *, is_colored: bool) -> str:
     status, time, host, request = parts
     method, _, rest = request.partition(" ")
     target = rest.rpartition(" ")[0] or rest
-    url = f"http://{host}{target}" if target.startswith("/") and host != "-" else target
+    port = host.rpartition(":")[2]
+    scheme = "https" if is_digits(port) and int(port) in secure else "http"
+    url = f"{scheme}://{host}{target}" if target.startswith("/") and host != "-" else target
     text = f"{printable(method)} {printable(url)}"
     if is_colored and status[:1] in COLORS:
         status = f"\033[{COLORS[status[0]]}m{status}\033[0m"
@@ -79,13 +81,18 @@ class RequestComparison:
 
 
 def copy(
-    source: BinaryIO, output: TextIO, *, is_colored: bool, comparison: RequestComparison | None = None
+    source: BinaryIO,
+    output: TextIO,
+    *,
+    is_colored: bool,
+    secure: Collection[int] = (),
+    comparison: RequestComparison | None = None,
 ) -> None:
     """Print each line of *source* until its end, or until nobody reads the output."""
     try:
         while line := source.readline(MAX_LINE):
             logged = line.decode("latin-1")
-            text = shown(logged, is_colored=is_colored)
+            text = shown(logged, is_colored=is_colored, secure=secure)
             if comparison is not None:
                 text = comparison.text(logged, text)
             if text:
@@ -99,15 +106,17 @@ def copy(
 def main() -> None:
     """Entry point. Ctrl-C ends the server, and this program afterwards.
 
-    Arguments: none, or those of `RequestComparison`, the ports with commas between.
+    Arguments: the ports with TLS, with commas between; for a comparison, label, other label and offset.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    words = sys.argv[1:]
+    ports = words[0].split(",") if words else []
+    secure = frozenset(int(port) for port in ports if is_digits(port))
     comparison = None
-    if len(sys.argv) > 4:
-        label, other, offset, secure = sys.argv[1:5]
-        ports = frozenset(int(port) for port in secure.split(",") if port)
-        comparison = RequestComparison(label, other, int(offset), ports)
-    copy(sys.stdin.buffer, sys.stdout, is_colored=colored(sys.stdout, os.environ), comparison=comparison)
+    if len(words) > 3:
+        comparison = RequestComparison(words[1], words[2], int(words[3]), secure)
+    is_colored = colored(sys.stdout, os.environ)
+    copy(sys.stdin.buffer, sys.stdout, is_colored=is_colored, secure=secure, comparison=comparison)
 
 
 if __name__ == "__main__":

@@ -138,6 +138,13 @@ class ServePlaces:
             return from_system(os.path.realpath(to_system(path)))
         return path
 
+    def named_text(self, text: str) -> str:
+        """Return a message with the directory of the copy in place of the link that leads to it."""
+        if self.image != f"{self.directory}/image":
+            return text
+        link = self.image + self.original
+        return text.replace(link, self.named(link))
+
     def close(self) -> None:
         """Remove the temporary directory; in the process that made it."""
         if os.getpid() == self._owner:

@@ -151,16 +151,16 @@ class ServedServer(ConfigLoader):
 
         The program has the interpreter of the server, and no module of the server root can replace it (-P).
         """
-        words = [sys.executable, "-P", "-m", "whimbrel.cli.request_lines"]
+        for node in all_nodes(configuration.tree):
+            if node.name.lower() == "listen":
+                self.lines.change_listen(node, node.args)
+        secure = ",".join(sorted(self.lines.secure_ports))
+        words = [sys.executable, "-P", "-m", "whimbrel.cli.request_lines", secure]
         form = REQUEST_FORMAT
         if self.is_compared:
             own = self.arguments.version
             other = next(version for version in OFFSETS if version != own)
-            for node in all_nodes(configuration.tree):
-                if node.name.lower() == "listen":
-                    self.lines.change_listen(node, node.args)
-            secure = ",".join(sorted(self.lines.secure_ports))
-            words += [own, other, str(OFFSETS[other] - OFFSETS[own]), secure]
+            words += [own, other, str(OFFSETS[other] - OFFSETS[own])]
             form += f"\t{FORMAT}"
         program = from_system(shlex.join(words))
         sink = LogSink(program, piped=True)
@@ -168,6 +168,8 @@ class ServedServer(ConfigLoader):
 
     def _named(self, problem: ConfigError) -> ConfigError:
         """Return *problem* with the names of files that the user sees."""
+        problem.reason = self.places.named_text(problem.reason)
+        problem.details = tuple(map(self.places.named_text, problem.details))
         if problem.place is not None:
             problem.place = self._named_place(problem.place)
         return problem

@@ -24,6 +24,12 @@ def test_one_line(line: str, text: str) -> None:
     assert shown(line, is_colored=False).replace("  ", " ") == text
 
 
+def test_the_scheme_is_that_of_the_port() -> None:
+    line = "200\t1000\tlocalhost:8443\tGET / HTTP/1.1\n"
+    assert shown(line, is_colored=False, secure={8443}) == "GET https://localhost:8443/ 200 1.0 ms"
+    assert shown(line, is_colored=False, secure={443}) == "GET http://localhost:8443/ 200 1.0 ms"
+
+
 def test_a_status_has_a_color_and_the_request_none() -> None:
     """A terminal obeys no byte of a client."""
     text = shown("500\t1000\th\tGET /\x1b[31m HTTP/1.1\n", is_colored=True)
