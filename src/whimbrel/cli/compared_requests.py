@@ -47,7 +47,7 @@ class LoggedAnswer(NamedTuple):
     fields: tuple[str, ...]
 
 
-class LoggedRequest(NamedTuple):
+class ComparedRequest(NamedTuple):
     """One request of a log line, with the answer that its client got."""
 
     method: str
@@ -58,7 +58,7 @@ class LoggedRequest(NamedTuple):
     answer: LoggedAnswer
 
 
-def logged(line: str) -> LoggedRequest | None:
+def logged(line: str) -> ComparedRequest | None:
     """Return the request of a log line; None for one that is not compared."""
     parts = [_unescaped(part) for part in line.rstrip("\n").split("\t")]
     if len(parts) != 4 + 3 + len(ANSWER_FIELDS) + len(FIELDS):
@@ -76,10 +76,10 @@ def logged(line: str) -> LoggedRequest | None:
         return None
     headers = {name: value for name, value in zip(FIELDS, sent, strict=True) if value}
     answer = _answer(int(status), int(size), answered, int(port))
-    return LoggedRequest(words[0], words[1], host, int(port), headers, answer)
+    return ComparedRequest(words[0], words[1], host, int(port), headers, answer)
 
 
-def other_answer(request: LoggedRequest, port: int) -> LoggedAnswer:
+def other_answer(request: ComparedRequest, port: int) -> LoggedAnswer:
     """Return the answer of the server at *port* of this machine; raises OSError."""
     client = http.client.HTTPConnection("localhost", port, timeout=TIMEOUT)
     try:

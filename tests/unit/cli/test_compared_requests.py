@@ -130,6 +130,16 @@ def test_ports_in_redirects_are_those_of_the_server(other: http.server.HTTPServe
     assert difference(request.answer, other_answer(request, other.server_port)) is None
 
 
+def test_a_long_body_is_read_in_part(other: http.server.HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound sizes count as equal."""
+    monkeypatch.setattr("whimbrel.cli.compared_requests.MAX_BODY", 2)
+    request = logged(line("GET / HTTP/1.1", size=1000))
+    assert request is not None
+    answer = other_answer(request, other.server_port)
+    assert answer.size == 2
+    assert difference(request.answer, answer) is None
+
+
 def test_requests_of_the_comparison_are_not_shown() -> None:
     comparison = RequestComparison("2.2", "2.4", 1, frozenset({443}))
     assert comparison.text(line("GET / HTTP/1.1", mark="1"), "LINE") == ""

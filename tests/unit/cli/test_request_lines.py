@@ -49,6 +49,13 @@ def test_colors_are_for_terminals() -> None:
     assert not colored(io.StringIO(), {})
 
 
+def test_a_long_line_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whimbrel.cli.request_lines.MAX_LINE", 8)
+    output = io.StringIO()
+    copy(io.BytesIO(b"x" * 20 + b"\n"), output, is_colored=False)
+    assert output.getvalue().splitlines() == ["x" * 8, "x" * 8, "x" * 4]
+
+
 class Closed(io.StringIO):
     """A pipe whose reader has ended."""
 
