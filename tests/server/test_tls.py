@@ -134,7 +134,7 @@ def own_site(server: ServerProcess) -> Iterator[tuple[int, subprocess.Popen[str]
     """`whimbrel serve --tls PORT` for a server root."""
     tls_port = free_port()
     program = [sys.executable, "-c", "from whimbrel.cli.entry import main; main()"]
-    command = [*program, "serve", "-d", str(server.root), "--tls", str(tls_port)]
+    command = [*program, "serve", "-d", str(server.root), "--tls", str(tls_port), "--builtin", "debian"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         end = time.monotonic() + 30

@@ -133,6 +133,14 @@ class StartError(Exception):
         self.lines, self.status = lines, status
 
 
+class NotBound(StartError):
+    """A listening socket that cannot be opened: *port*, and the system's *number* of the error."""
+
+    def __init__(self, *lines: str, port: int, number: int) -> None:
+        super().__init__(*lines)
+        self.port, self.number = port, number
+
+
 class NoMpm(StartError):
     """A configuration without a multi-processing module."""
 

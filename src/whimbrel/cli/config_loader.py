@@ -12,7 +12,7 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.static_typing import Any
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.servers import server_of
-from whimbrel.cli.service_settings import settings_to_serve
+from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import format_error, format_message
@@ -45,24 +45,34 @@ class ConfigLoader:
         self._messages = 0
         self._inherited: dict[str, Any] = {}
 
+    def settings(self) -> ServiceSettings:
+        """Return what the service of the layout passes; raises OSError."""
+        return settings_to_serve(self.server, self.arguments.envvars)
+
+    def placed(self, options: LoadOptions) -> LoadOptions:
+        """Return *options* with the places of the server's files; here they are those of the text."""
+        return options
+
     def options(self) -> LoadOptions:
         """Return the command line as LoadOptions. Reads what the service of the layout passes."""
         arguments = self.arguments
-        settings = settings_to_serve(self.server, arguments.envvars)
+        settings = self.settings()
         os.environ.update(settings.environment)
-        options = LoadOptions(
-            server_root=from_system(self.root),
-            file=from_system(self.file),
-            build=arguments.builtin,
-            defines=tuple(map(from_system, [*arguments.defines, *settings.defines])),
-            before=tuple(map(from_system, [*settings.before, *arguments.before])),
-            check_roots=arguments.check_roots,
-            verbose=arguments.level == "debug" or arguments.level.startswith("trace"),
-            after=tuple(map(from_system, [*settings.after, *arguments.after])),
-            overlay=settings.overlay,
-            check_only=arguments.check_only,
-            environment={from_system(k): from_system(v) for k, v in os.environ.items()},
-            program=os.path.basename(arguments.program),
+        options = self.placed(
+            LoadOptions(
+                server_root=from_system(self.root),
+                file=from_system(self.file),
+                build=arguments.builtin,
+                defines=tuple(map(from_system, [*arguments.defines, *settings.defines])),
+                before=tuple(map(from_system, [*settings.before, *arguments.before])),
+                check_roots=arguments.check_roots,
+                verbose=arguments.level == "debug" or arguments.level.startswith("trace"),
+                after=tuple(map(from_system, [*settings.after, *arguments.after])),
+                overlay=settings.overlay,
+                check_only=arguments.check_only,
+                environment={from_system(k): from_system(v) for k, v in os.environ.items()},
+                program=os.path.basename(arguments.program),
+            )
         )
         if arguments.dialect == "2.2" and arguments.builtin in (AUTO, ANY):
             from whimbrel.upgrade.source.binary import with_compiled_in

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
-import tempfile
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -59,16 +55,8 @@ def make(directory: Path) -> tuple[Path, Path]:
     return paths
 
 
-def include_line(port: int) -> str:
-    """Return the line that adds HTTPS on *port*; its files are removed when the program ends."""
-    directory = Path(tempfile.mkdtemp(prefix="whimbrel-tls-"))
-    owner = os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == owner:
-            shutil.rmtree(directory, ignore_errors=True)
-
-    atexit.register(remove)
+def include_line(port: int, directory: Path) -> str:
+    """Return the line that adds HTTPS on *port*; its files are in *directory*."""
     certificate, key = make(directory)
     file = directory / "tls.conf"
     write_over(bytes(file), _HOST.format(port=port, certificate=certificate, key=key).encode())

@@ -1,12 +1,16 @@
-"""`whimbrel serve`: run a configuration in the foreground, and print what changed since the version that it
-was written for.
+"""`whimbrel serve`: run any configuration in the foreground, print what changed since the version that it was
+written for, and the requests as they come.
+
+Exit codes: 0 stopped; 1 the server cannot start or has failed; 2 wrong usage.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,52 +19,123 @@ from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.options import Build
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.base.errors import NotBound
+    from whimbrel.cli.served_lines import ServedLines
+    from whimbrel.cli.served_server import ServedServer
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+BOTH: Final = "both"
+PORTS: Final = range(1, 65536)
+EPILOG: Final = (
+    "Exit codes: 0 stopped, 1 the server cannot start or has failed, 2 wrong usage. "
+    "Examples: whimbrel serve /etc/apache2 --port 80=8080 --port 443=8443; "
+    "whimbrel serve copy/etc/httpd --dialect 2.2 --port 80=8080 --watch"
+)
 
-@app.command()
+Tree = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[TREE]",
+        help="A server root, a main file, or a copy of a machine. Default: the file of -f.",
+    ),
+]
+PortPairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OLD=NEW",
+        help="Listen to port NEW where the text has OLD, in virtual hosts too; repeatable. "
+        "Example: --port 80=8080",
+    ),
+]
+Dialect = Annotated[
+    str,
+    typer.Option(
+        help="Answer as 2.4, 2.2 or guide (the upgrade guide), or both: 2.4 on each port plus 1, with "
+        "the requests whose answers differ. Example: --dialect 2.2",
+    ),
+]
+TlsPort = Annotated[
+    int | None,
+    typer.Option(help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"),
+]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Reload the server after each valid change of its files.")
+]
+ServedFile = Annotated[Path, typer.Option("-f", help="Read FILE as the main file. Example: -f conf/a.conf")]
+ServedRoot = Annotated[
+    Path | None,
+    typer.Option("-d", help="Use this server root. Default: the parent of conf/. Example: -d ."),
+]
+EnvvarsFile = Annotated[
+    Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
+]
+
+
+@app.command(epilog=EPILOG)
 def serve(
-    file: Annotated[
-        Path, typer.Option("-f", help="Read FILE as the main file. Example: -f conf/a.conf")
-    ] = Path("conf/httpd.conf"),
-    root: Annotated[
-        Path | None,
-        typer.Option("-d", help="Use this server root. Default: the parent of conf/. Example: -d ."),
-    ] = None,
+    tree: Tree = None,
+    file: ServedFile = Path("conf/httpd.conf"),
+    root: ServedRoot = None,
+    port: PortPairs = None,
     defines: Annotated[list[str] | None, typer.Option("-D", help="Define NAME for <IfDefine>.")] = None,
     before: Annotated[list[str] | None, typer.Option("-C", help="Read DIRECTIVE before the file.")] = None,
     after: Annotated[list[str] | None, typer.Option("-c", help="Read DIRECTIVE after the file.")] = None,
-    dialect: Annotated[
-        str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
-    ] = "2.4",
-    envvars: Annotated[
-        Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
-    ] = None,
+    dialect: Dialect = "2.4",
+    envvars: EnvvarsFile = None,
     builtin: Build = AUTO,
-    tls: Annotated[
-        int | None,
-        typer.Option(
-            help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"
-        ),
-    ] = None,
+    tls: TlsPort = None,
+    watch: Watch = False,
 ) -> None:
-    """Serve a configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it."""
-    if dialect not in COMPATIBLE:
-        raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
+
+    Paths of a copy are read below the copy. Logs go to a temporary directory where their own cannot be
+    written. Missing users, certificates and document roots are replaced, with a line for each.
+    """
+    if dialect not in (*COMPATIBLE, BOTH):
+        raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")
     if builtin not in NAMES:
         raise typer.BadParameter(f"the build must be one of {', '.join(NAMES)}", param_hint="--builtin")
+    if tree is not None and (root is not None or file != Path("conf/httpd.conf")):
+        raise typer.BadParameter("takes the place of -d and -f", param_hint="TREE")
     arguments = Arguments("whimbrel serve")
-    arguments.root, arguments.file = root_and_file(file, root)
     arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
     arguments.builtin = builtin
     arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
-    if tls is not None:
-        from whimbrel.cli.self_signed import include_line  # needs an optional library
+    if tree is None:
+        arguments.root, arguments.file = root_and_file(file, root)
+    try:
+        ports = ports_of(port or [])
+        if dialect != BOTH:
+            raise typer.Exit(run(arguments, ports, tree=tree, tls=tls, is_watched=watch))
+        from whimbrel.cli.serve_both import run_both
 
-        arguments.after = [*arguments.after, include_line(tls)]
-    arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
-    raise typer.Exit(run(arguments))
+        def run_dialect(one: str) -> int:
+            arguments.dialect = one
+            return run(arguments, ports, tree=tree, tls=tls, is_watched=watch, is_compared=True)
+
+        raise typer.Exit(run_both(run_dialect))
+    except UsageError as problem:
+        raise typer.BadParameter(problem.message) from None
+
+
+def ports_of(words: Sequence[str]) -> dict[int, int]:
+    """Return the ports of --port; raises UsageError."""
+    ports: dict[int, int] = {}
+    for word in words:
+        old, equals, new = word.partition("=")
+        try:
+            pair = int(old), int(new)
+        except ValueError:
+            pair = (0, 0)
+        if not equals or pair[0] not in PORTS or pair[1] not in PORTS:
+            raise UsageError(f"--port {word}: not OLD=NEW, such as 80=8080")
+        if ports.setdefault(pair[0], pair[1]) != pair[1]:
+            raise UsageError(f"--port {word}: port {old} has two replacements")
+    return ports
 
 
 def root_and_file(file: Path, root: Path | None) -> tuple[str, str]:
@@ -75,29 +150,84 @@ def root_and_file(file: Path, root: Path | None) -> tuple[str, str]:
     return str(above), str(above / file)
 
 
-def run(arguments: Arguments) -> int:
-    """Read the configuration, print the notes, serve; return the exit status."""
+def run(
+    arguments: Arguments,
+    ports: dict[int, int],
+    *,
+    tree: Path | None = None,
+    tls: int | None = None,
+    is_watched: bool = False,
+    is_compared: bool = False,
+) -> int:
+    """Read the configuration, print the notes, serve; return the exit status. Raises UsageError."""
+    from whimbrel.cli import serve_watch
+    from whimbrel.cli.serve_places import ServePlaces
+    from whimbrel.cli.served_server import ServedServer
+    from whimbrel.cli.servers import server_at, server_of
+
+    permit_programs()
+    if is_watched:
+        serve_watch.require_watchfiles()
+    if tree is None:
+        make_directories(arguments.root)
+        server = server_of(arguments.root, arguments.file)
+    else:
+        server_found = server_at(str(tree), as_server=tree.is_file())
+        if server_found is None:
+            raise UsageError(f"{tree}: no main file of httpd in there")
+        server = server_found
+        arguments.root, arguments.file = server.root, server.path
+    arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
+    places = ServePlaces(server, is_in_place=tree is None)
+    try:
+        if tls is not None:
+            try:
+                from whimbrel.cli.self_signed import include_line
+            except ImportError:
+                raise UsageError(
+                    "--tls needs the package cryptography: pip install 'whimbrel[tls]'"
+                ) from None
+            arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
+        loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
+        return _serve(loader, is_watched=is_watched)
+    finally:
+        places.close()
+
+
+def make_directories(root: str) -> None:
+    """Make the directories logs and run of a server root, as far as the user may."""
+    for name in ("logs", "run"):
+        try:
+            os.makedirs(os.path.join(root, name), exist_ok=True)
+        except OSError:
+            pass  # the logs go to a temporary directory
+
+
+def port_hint(lines: ServedLines, problem: NotBound) -> str:
+    """Return why the port of *problem* cannot be used, and the option that takes another one."""
+    reason = "needs root" if problem.number == errno.EACCES else "is in use"
+    used = problem.port - lines.offset
+    old = next((old for old, new in lines.ports.items() if new == used), used)
+    free = used + 8000 if used < 1024 else used + 1
+    return f"port {problem.port} {reason}: add --port {old}={free}"
+
+
+def _serve(loader: ServedServer, *, is_watched: bool) -> int:
+    """Start the server of *loader* and wait for its end; return the exit status."""
     from rich.console import Console
 
-    from whimbrel.base.errors import ConfigError, StartError
+    from whimbrel.base.errors import ConfigError, NotBound, StartError
     from whimbrel.base.latin1 import from_system
-    from whimbrel.cli import serve_banner
-    from whimbrel.cli.config_loader import ConfigLoader, print_error
+    from whimbrel.cli import serve_banner, serve_watch
+    from whimbrel.cli.config_loader import print_error, write_stderr
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
-    permit_programs()
     console = Console(highlight=False, soft_wrap=True)
-    for name in ("logs", "run"):
-        try:
-            os.makedirs(os.path.join(arguments.root, name), exist_ok=True)
-        except OSError as problem:
-            console.print(f"[yellow]can't make {problem.filename}: {problem.strerror}[/]")
-    loader = ConfigLoader(arguments, is_silent=True)
     try:
         configuration = loader.load_to_serve()
-        serve_banner.print_banner(console, configuration)
-        shown = " ".join(map(from_system, arguments.log_words))
+        serve_banner.print_banner(console, configuration, loader.notes())
+        shown = " ".join(map(from_system, loader.arguments.log_words))
         master = Master(
             StartOptions(
                 loader.load_to_serve,
@@ -106,9 +236,15 @@ def run(arguments: Arguments) -> int:
                 ready=lambda: serve_banner.print_urls(console, configuration),
             )
         )
+        console.file.flush()
+        if is_watched:
+            serve_watch.start(loader, configuration)
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
         loader.is_silent = False
         loader.print_messages()
-        return print_error(problem, loader)
+        status = print_error(problem, loader)
+        if isinstance(problem, NotBound) and problem.number in (errno.EACCES, errno.EADDRINUSE):
+            write_stderr(f"hint: {port_hint(loader.lines, problem)}")
+        return status
     return master.run()

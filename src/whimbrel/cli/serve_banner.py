@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -75,8 +75,8 @@ def _short(path: str, configuration: Configuration) -> str:
     return path.removeprefix(configuration.root.rstrip("/") + "/")
 
 
-def print_banner(console: Console, configuration: Configuration) -> None:
-    """Print what changed."""
+def print_banner(console: Console, configuration: Configuration, notes: Sequence[str] = ()) -> None:
+    """Print what changed; *notes* are what this machine does not have."""
     version = ".".join(map(str, configuration.dialect.version[:2]))
     console.print(
         f"Serving [bold]{escape(to_system(configuration.options.file))}[/] by the rules of httpd {version}."
@@ -84,6 +84,7 @@ def print_banner(console: Console, configuration: Configuration) -> None:
     for title, lines in (
         ("What is different:", changes(configuration)),
         ("Noticed while reading:", messages(configuration)),
+        ("Replaced on this machine:", notes),
     ):
         if lines:
             console.print(f"[bold]{title}[/]")

@@ -58,6 +58,7 @@ class CommandContext(Command):
         self.reader: Any = None
         self._names_context = not self.dialect.contexts_22
         self._iterate_needs_one = not self.dialect.lenient_values
+        self._adapter = configuration.options.adapter
 
     # what setters see -------------------------------------------------------------------------
     @property
@@ -81,7 +82,8 @@ class CommandContext(Command):
         self.configuration.missing.append(ProgramNotRun(text, self.place))
 
     def server_path(self, path: str) -> str:
-        return root_relative(self.configuration.root, path)
+        place = root_relative(self.configuration.root, path)
+        return place if self._adapter is None else self._adapter.path(self.node, place)
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
         if not self.dialect.named_groups and _NAMED_GROUP.search(pattern):
@@ -222,7 +224,7 @@ class CommandContext(Command):
                 if row.line is not None:
                     return
             if row.args is Args.RAW_ARGS:
-                row.apply(self, record, [node.args])
+                row.apply(self, record, [self._arguments(node)])
                 return
             for words in self._calls(row, node):
                 row.apply(self, record, words)
@@ -234,9 +236,11 @@ class CommandContext(Command):
             raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
     def _calls(self, row: BoundDirective, node: Node) -> list[list[str]]:
-        return shape(
-            row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one
-        )
+        text = self._arguments(node)
+        return shape(row.args, text, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one)
+
+    def _arguments(self, node: Node) -> str:
+        return node.args if self._adapter is None else self._adapter.arguments(node)
 
     def _without_behaviour(self, row: BoundDirective, node: Node) -> None:
         """Judge a line that has no behaviour here, and remember it."""

@@ -7,6 +7,18 @@ from collections.abc import Mapping
 from whimbrel.base.builds import ANY
 from whimbrel.base.errors import UndecidedVariables
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.static_typing import Protocol
+from whimbrel.directives.node import Node
+
+
+class LineAdapter(Protocol):
+    """Lines of a configuration as this machine needs them: other ports, places of files and users."""
+
+    def arguments(self, node: Node) -> str:
+        """Return the arguments that are executed in place of those of *node*."""
+
+    def path(self, node: Node, path: str) -> str:
+        """Return where the file or directory *path* (absolute) of *node* is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +39,7 @@ class LoadOptions:
         is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
             text there.
         copied: directories of the text, and where the copy has them; the ServerRoot first.
+        adapter: changes lines as they are executed, those of .htaccess files too; None for none.
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         built_in_origin: how *compiled_in* is known.
@@ -51,4 +64,5 @@ class LoadOptions:
     is_elsewhere: bool = False
     is_copy: bool = False
     copied: tuple[tuple[str, str], ...] = ()
+    adapter: LineAdapter | None = None
     origins: bool = False

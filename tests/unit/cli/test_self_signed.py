@@ -31,8 +31,8 @@ def test_a_client_that_trusts_the_certificate_accepts_localhost(tmp_path: Path) 
     assert near.version() == "TLSv1.3"
 
 
-def test_the_added_host_names_its_port(capsys: pytest.CaptureFixture[str]) -> None:
-    line = include_line(18443)
+def test_the_added_host_names_its_port(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = include_line(18443, tmp_path)
     file = Path(line.removeprefix('Include "').removesuffix('"'))
     assert "Listen 127.0.0.1:18443 https" in file.read_text()
     assert "https://localhost:18443/" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import _socket
 from collections.abc import Iterable, Mapping
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import NotBound, StartError
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.config.model import Listener
 from whimbrel.server.master.messages import apr_error, with_code
@@ -44,7 +44,7 @@ def bind_all(
             if ":" in listener.address
             else listener.address or ("[::]" if has_ipv6() else "0.0.0.0")
         )
-        raise StartError(
+        raise NotBound(
             with_code(
                 dialect,
                 "AH00072",
@@ -53,6 +53,8 @@ def bind_all(
             ),
             "no listening sockets available, shutting down",
             with_code(dialect, "AH00015", "Unable to open logs"),
+            port=listener.port,
+            number=problem.errno or 0,
         ) from None
     if not out:
         raise StartError(

@@ -1,0 +1,191 @@
+"""`whimbrel serve TREE` as a process: a copy of a machine, its requests in the terminal, and --watch."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.layout_trees import TREES
+
+from whimbrel.testing.ports import free_port
+
+PROGRAM = [sys.executable, "-c", "from whimbrel.cli.entry import main; main()", "serve"]
+
+
+def is_free(port: int) -> bool:
+    """Return True if a server can listen to *port*."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+class Served:
+    """`whimbrel serve` of one tree, with its output in a file."""
+
+    def __init__(self, directory: Path) -> None:
+        self.output = directory / "output"
+        self.port = free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, tree: Path, *words: str) -> None:
+        with self.output.open("wb") as sink:
+            self.process = subprocess.Popen(
+                [*PROGRAM, str(tree), "--port", f"80={self.port}", *words],
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+            )
+        self.wait_for(lambda: "Try:" in self.text() or self.ended() is not None)
+
+    def ended(self) -> int | None:
+        assert self.process is not None
+        return self.process.poll()
+
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        end = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < end, self.text()
+            time.sleep(0.02)
+
+    def get(self, path: str) -> tuple[int, str]:
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            client.request("GET", path, headers={"Host": f"localhost:{self.port}"})
+            reply = client.getresponse()
+            return reply.status, reply.read().decode()
+        finally:
+            client.close()
+
+    def stop(self) -> int:
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(30)
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory that workers of another user can read."""
+    path = Path(tempfile.mkdtemp(prefix="whimbrel-test-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def served(directory: Path) -> Iterator[Served]:
+    server = Served(directory)
+    yield server
+    if server.process is not None:
+        server.stop()
+
+
+@pytest.mark.parametrize("name", ["Debian 12", "CentOS 6", "WampServer"])
+def test_a_copy_is_served(served: Served, directory: Path, name: str) -> None:
+    """The page, one line for each request, and no file left after Ctrl-C."""
+    tree = TREES[name]
+    path = tree.lay(directory / "copy", is_copy=True)
+    before = sorted((directory / "copy").rglob("*"))
+    served.start(path, "--dialect", tree.version)
+    assert served.get("/index.html?a=b") == (200, tree.page)
+    assert served.get("/none\x1b[2J".replace("\x1b", "%1b"))[0] == 404
+    served.wait_for(lambda: "/none" in served.text())
+    line = rf"(?m)^GET http://localhost:{served.port}/index\.html\?a=b 200 \d+\.\d ms$"
+    assert re.search(line, served.text()), served.text()
+    assert "\x1b" not in served.text()
+    log = re.search(r"Errors go to (\S+)\.$", served.text(), re.M)
+    assert log is not None and Path(log[1]).exists()
+    assert served.stop() == 0
+    assert not Path(log[1]).exists()
+    assert sorted((directory / "copy").rglob("*")) == before
+
+
+def test_a_port_in_use_names_the_option(served: Served, directory: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", served.port))
+        other.listen()
+        served.start(TREES["Debian 12"].lay(directory / "copy", is_copy=True))
+        assert served.stop() == 1
+    assert f"hint: port {served.port} is in use: add --port" in served.text()
+
+
+WITHOUT_PORTS = ["setpriv", "--bounding-set", "-net_bind_service", "--inh-caps", "-net_bind_service"]
+FIRST_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+
+
+@pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv")
+@pytest.mark.skipif(
+    not FIRST_PORT.exists() or int(FIRST_PORT.read_text()) < 81, reason="every user may listen to port 80"
+)
+def test_a_port_of_root_names_the_option(directory: Path) -> None:
+    tree = TREES["Debian 12"].lay(directory / "copy", is_copy=True)
+    command = [*WITHOUT_PORTS, *PROGRAM, str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "hint: port 80 needs root: add --port 80=8080" in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("words", [["nothing"], [".", "--port", "80"], [".", "--port", "80=x"]])
+def test_wrong_usage(directory: Path, words: list[str]) -> None:
+    done = subprocess.run(
+        [*PROGRAM, *words], cwd=directory, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    assert (words[-1] if len(words) > 1 else "nothing") in done.stderr
+
+
+def test_both_versions_beside_each_other(served: Served, directory: Path) -> None:
+    """2.2 at the port, 2.4 at the next one; either shows what the other answers to its requests."""
+    root = directory / "site"
+    for name in ("conf", "htdocs"):
+        (root / name).mkdir(parents=True)
+    (root / "htdocs/a.txt").write_text("text\n")
+    (root / "conf/mime.types").write_text("text/plain txt\n")
+    (root / "conf/httpd.conf").write_text(
+        "ServerRoot /usr/local/apache2\nListen 80\nUser nobody\nServerName localhost\nDocumentRoot htdocs\n"
+        "DefaultType text/x-old\n"
+    )
+    (root / "htdocs/old.unknown").write_text("old\n")
+    while not is_free(served.port + 1):
+        served.port = free_port()
+    served.start(root, "--dialect", "both", "--builtin", "all")
+    served.wait_for(lambda: served.text().count("Try:") == 2)
+    assert served.get("/a.txt") == (200, "text\n")
+    assert served.get("/old.unknown") == (200, "old\n")
+    served.wait_for(lambda: "differs" in served.text())
+    url = f"http://localhost:{served.port}"
+    shown = [line for line in served.text().splitlines() if " GET http" in line or "differs" in line]
+    assert shown[0].startswith(f"2.2 GET {url}/a.txt 200 ")
+    assert shown[1].startswith(f"2.2 GET {url}/old.unknown 200 ")
+    assert shown[2:] == ["    differs: 2.2: Content-Type: text/x-old, 2.4: Content-Type: (none)"]
+    assert served.stop() == 0
+
+
+def test_watch_reloads_valid_changes_alone(served: Served, directory: Path) -> None:
+    """A new file that a wildcard matches, an error in it, and its correction."""
+    pytest.importorskip("watchfiles", reason="the optional package watchfiles is not installed")
+    tree = TREES["RHEL 7"].lay(directory / "copy", is_copy=True)
+    served.start(tree, "--watch")
+    assert served.get("/moved")[0] == 404
+    own = tree / "conf.d/own.conf"
+    own.write_text("Redirect gone /moved\n")
+    served.wait_for(lambda: served.get("/moved")[0] == 410)
+    own.write_text("Redirekt /moved\n")
+    served.wait_for(lambda: "Invalid command 'Redirekt'" in served.text())
+    assert f"{own}:" in served.text()
+    assert served.get("/moved")[0] == 410
+    own.write_text("Redirect 403 /moved\n")
+    served.wait_for(lambda: served.get("/moved")[0] == 403)
+    assert served.stop() == 0

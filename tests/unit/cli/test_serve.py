@@ -1,0 +1,46 @@
+"""The ports of `whimbrel serve`."""
+
+from __future__ import annotations
+
+import errno
+from unittest import mock
+
+import pytest
+
+from whimbrel.base.errors import NotBound
+from whimbrel.cli.serve import port_hint, ports_of
+from whimbrel.cli.serve_places import ServePlaces
+from whimbrel.cli.served_lines import ServedLines
+from whimbrel.utilities.usage_error import UsageError
+
+
+def test_ports() -> None:
+    assert ports_of(["80=8080", "443=8443", "80=8080"]) == {80: 8080, 443: 8443}
+
+
+@pytest.mark.parametrize("word", ["80", "80=", "=80", "80=0", "80=65536", "a=b", "80=8080=1"])
+def test_no_ports(word: str) -> None:
+    with pytest.raises(UsageError, match=f"--port {word}: not OLD=NEW"):
+        ports_of([word])
+
+
+def test_two_replacements_of_one_port() -> None:
+    with pytest.raises(UsageError, match="port 80 has two replacements"):
+        ports_of(["80=8080", "80=8081"])
+
+
+@pytest.mark.parametrize(
+    ("ports", "offset", "port", "number", "text"),
+    [
+        ({}, 0, 80, errno.EACCES, "port 80 needs root: add --port 80=8080"),
+        ({80: 81}, 0, 81, errno.EACCES, "port 81 needs root: add --port 80=8081"),
+        ({80: 8080}, 0, 8080, errno.EADDRINUSE, "port 8080 is in use: add --port 80=8081"),
+        ({80: 8080}, 1, 8081, errno.EADDRINUSE, "port 8081 is in use: add --port 80=8081"),
+    ],
+)
+def test_the_option_for_another_port(
+    ports: dict[int, int], offset: int, port: int, number: int, text: str
+) -> None:
+    """The option names the port of the text, which an earlier one may have replaced."""
+    lines = ServedLines(mock.create_autospec(ServePlaces, instance=True), ports, offset)
+    assert port_hint(lines, NotBound("no", port=port, number=number)) == text
