@@ -41,15 +41,19 @@ class LoadError:
 
 
 def with_faults(text: str, options: LoadOptions, place: SourceLocation | None = None) -> str:
-    """Return httpd's message with a line about each fault of the text at *place*, by default the main file:
-    for a program or UTF-16 httpd complains about what it misses in it."""
+    """Return httpd's message with a line about each fault of the text at *place*, by default the main file.
+
+    For a program or UTF-16 httpd complains about what it misses in it; before a misspelled line it may stop
+    at another one.
+    """
     path = place.path if place is not None else root_relative(options.server_root, options.file)
     data = options.overlay.get(path)
     try:
         data = read_config_file(path) if data is None else data
     except OSError:
         return text
-    lines = sentences(path, data, line=place.line if place is not None else None)
+    lines = list(sentences(path, data, line=place.line if place is not None else None))
+    lines = lines or list(sentences(path, data))
     return "\n".join((text, *lines))
 
 
