@@ -1,10 +1,10 @@
-"""Command line of the server as other processes read it: the program as it was called, without the interpreter.
+"""Command line of the server as other processes read it: the program as it was called, no interpreter.
 
-The kernel starts a script as `/opt/bin/python3 /usr/sbin/apache2 -k start`. Tools look for the program at the
-beginning (`pgrep -f ^/usr/sbin/apache2` of logrotate's file, `pidof apache2`), where httpd has it. Linux shows
-the memory that held the arguments at the start of the process; its address is in proc_pid_stat(5).
-Processes that are forked later inherit it. A process changes it through /proc/self/mem, where a wrong address
-is an error instead of a crash.
+The kernel starts a script as `/opt/bin/python3 /usr/sbin/apache2 -k start`. Tools look for the program at
+the beginning (`pgrep -f ^/usr/sbin/apache2` in logrotate's file, `pidof apache2`), where httpd has it. Linux
+shows the memory that held the arguments at the start of the process; its address is in proc_pid_stat(5).
+Processes that are forked later inherit it. A process changes it through /proc/self/mem, where a wrong
+address is an error instead of a crash.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def show_command_line(words: Sequence[str]) -> None:
     """Move *words* (sys.argv), the end of this process's command line, to its beginning; name the process
     after the first of them.
 
-    The command line stays if it does not end with *words* (`python -c`, `python -m`) or if the system does not
-    show or change it.
+    The command line stays if it does not end with *words* (`python -c`, `python -m`) or if the system does
+    not show or change it.
     """
     shown = b"".join(os.fsencode(word) + b"\0" for word in words)
     try:
