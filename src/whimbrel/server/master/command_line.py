@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from whimbrel.base.numbers import decimal, split
 from whimbrel.base.static_typing import Final
 
 _ARG_START: Final = 48 - 3  # field 48 of proc_pid_stat(5); the state, which follows the name, is field 3
@@ -29,8 +30,8 @@ def show_command_line(words: Sequence[str]) -> None:
         current = _read("/proc/self/cmdline")
         if not words or not current.endswith(b"\0" + shown):
             return
-        fields = _read("/proc/self/stat").rpartition(b")")[2].split()
-        start, end = map(int, fields[_ARG_START : _ARG_START + 2])
+        fields = split(_read("/proc/self/stat").rpartition(b")")[2].decode("latin-1"))
+        start, end = map(decimal, fields[_ARG_START : _ARG_START + 2])
         with open("/proc/self/mem", "r+b", buffering=0) as memory:
             memory.seek(start)
             if memory.read(end - start) != current:
