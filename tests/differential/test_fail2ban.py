@@ -105,7 +105,15 @@ def send_all() -> None:
         request(path, "Referer: http://a.test/")
     for path in ("/~root", "/~nobody/x", "/a/~b", "/phpmyadmin/", "/admin/", "/mysql/x", "/w00tw00t.at.ISC"):
         request(path)
-    for target in ("x", "/%", "/%00", "/" + "a" * 9000, "/..%2f..%2fetc/passwd", "/../../etc/passwd", "http://"):
+    for target in (
+        "x",
+        "/%",
+        "/%00",
+        "/" + "a" * 9000,
+        "/..%2f..%2fetc/passwd",
+        "/../../etc/passwd",
+        "http://",
+    ):
         request(target)
     for method in ("BOGUS", "\x16\x03\x01", "get", "G(T"):
         request("/", method=method)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -39,15 +40,16 @@ exec "$3" -c "$4"
 """
 
 
+@cache
 def missing(*programs: str) -> str:
     """Return why no machine with *programs* can be had, "" if it can."""
     if os.getuid() != 0:
         return "only root may mount files over others"
-    for name in ("apache2ctl", "unshare", "nsenter", "ip", *programs):
+    for name in ("apache2ctl", "unshare", "nsenter", "ip", "ps", *programs):
         if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None:
             return f"{name} is not installed"
     done = subprocess.run(["unshare", "-mpnf", "true"], capture_output=True, text=True)
-    return done.stderr.strip()
+    return (done.stderr.strip() or "no namespaces here") if done.returncode else ""
 
 
 class DebianMachine:
