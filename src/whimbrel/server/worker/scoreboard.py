@@ -16,7 +16,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.connection import Connection
+from whimbrel.engine.pipeline.read import requested_server
+from whimbrel.engine.request import RequestEngine
 from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
+from whimbrel.http.syntax.head import Head
 from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, ScoreboardError, parse
 
 SLOT: Final = 32 * 1024
@@ -55,6 +59,11 @@ def connection_row(
             "served": served,
         }
     )
+
+
+def shown_host(engine: RequestEngine, connection: Connection, head: Head | None) -> str:
+    """Return name and port of the virtual host that *head* is for, as httpd shows them; "" without a head."""
+    return f"{requested_server(engine, connection, head).name}:{connection.local_port}" if head else ""
 
 
 @dataclass(slots=True)
