@@ -63,7 +63,12 @@ def connection_row(
 
 def shown_host(engine: RequestEngine, connection: Connection, head: Head | None) -> str:
     """Return name and port of the virtual host that *head* is for, as httpd shows them; "" without a head."""
-    return f"{requested_server(engine, connection, head).name}:{connection.local_port}" if head else ""
+    if head is None:
+        return ""
+    key = (connection.local_ip, connection.local_port, head.hostname)
+    plan = engine.plans.by_host.get(key) if head.error is None else None
+    server = plan.server_rec if plan is not None else requested_server(engine, connection, head)
+    return f"{server.name}:{connection.local_port}"
 
 
 @dataclass(slots=True)
