@@ -20,6 +20,7 @@ from typing import Final
 
 import pytest
 
+from tests.differential.raw_exchange import exchange
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import GeneratedSite, ServerProcess, documents
 from whimbrel.testing.ports import free_port
@@ -94,6 +95,13 @@ def test_scoreboard_has_a_letter_for_each_request_worker(server: ServerProcess) 
     found = status(server.port)
     assert len(found["Scoreboard"]) == 20
     assert all(found[name].isdigit() for name in ("Stopping", "Processes", "BusyWorkers", "ConnsTotal"))
+
+
+def test_row_has_the_virtual_host_and_the_protocol_of_the_connection(server: ServerProcess) -> None:
+    head = b"GET /server-status?row HTTP/1.0\r\nHost: elsewhere.test:99\r\n\r\n"
+    page = exchange(server.port, head).decode("latin-1")
+    row = r"<td>127\.0\.0\.1</td><td>([^<]*)</td><td nowrap>([^<]*)</td><td nowrap>GET /server-status\?row "
+    assert re.findall(row, page) == [("http/1.1", f"localhost:{server.port}")]
 
 
 def test_session_cache_is_described(server: ServerProcess) -> None:

@@ -90,9 +90,11 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
     arguments = loader.arguments
     shown = " ".join(map(from_system, arguments.log_words))
     early = _open_sockets(configuration)
+    from whimbrel.server.master.command_line import show_command_line
     from whimbrel.server.master.master import Master, StartOptions
     from whimbrel.server.master.sockets import to_sockets
 
+    show_command_line(sys.argv)
     starters: list[int] = []  # the pipe on which the starting process waits
     options = StartOptions(
         loader.reload,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.config.model import Server
 from whimbrel.config.vhosts import matcher
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import Dependencies
@@ -45,7 +46,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
     r.expecting_100 = head.expect_continue
     r.close = head.close or head.error is not None
     if plan is None:
-        _choose_server(r, head)
+        r.server = requested_server(engine, connection, head)
         r.plan = plans.root(r.server)
         if r.hostname and len(r.hostname) <= MAX_NAME and head.error is None:
             plans.by_host[key] = r.plan
@@ -69,25 +70,19 @@ def _refused(r: Request, error: HeadError) -> HookStatus:
     return error.status
 
 
-def _choose_server(r: Request, head: Head) -> None:
-    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation
-    leaves that out.
+def requested_server(engine: RequestEngine, connection: Connection, head: Head) -> Server:
+    """Return the virtual host by address, then by name, then (without a name) by ServerPath; the core's
+    translation leaves that out.
     """
-    hosts = r.engine.configuration.hosts
+    hosts = engine.configuration.hosts
     if hosts is None:
-        return
-    candidates = hosts.find(r.connection.local_ip, r.connection.local_port)
-    r.server = candidates.server
+        return engine.main
+    candidates = hosts.find(connection.local_ip, connection.local_port)
     if head.error is not None and not head.error.hooks:
-        return
-    if r.hostname is not None:
-        named = candidates.by_name(r.hostname)
-        if named is not None:
-            r.server = named
-        return
-    server = candidates.by_path(r.uri)
-    if server is not None:
-        r.server = server
+        return candidates.server
+    name = head.hostname
+    server = candidates.by_path(head.uri) if name is None else candidates.by_name(name)
+    return candidates.server if server is None else server
 
 
 def _foreign_scheme(r: Request, head: Head) -> HookStatus:

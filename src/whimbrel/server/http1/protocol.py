@@ -35,7 +35,7 @@ from whimbrel.server.http1.fast_path import FastPath
 from whimbrel.server.http1.writer import READY, WRITE_AHEAD, ConnectionState
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
-from whimbrel.server.worker.scoreboard import connection_row
+from whimbrel.server.worker.scoreboard import connection_row, shown_host
 from whimbrel.server.worker.state import FOREVER, WorkerState
 
 if TYPE_CHECKING:
@@ -577,17 +577,13 @@ class HttpProtocol(FastPath):
             return known[4]
         busy = self._state is ConnectionState.BUSY or answering is not None
         state = "W" if busy else "C" if self._state is ConnectionState.LINGER else "K" if served else "R"
-        protocol, line, vhost = (
-            (head.protocol.lower(), head.line or "", head.hostname or "")
-            if head is not None
-            else ("", "", "")
-        )
+        protocol, line = ("http/1.1", head.line or "") if head is not None else ("", "")
         row = connection_row(
             state,
             self.connection.client_ip,
             protocol,
             line,
-            vhost,
+            shown_host(self.service.engine, self.connection, head),
             served,
             tail=self.service.shows_request_tail,
         )

@@ -46,7 +46,7 @@ from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.session import log_error, log_reasons
 from whimbrel.server.http2.stream import Stream, StreamBody, TunnelBody, stream_connection
 from whimbrel.server.worker.cancellation import cancel
-from whimbrel.server.worker.scoreboard import connection_row
+from whimbrel.server.worker.scoreboard import connection_row, shown_host
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 WRITE_AHEAD: Final = 64 * 1024  # bytes that wait for the client before reading and sending pause
@@ -587,14 +587,14 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def scoreboard_row(self) -> dict[str, Any]:
         """Return the scoreboard row of this connection."""
         last = next(reversed(self.streams.values()), None)
-        line, vhost = (last.head.line or "", last.head.hostname or "") if last is not None else ("", "")
+        head = last.head if last is not None else None
         state = "W" if self.running else "C" if self.ended else "K"
         return connection_row(
             state,
             self.connection.client_ip,
             "http/2",
-            line,
-            vhost,
+            head.line or "" if head is not None else "",
+            shown_host(self.service.engine, self.connection, head),
             self.served,
             tail=self.service.shows_request_tail,
         )

@@ -16,7 +16,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.connection import Connection
+from whimbrel.engine.pipeline.read import requested_server
+from whimbrel.engine.request import RequestEngine
 from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
+from whimbrel.http.syntax.head import Head
 from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, ScoreboardError, parse
 
 SLOT: Final = 32 * 1024
@@ -55,6 +59,16 @@ def connection_row(
             "served": served,
         }
     )
+
+
+def shown_host(engine: RequestEngine, connection: Connection, head: Head | None) -> str:
+    """Return name and port of the virtual host that *head* is for, as httpd shows them; "" without a head."""
+    if head is None:
+        return ""
+    key = (connection.local_ip, connection.local_port, head.hostname)
+    plan = engine.plans.by_host.get(key) if head.error is None else None
+    server = plan.server_rec if plan is not None else requested_server(engine, connection, head)
+    return f"{server.name}:{connection.local_port}"
 
 
 @dataclass(slots=True)
