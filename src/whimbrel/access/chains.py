@@ -531,12 +531,17 @@ def _existing_paths(server: _ServerMap[S, V], bounds: Bounds) -> tuple[dict[str,
                 f"of the files below document roots and aliases only {_MAX_ON_DISK} were tried"
             ] = None
             break
-        below, names = bounds.walked.get(top) or _scan_directory(top, bounds)
+        below, names = paths_below(top, bounds)
         directories.update(dict.fromkeys(below))
         for directory, name in names:
             files.setdefault(directory, []).append(name)
         bounds.on_disk -= len(names) + len(below)
     return directories, files
+
+
+def paths_below(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the directories that exist at and below *top*, and the files in them as directory and name."""
+    return bounds.walked.get(top) or _scan_directory(top, bounds)
 
 
 def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
