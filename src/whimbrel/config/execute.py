@@ -81,7 +81,8 @@ class CommandContext(Command):
         self.configuration.missing.append(ProgramNotRun(text, self.place))
 
     def server_path(self, path: str) -> str:
-        return root_relative(self.configuration.root, path)
+        full = root_relative(self.configuration.root, path)
+        return self.configuration.stand_in(full, self.place, self.name)
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
         if not self.dialect.named_groups and _NAMED_GROUP.search(pattern):

@@ -27,6 +27,8 @@ class LoadOptions:
         is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
             text there.
         copied: directories of the text, and where the copy has them; the ServerRoot first.
+        stand_in_root: the root of another server, whose files are read where *server_root* lacks them; "" for
+            none.
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         built_in_origin: how *compiled_in* is known.
@@ -51,4 +53,5 @@ class LoadOptions:
     is_elsewhere: bool = False
     is_copy: bool = False
     copied: tuple[tuple[str, str], ...] = ()
+    stand_in_root: str = ""
     origins: bool = False
