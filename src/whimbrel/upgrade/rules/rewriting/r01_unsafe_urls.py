@@ -134,7 +134,8 @@ def _advice_of_flags(target: int, flags: list[str]) -> str:
     if not flags[0].startswith("Unsafe"):
         since = f" (of 2.4.{SINCE_ESCAPES}; --target names an older release)"
     return (
-        f"add {names}{since}, which restores the answers of 2.2; remove it if no such request is meant to work"
+        f"add {names}{since}, which restores the answers of 2.2; remove it if no such request is meant to "
+        "work"
     )
 
 
