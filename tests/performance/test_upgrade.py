@@ -12,8 +12,8 @@ from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 HOSTS = 300
-BOUND = 60.0
-"""Seconds of one process for 300 hosts on a busy machine; an idle one takes less than 10."""
+BOUND = 12.0
+"""Seconds of one process for 300 hosts on a busy machine; an idle one takes less than 3."""
 MODULES = (
     "authz_host auth_basic authn_file authz_user dir mime alias rewrite log_config setenvif autoindex "
     "proxy proxy_http ssl headers"

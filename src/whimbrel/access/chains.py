@@ -7,6 +7,7 @@ pattern, and a name that no section matches. The chain of a witness is exact. Ma
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, Generic
 
@@ -91,23 +92,11 @@ class Bounds:
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
 
 
-class _ServerMap(Generic[S, V]):
-    """The paths of one server and the sections that apply to it."""
+class _SectionGroups(Generic[S]):
+    """The sections of one server, or those that all servers share, by the step that merges them."""
 
-    def __init__(self, root: str, inventory: SectionInventory[S, V], server: V | None) -> None:
-        self.is_main = server is None
-        key = inventory.server_key(server)
-        shared, own_units = inventory.of_server(server)
-        sections = shared + own_units
-        self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
-        inherited = [] if self.is_main else inventory.aliases.get(0, [])
-        self.maps: list[tuple[str, str]] = [
-            (prefix, target if prefix.endswith("/") else target.rstrip("/"))
-            for prefix, target in (*inventory.aliases.get(key, []), *inherited)
-        ]
-        self.maps.append(("/", self.root.rstrip("/") + "/"))
-        plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
-        self.path_sections = sorted(plain, key=lambda u: u.components)
+    def __init__(self, sections: Sequence[S]) -> None:
+        self.plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
         self.regex_sections = [
             u
             for u in sections
@@ -115,20 +104,67 @@ class _ServerMap(Generic[S, V]):
         ]
         self.htaccess = {u.directory: u for u in sections if u.kind is SectionKind.HTACCESS}
         self.files = [u for u in sections if u.kind in _FILES]
+        self.nested_files: dict[RequestSection, list[S]] = {}
+        for u in self.files:
+            if u.outer is not None:
+                self.nested_files.setdefault(u.outer, []).append(u)
+        self.outermost_files = [u for u in self.files if u.outer is None]
         self.all_locations = [u for u in sections if u.kind in LOCATION_KINDS and not u.is_proxy]
-        self.locations = [u for u in self.all_locations if u.has_lines]
         self.proxies = [u for u in sections if u.is_proxy]
-        self.own_sections = (
-            set(own_units) if server is not None else {u for u in sections if u.server is None}
-        )
-        self.relevant = {u for u in sections if u.has_lines} | {
-            u.outer for u in sections if u.has_lines and u.outer is not None
-        }
+        self.relevant: set[RequestSection] = {u for u in sections if u.has_lines}
+        self.relevant |= {u.outer for u in sections if u.has_lines and u.outer is not None}
+        self._sorted = sorted((directory, number) for number, directory in enumerate(self.htaccess))
+        self._directories = list(self.htaccess)
+
+    def htaccess_below(self, prefixes: Iterable[str]) -> list[str]:
+        """Return the directories with .htaccess files that begin with one of *prefixes*, in reading order."""
+        numbers: set[int] = set()
+        for prefix in prefixes:
+            at = bisect_left(self._sorted, (prefix, -1))
+            while at < len(self._sorted) and self._sorted[at][0].startswith(prefix):
+                numbers.add(self._sorted[at][1])
+                at += 1
+        return [self._directories[number] for number in sorted(numbers)]
+
+
+class _ServerMap(Generic[S, V]):
+    """The paths of one server and the sections that apply to it.
+
+    *shared* are the groups of the sections that all servers share, which the servers do not copy.
+    """
+
+    def __init__(
+        self, root: str, inventory: SectionInventory[S, V], server: V | None, shared: _SectionGroups[S]
+    ) -> None:
+        self.is_main = server is None
+        key = inventory.server_key(server)
+        own = _SectionGroups(inventory.of_server(server)[1])
+        self.shared, self.own = shared, own
+        self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
+        inherited = [] if self.is_main else inventory.aliases.get(0, [])
+        self.maps: list[tuple[str, str]] = [
+            (prefix, target if prefix.endswith("/") else target.rstrip("/"))
+            for prefix, target in (*inventory.aliases.get(key, []), *inherited)
+        ]
+        self.maps.append(("/", self.root.rstrip("/") + "/"))
+        self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
+        self.regex_sections = shared.regex_sections + own.regex_sections
+        self.htaccess = shared.htaccess
+        self.files = shared.files + own.files
+        self.outermost_files = shared.outermost_files + own.outermost_files
+        self.all_locations = shared.all_locations + own.all_locations
+        self.locations = [u for u in self.all_locations if u.has_lines]
+        self.proxies = shared.proxies + own.proxies
+        self.own_sections = set(own.plain)
         self.directories: dict[str, None] = {}
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
         self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
         self._walks: dict[str, tuple[list[S], list[tuple[S, Override]]]] = {}
+
+    def is_relevant(self, section: S) -> bool:
+        """Return True if the section has lines about access, or holds one that has."""
+        return section in self.shared.relevant or section in self.own.relevant
 
     # mapping ---------------------------------------------------------------------------------------
     def path_of(self, url: str) -> str:
@@ -197,18 +233,18 @@ class _ServerMap(Generic[S, V]):
         sections, overrides = self.walk_directory(
             path + "/" if path + "/" in self.directories else witness.directory
         )
-        directories = set(sections)
         matching = [
             *sections,
             *(u for u in self.regex_sections if u.matches(path.rstrip("/") if lacks_slash else path)),
         ]
-        inside = directories.union(matching)
-        nested = sorted(
-            (u for u in self.files if u.outer is not None and u.outer in inside),
-            key=lambda u: matching.index(u.outer),  # type: ignore[arg-type]
-        )
+        nested = [
+            u
+            for outer in dict.fromkeys(matching)
+            for groups in (self.shared, self.own)
+            for u in groups.nested_files.get(outer, ())
+        ]
         name = path.rstrip("/").rpartition("/")[2] if lacks_slash else witness.name
-        for section in [*(u for u in self.files if u.outer is None), *nested]:
+        for section in [*self.outermost_files, *nested]:
             if name and section.matches(name):
                 matching.append(section)
         url = self.url_of(path) if witness.url is None else witness.url
@@ -219,7 +255,7 @@ class _ServerMap(Generic[S, V]):
             url or "",
             path,
             witness.is_certain,
-            tuple((u, o) for u, o in overrides if u in self.relevant),
+            tuple((u, o) for u, o in overrides if self.is_relevant(u)),
             aliases=() if url is None else tuple(self.aliases_of(path, url)),
         )
 
@@ -237,11 +273,12 @@ def find_chains(
     """
     bounds = bounds or Bounds()
     best: dict[tuple[object, object], SectionChain[S]] = {}
+    shared = _SectionGroups(inventory.of_server(None)[0])
     for number, virtual_host in enumerate([None, *inventory.servers]):
         report_progress("which sections meet", number, len(inventory.servers) + 1)
         if virtual_host is not None and virtual_host in excluded:
             continue
-        server = _ServerMap(root, inventory, virtual_host)
+        server = _ServerMap(root, inventory, virtual_host, shared)
         for chain in _chains(server, bounds):
             best_known = best.get((chain.sections, chain.overrides))
             if chain.sections and (best_known is None or (chain.is_certain and not best_known.is_certain)):
@@ -279,8 +316,9 @@ class ServedRequests(Generic[S, V]):
     def _known_servers(self) -> list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]]:
         """Return each server with its paths, its files by directory, and names that its sections match."""
         if not self._servers:
+            shared = _SectionGroups(self._inventory.of_server(None)[0])
             for virtual_host in (None, *dict.fromkeys(self._inventory.servers)):
-                server = _ServerMap(self._root, self._inventory, virtual_host)
+                server = _ServerMap(self._root, self._inventory, virtual_host, shared)
                 files = _find_directories(server, self._bounds)
                 sections = [*server.files, *server.locations, *server.regex_sections]
                 names = dict.fromkeys(name for section in sections for name in _names_of(section))
@@ -308,22 +346,19 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
 def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
     """Return the AllowOverride classes of each .htaccess file that a server reads; of several, the fewest."""
     admitted: dict[S, Override] = {}
+    shared = _SectionGroups(inventory.of_server(None)[0])
     for virtual_host in (None, *dict.fromkeys(inventory.servers)):
         own = [section for section in inventory.of_server(virtual_host)[1] if section.has_overrides]
         if virtual_host is not None and not own:
             continue  # the host reads the files as the main server does
-        server = _ServerMap(root, inventory, virtual_host)
-        for directory in server.htaccess:
-            if virtual_host is None or any(_may_contain(section, directory) for section in own):
-                for section, override in server.walk_directory(directory)[1]:
-                    known = admitted.setdefault(section, override)
-                    if known is None or (override is not None and len(override) < len(known)):
-                        admitted[section] = override
+        server = _ServerMap(root, inventory, virtual_host, shared)
+        is_everywhere = virtual_host is None or any(u.regex is not None or u.fnmatch for u in own)
+        for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
+            for section, override in server.walk_directory(directory)[1]:
+                known = admitted.setdefault(section, override)
+                if known is None or (override is not None and len(override) < len(known)):
+                    admitted[section] = override
     return admitted
-
-
-def _may_contain(section: RequestSection, directory: str) -> bool:
-    return section.regex is not None or section.fnmatch or directory.startswith(section.pattern)
 
 
 def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S]]:
@@ -399,13 +434,16 @@ def _find_directories(server: _ServerMap[S, V], bounds: Bounds) -> dict[str, lis
     """
     directories, files = _existing_paths(server, bounds)
     server.directories = directories
-    for section in [*server.path_sections, *server.htaccess.values()]:
+    targets = [target for _, target in server.maps]
+    for section in server.path_sections:
+        names = _directories_of(section)
         if (
             server.is_main
             or section in server.own_sections
-            or any(f.startswith(target) for f in _directories_of(section) for _, target in server.maps)
+            or any(name.startswith(target) for name in names for target in targets)
         ):
-            directories.update(dict.fromkeys(_directories_of(section)))
+            directories.update(dict.fromkeys(names))
+    directories.update(dict.fromkeys(server.shared.htaccess_below([""] if server.is_main else targets)))
     directories.update(
         dict.fromkeys(
             target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps
@@ -493,12 +531,17 @@ def _existing_paths(server: _ServerMap[S, V], bounds: Bounds) -> tuple[dict[str,
                 f"of the files below document roots and aliases only {_MAX_ON_DISK} were tried"
             ] = None
             break
-        below, names = bounds.walked.get(top) or _scan_directory(top, bounds)
+        below, names = paths_below(top, bounds)
         directories.update(dict.fromkeys(below))
         for directory, name in names:
             files.setdefault(directory, []).append(name)
         bounds.on_disk -= len(names) + len(below)
     return directories, files
+
+
+def paths_below(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the directories that exist at and below *top*, and the files in them as directory and name."""
+    return bounds.walked.get(top) or _scan_directory(top, bounds)
 
 
 def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:

@@ -20,6 +20,7 @@ from whimbrel.base.builds import AUTO
 from whimbrel.cli.explain_options import (
     AccessLine,
     AsJson,
+    ClientCert,
     DialectName,
     Diff,
     ErrorLine,
@@ -60,6 +61,7 @@ def explain(
     method: Method = "GET",
     header: Fields = None,
     tls: Tls = False,
+    client_cert: ClientCert = "",
     dialect: DialectName = "2.4",
     diff: Diff = "",
     access_line: AccessLine = "",
@@ -82,7 +84,7 @@ def explain(
         lines = tuple(before or ()), tuple(after or ()), tuple(defines or ())
         try:
             described = RequestDescription(
-                words, host, source, address, user, method, tuple(map(_field, header or [])), tls
+                words, host, source, address, user, method, tuple(map(_field, header or [])), tls, client_cert
             )
             code = explain_request(
                 ConfigurationChoice(root, file, *lines, envvars, dialect, build_name(builtin)),

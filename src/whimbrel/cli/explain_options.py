@@ -42,6 +42,14 @@ Fields = Annotated[
     typer.Option(help="Send this header field. Default: none. Example: --header 'Accept: text/html'"),
 ]
 Tls = Annotated[bool, typer.Option("--tls", help="Connect by TLS. Default: by the URL. Example: --tls")]
+ClientCert = Annotated[
+    str,
+    typer.Option(
+        metavar="SUBJECT|FILE",
+        help="Connect by TLS with a certificate of this subject, which counts as verified, or with that of "
+        "a PEM file. Default: none. Example: --client-cert 'CN=robin,O=Lab'",
+    ),
+]
 DialectName = Annotated[
     str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
 ]

@@ -161,13 +161,13 @@ def _run(
     import gc
 
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.verify.loading import load_sides, with_copied_htaccess
+    from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
     from whimbrel.verify.verify import verify as compare_sides
 
     gc.disable()  # configurations and plans are a million live objects
     with ProgressBar() as bar:
         names = f"old ({dialects[0]})", f"new ({dialects[1]})"
-        copied = with_copied_htaccess(first, second)
+        copied = with_files_of_old(first, with_copied_htaccess(first, second))
         old, new = load_sides((first, copied), dialects, names)
         result = compare_sides(old, new, report_progress=bar.on_step, limit=limit)
         if with_httpd is not None and new.is_loaded:

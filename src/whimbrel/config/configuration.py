@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, StartError
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
-from whimbrel.config.copied_paths import CopiedPaths
+from whimbrel.config.copied_paths import CopiedPaths, StandIn
 from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_SYM_LINKS,
@@ -99,6 +100,7 @@ class Configuration:
         self.inherited: dict[str, Any] = {}
         self.missing: list[MissingResource] = [*options.undecided]
         self.copied = CopiedPaths(options.server_root, options.copied)
+        self.stand_ins: dict[str, StandIn] = {}
         self.foreign_modules: set[str] = set()
         self.third_party: ThirdPartyLines | None = None
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"
@@ -123,6 +125,20 @@ class Configuration:
     def copied_path(self, path: str) -> str:
         """Return the path in a copy of the server root, "" for one outside of it; without a copy *path*."""
         return self.copied.place(path) if self.options.is_copy else path
+
+    def stand_in(self, path: str, line: SourceLocation, name: str) -> str:
+        """Return *path*, or the file in its place below `LoadOptions.stand_in_root` if it is missing.
+
+        The line *name* at *line* names the file.
+        """
+        root, other = self.options.server_root.rstrip("/"), self.options.stand_in_root.rstrip("/")
+        if not other or not path.startswith(f"{root}/") or os.path.lexists(to_bytes(path)):
+            return path
+        place = other + path[len(root) :]
+        if not os.path.isfile(to_bytes(place)):
+            return path
+        self.stand_ins.setdefault(path, StandIn(place, line, name))
+        return place
 
     def leaves_out(self, problem: ConfigError) -> bool:
         """Return True if the line that raised *problem* is left out: a server that runs elsewhere needs

@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A file at *place* that is read for a missing one, which the line *name* at *line* names."""
+
+    place: str
+    line: SourceLocation
+    name: str
+
 
 class CopiedPaths:
     """Places of a server's directories in a copy.

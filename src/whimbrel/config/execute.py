@@ -83,7 +83,9 @@ class CommandContext(Command):
 
     def server_path(self, path: str) -> str:
         place = root_relative(self.configuration.root, path)
-        return place if self._adapter is None else self._adapter.path(self.node, place)
+        if self._adapter is not None:
+            return self._adapter.path(self.node, place)
+        return self.configuration.stand_in(place, self.place, self.name)
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
         if not self.dialect.named_groups and _NAMED_GROUP.search(pattern):

@@ -175,9 +175,9 @@ class Includer:
         """Read all that *path* (absolute) stands for."""
         copied = self.configuration.copied_path(path)
         if not copied:
-            raise MissingResource(
-                f"Could not open configuration file {path}: not in this copy", matters=True
-            )
+            raise MissingResource(f"Could not open configuration file {path}: not in this copy", matters=True)
+        if not self.optional and self.included_from is not None:
+            copied = self.configuration.stand_in(copied, self.included_from, "Include")
         for file in Finder(
             old=not self.configuration.dialect.include_needs_match, optional=self.optional
         ).files(copied):

@@ -40,6 +40,8 @@ class LoadOptions:
             text there.
         copied: directories of the text, and where the copy has them; the ServerRoot first.
         adapter: changes lines as they are executed, those of .htaccess files too; None for none.
+        stand_in_root: the root of another server, whose files are read where *server_root* lacks them; "" for
+            none.
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         built_in_origin: how *compiled_in* is known.
@@ -65,4 +67,5 @@ class LoadOptions:
     is_copy: bool = False
     copied: tuple[tuple[str, str], ...] = ()
     adapter: LineAdapter | None = None
+    stand_in_root: str = ""
     origins: bool = False

@@ -36,6 +36,7 @@ class RequestDescription:
     Attributes:
         client: address. `address`: of the server. `user`: NAME, or NAME:PASSWORD.
         fields: header fields.
+        certificate: the client's certificate, see `client_certificates`; TLS is then implied.
     """
 
     url: str
@@ -46,6 +47,7 @@ class RequestDescription:
     method: str = "GET"
     fields: tuple[tuple[str, str], ...] = ()
     tls: bool = False
+    certificate: str = ""
 
 
 def probe_of(described: RequestDescription, configuration: Configuration | None) -> Probe:
@@ -68,7 +70,7 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
     target = target.partition("#")[0]
     if re.search(r"[\s\x00-\x1f\x7f]", target):
         raise BadRequest(f"{described.url}: a URL contains no blanks; write %20")
-    is_tls = described.tls or parts.scheme == "https"
+    is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
     host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
     address, found_port = place_of(configuration, described.host or name, is_tls)
     port = port or (0 if "://" not in described.url else 443 if is_tls else 80) or found_port
@@ -89,8 +91,29 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         described.client or CLIENT,
         user=user,
         fields=fields,
-        tls=TlsFacts(lower(name or host)) if is_tls else None,
+        tls=(
+            TlsFacts(lower(name or host), peer_certificate=_certificate(described.certificate))
+            if is_tls
+            else None
+        ),
     )
+
+
+def _certificate(text: str) -> bytes:
+    """Return the client's certificate, b"" without one; raises BadRequest."""
+    if not text:
+        return b""
+    try:
+        from whimbrel.explain.client_certificates import client_certificate
+    except ImportError:
+        raise BadRequest("--client-cert needs the packages of the extra \"tls\"") from None
+    try:
+        return client_certificate(text)
+    except (ValueError, OSError) as problem:
+        raise BadRequest(
+            f"--client-cert {text}: neither a subject such as CN=robin,O=Lab nor a certificate in PEM"
+            f" ({problem})"
+        ) from None
 
 
 def _rooted(path: str) -> str:

@@ -66,6 +66,17 @@ def load_sides(
     return (elsewhere[0], elsewhere[1]) if any(side.missing for side in elsewhere) else (old, new)
 
 
+def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:
+    """Return *new* with the files of the root of *old* in the place of those that its own root lacks.
+
+    They are the files that lines name in full: a file that a wildcard or an IncludeOptional no longer finds
+    was removed, and so was a .htaccess file or a document.
+    """
+    if old.server_root.rstrip("/") == new.server_root.rstrip("/"):
+        return new
+    return replace(new, stand_in_root=old.server_root)
+
+
 def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     """Return *new* with the .htaccess files of its root at the places that they are copies of.
 

@@ -18,6 +18,7 @@ from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
+from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import Coverage
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
@@ -122,6 +123,8 @@ class Comparison:
                 self._forget()
         if has_many:
             gc.unfreeze()
+        if not has_many:
+            self._cover_behind_redirects()
         self.finish()
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
@@ -139,6 +142,23 @@ class Comparison:
         alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
         self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
         return pairs
+
+    def _cover_behind_redirects(self) -> None:
+        """Compare the lines about access that no request reached without the redirects of the servers."""
+        if self._coverage is None or not self._coverage.access_lines(is_met=False):
+            return
+        old, new = map(without_redirects, self.lines)
+        if old is None or new is None:
+            return
+        names = self.result.names
+        other = Comparison(old, new, VerifyResult(names, ((), ())), self.source.limit)
+        other.cover_lines()
+        for routes in other.source.groups():
+            for probe in other.source.of_group(routes):
+                other.compare_probe(probe)
+        is_alike = not other.result.not_decided and all(group.kind != "access" for group in other.found())
+        if is_alike and other._coverage is not None:
+            self._coverage.meet(other._coverage.access_lines(is_met=True))
 
     def finish(self) -> None:
         """Put the differences into the result, with the lines that were not exercised."""

@@ -10,7 +10,7 @@ from tests.unit.explain.explained_site import CONF, explained, side_of, step, te
 from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
 from whimbrel.explain.explanation import explain_probe
-from whimbrel.explain.request_description import RequestDescription, probe_of
+from whimbrel.explain.request_description import BadRequest, RequestDescription, probe_of
 from whimbrel.verify.loading import load_side
 
 
@@ -102,3 +102,38 @@ def test_an_assumed_user_has_the_groups_of_the_files(tmp_path: Path, user: str, 
     assert side.is_loaded, side.errors
     probe = probe_of(RequestDescription("/a.html", user=user), side.configuration)
     assert explain_probe(side, probe).status == status
+
+
+@pytest.mark.parametrize(
+    ("certificate", "status"),
+    [
+        ("", 403),
+        ("CN=robin,O=Lab", 200),
+        ("/O=Lab/CN=robin", 200),
+        ("CN=robin,O=Other", 403),
+    ],
+)
+def test_a_client_certificate_has_its_subject_and_is_verified(
+    tmp_path: Path, certificate: str, status: int
+) -> None:
+    pytest.importorskip("cryptography", reason="certificates need the extra tls")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "htdocs" / "a.html").touch()
+    lines = [
+        f"LoadModule {name}_module modules/mod_{name}.so" for name in ("mpm_prefork", "authz_core", "ssl")
+    ]
+    lines += ["Listen 80", "ServerName a.example", f'DocumentRoot "{tmp_path}/htdocs"', "<Location />"]
+    lines += ["Require expr %{SSL_CLIENT_S_DN} == 'CN=robin,O=Lab' && %{SSL_CLIENT_VERIFY} == 'SUCCESS'"]
+    (tmp_path / "conf" / "httpd.conf").write_text("\n".join([*lines, "</Location>"]) + "\n")
+    side = load_side(LoadOptions(server_root=from_system(str(tmp_path))), "2.4")
+    assert side.is_loaded, side.errors
+    described = RequestDescription("https://a.example/a.html", certificate=certificate)
+    assert explain_probe(side, probe_of(described, side.configuration)).status == status
+
+
+def test_a_client_certificate_that_is_none_is_refused() -> None:
+    pytest.importorskip("cryptography", reason="certificates need the extra tls")
+    for text in ("robin", "=,=", "nowhere.pem"):
+        with pytest.raises(BadRequest, match="--client-cert"):
+            probe_of(RequestDescription("/", certificate=text), None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.verify.loading import load_sides, with_copied_htaccess
+from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
@@ -136,3 +138,56 @@ def test_one_file_below_the_root_of_one_side_is_one_file(tmp_path: Path) -> None
     options = [LoadOptions(server_root=str(tmp_path / name), file="httpd.conf") for name in ("old", "new")]
     sides = load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new"))
     assert verify(*sides, limit=50).verdict is Verdict.SAME
+
+
+PASSWORD = (
+    "LoadModule authn_core_module modules/mod_authn_core.so\n"
+    "LoadModule authn_file_module modules/mod_authn_file.so\n"
+    "LoadModule authz_user_module modules/mod_authz_user.so\n"
+    "LoadModule auth_basic_module modules/mod_auth_basic.so\n"
+    "<Directory />\nAuthType Basic\nAuthName x\nAuthUserFile conf/users\nRequire valid-user\n</Directory>\n"
+)
+
+
+def compare_roots(root: Path, text: str, old: dict[str, str], new: dict[str, str]) -> VerifyResult:
+    """Compare two servers with the files *old* and *new*; both have *text*."""
+    for name, files in (("old", old), ("new", new)):
+        for path, content in {"conf/httpd.conf": TEXT + text, "htdocs/index.html": "x", **files}.items():
+            (root / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / name / path).write_text(content)
+            os.utime(root / name / path, (1e9, 1e9))
+    options = [LoadOptions(server_root=str(root / name)) for name in ("old", "new")]
+    sides = load_sides((options[0], with_files_of_old(*options)), ("2.4", "2.4"), ("old", "new"))
+    return verify(*sides, limit=50)
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("Include conf/access.conf\n", {"conf/access.conf": DENIED}),
+        (f"{GRANTED}TypesConfig conf/types\n", {"conf/types": "text/x html\n"}),
+        (PASSWORD, {"conf/users": "robin:x\n"}),
+    ],
+    ids=["Include", "TypesConfig", "AuthUserFile"],
+)
+def test_a_file_that_only_the_old_root_has_is_read_there(
+    tmp_path: Path, text: str, files: dict[str, str]
+) -> None:
+    result = compare_roots(tmp_path, text, files, {})
+    assert result.verdict is Verdict.SAME, result.errors
+    (name,) = files
+    named = [item for item in result.scope.items if item.kind is UnknownKind.STAND_IN]
+    assert [item.subject for item in named] == [f"{tmp_path}/new/{name} is missing"]
+    assert named[0].consequence == f"{tmp_path}/old/{name} was read in its place"
+
+
+def test_a_file_that_both_roots_have_is_their_own(tmp_path: Path) -> None:
+    files = ({"conf/access.conf": DENIED}, {"conf/access.conf": GRANTED})
+    assert compare_roots(tmp_path, "Include conf/access.conf\n", *files).verdict is Verdict.DIFFERENT
+
+
+@pytest.mark.parametrize("line", ["IncludeOptional conf/access.conf", "Include conf/access.con*"])
+def test_a_file_that_no_line_names_in_full_was_removed(tmp_path: Path, line: str) -> None:
+    other = {"conf/access.conf2": ""}
+    result = compare_roots(tmp_path, f"{GRANTED}{line}\n", {"conf/access.conf": DENIED, **other}, other)
+    assert result.verdict is Verdict.DIFFERENT

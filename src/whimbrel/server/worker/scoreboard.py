@@ -185,13 +185,13 @@ class SharedScoreboard:
 
     def counts(self, slot: int, value: dict[str, Any]) -> Counts:
         """Return the counts of the worker of *slot*, whose text is *value*: what it wrote last."""
-        told = _counts_of(value)
+        slot_counts = _counts_of(value)
         counted = _TOTALS.unpack_from(self._memory, self._counted + slot * _TOTALS.size)
         return (
-            _later(told[0], counted[0]),
-            _later(told[1], counted[1]),
-            _later(told[2], counted[2]),
-            *told[3:],
+            _later(slot_counts[0], counted[0]),
+            _later(slot_counts[1], counted[1]),
+            _later(slot_counts[2], counted[2]),
+            *slot_counts[3:],
         )
 
     def retired_totals(self) -> dict[str, Any]:

@@ -15,7 +15,13 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.config.model import SectionKind
 from whimbrel.directives.spec import Context
-from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
+from whimbrel.upgrade.access_control.analysis import (
+    CONTAINERS_24,
+    GIVEN,
+    AccessAnalysis,
+    analyze_access,
+    persistent_cache,
+)
 from whimbrel.upgrade.access_control.effective import (
     flatten_directives,
     split_args,
@@ -28,8 +34,6 @@ from whimbrel.upgrade.source.walk import walk
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _MAX_LINE_22: Final = 8191
-_CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
-"""Directives of 2.4 alone: their file is upgraded already."""
 _ADDED_BY_RULES: Final = frozenset({"substitutemaxlinelength"})
 """Directives that other rules add beside a line of 2.2."""
 _NEW_FLAGS: Final = frozenset(("end", "qsd", "qsdiscard", "qsl", "qslast", "bne"))
@@ -173,17 +177,26 @@ def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
     """
     analysis = analyze_access(tree)
     overrides = admitted_overrides(tree.root, analysis.inventory)
+    given = persistent_cache(tree)[GIVEN]
+    assert isinstance(given, frozenset)
     by_lines = tree.has("loadmodule")  # without LoadModule lines every module may be compiled in
     for section in analysis.inventory.sections:
         if section.kind is SectionKind.HTACCESS and section in overrides:
-            htaccess_finding = _htaccess_finding(analysis, section, overrides[section], by_lines=by_lines)
+            is_given = section.file.path in given
+            htaccess_finding = _htaccess_finding(
+                analysis, section, overrides[section], by_lines=by_lines, is_given=is_given
+            )
             if htaccess_finding is not None:
                 yield htaccess_finding
 
 
 def _htaccess_finding(
-    analysis: AccessAnalysis, section: AccessSection, override: Override, *, by_lines: bool
+    analysis: AccessAnalysis, section: AccessSection, override: Override, *, by_lines: bool, is_given: bool
 ) -> Finding | None:
+    """Return the finding about a file that one version answers with 500.
+
+    *is_given*: containers of 2.4 stood in it before the upgrade, and 2.2 refuses them.
+    """
     bits = int(Context.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
     loaded = analysis.decisions.cache.environment_22.settings(V22).configuration.modules
     catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
@@ -202,7 +215,7 @@ def _htaccess_finding(
             or _too_short(line, str(rows_22[0].args), rows_24)
             or _has_new_argument(line)
         ):
-            if not taken_24 or line.name in _CONTAINERS:
+            if not taken_24 or (line.name in CONTAINERS_24 and not is_given):
                 return None
             return Finding(
                 "X22",

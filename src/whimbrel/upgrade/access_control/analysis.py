@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
 from whimbrel.access.chains import Bounds, ServedRequests, find_chains
@@ -41,6 +42,8 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
 )
 from whimbrel.upgrade.model import FileEdit, InputContext, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import is_24_config
+from whimbrel.upgrade.source.walk import walk
 
 _SHOWN: Final = 8
 """Lines that a message quotes."""
@@ -54,7 +57,7 @@ class AccessAnalysis:
 
     Attributes:
         inventory: all sections.
-        every: the chains of all sections.
+        find_every: returns the chains of all sections, but of those of equivalent hosts (`all_chains`).
         chains: the chains of the variants that are solved; equivalent hosts share the chains of the first
             one.
         decisions: the decisions of these chains under both versions.
@@ -69,7 +72,7 @@ class AccessAnalysis:
     """
 
     inventory: Inventory
-    every: list[Chain]
+    find_every: Callable[[], list[Chain]]
     chains: list[Chain]
     decisions: ChainDecisions
     plans: dict[AccessSection, SectionPlan]
@@ -144,6 +147,19 @@ class AccessAnalysis:
                 None,
             )
         return self._examples[first]
+
+    def all_chains(self) -> Iterator[Chain]:
+        """Yield the chains of all hosts, also of those that share the chains of an equivalent host."""
+        every = self.find_every()
+        yield from every
+        hosts: dict[EquivalentHost, None] = dict.fromkeys(host for _, host in self.equivalents.values())
+        of_first: dict[AccessSection, list[EquivalentHost]] = {}
+        for host in hosts:
+            for section in host.sections:
+                of_first.setdefault(section, []).append(host)
+        for chain in every:
+            for host in next((of_first[unit] for unit in chain.sections if unit in of_first), ()):
+                yield chain_of(host, chain)
 
     def served_by_22(self, unit: AccessSection) -> tuple[Chain, str] | None:
         """Return a chain that ends with a guard, and a client that 2.2 admitted there."""
@@ -258,6 +274,12 @@ UPGRADED: Final = "access control is carried"
 """Key in `persistent_cache`: edits of access control were applied, and the tree was read again after them."""
 
 
+GIVEN: Final = "files with containers of 2.4"
+"""Key in `persistent_cache`: the .htaccess files of a server of 2.2 that had `CONTAINERS_24` before the first
+edit."""
+CONTAINERS_24: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
+
+
 def persistent_cache(tree: ConfigTree) -> dict[object, object]:
     """Return the cache that outlives edits."""
     persistent = tree.cache.setdefault("persistent", {})
@@ -271,16 +293,26 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
     if isinstance(cached, AccessAnalysis):
         return cached
     inventory = find_sections(tree)
-    analysis = _settled(tree, inventory, VhostEquivalence(tree, inventory).equivalents())
+    persistent = persistent_cache(tree)
+    if GIVEN not in persistent:
+        persistent[GIVEN] = frozenset(
+            unit.file.path
+            for unit in inventory.sections
+            if unit.kind is SectionKind.HTACCESS
+            and not is_24_config(tree)
+            and any(line.name in CONTAINERS_24 for line in walk(unit.file.statements))
+        )
+    bounds = Bounds()
+    analysis = _settled(tree, inventory, VhostEquivalence(tree, inventory, bounds).equivalents(), bounds)
     if analysis is None:
-        analysis = _settled(tree, inventory, {})
+        analysis = _settled(tree, inventory, {}, Bounds(walked=bounds.walked))
         assert analysis is not None
     tree.cache["access control"] = analysis
     return analysis
 
 
 def _settled(
-    tree: ConfigTree, inventory: Inventory, twins: dict[Statement, EquivalentHost]
+    tree: ConfigTree, inventory: Inventory, twins: dict[Statement, EquivalentHost], bounds: Bounds
 ) -> AccessAnalysis | None:
     """Analyze all sections.
 
@@ -292,10 +324,14 @@ def _settled(
         for equivalent in twins.values()
         for first, equivalent_section in equivalent.sections.items()
     }
-    bounds = Bounds()
-    every = unmapped(
-        tree, inventory, find_chains(tree.root, inventory, bounds, twins, tree.report_progress), bounds
-    )
+
+    @cache
+    def find_every() -> list[Chain]:
+        chains = find_chains(tree.root, inventory, bounds, twins, tree.report_progress)
+        # the main server may reach the .htaccess files of equivalent hosts, as it does those of the first
+        chains = [chain for chain in chains if like.keys().isdisjoint(chain.sections)]
+        return unmapped(tree, inventory, chains, bounds)
+
     first_of = {equivalent_section: first for equivalent_section, (first, _) in like.items()}
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
@@ -305,8 +341,8 @@ def _settled(
         if everything:
             staying = dict.fromkeys(inventory.sections, "")
         else:
-            staying = left(tree, inventory.sections, every, first_of, failed, both)
-        analysis = _analyze(tree, inventory, every, staying, split, like, bounds, both)
+            staying = left(tree, inventory.sections, find_every(), first_of, failed, both)
+        analysis = _analyze(tree, inventory, find_every, staying, split, like, bounds, both)
         unlike = _unlike(analysis, both)
         if unlike:
             both -= unlike
@@ -348,7 +384,7 @@ def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
 def _analyze(
     tree: ConfigTree,
     inventory: Inventory,
-    all_chains: list[Chain],
+    find_every: Callable[[], list[Chain]],
     staying: Left,
     split: set[AccessSection],
     first_by_section: dict[AccessSection, tuple[AccessSection, EquivalentHost]],
@@ -360,8 +396,10 @@ def _analyze(
         for section in inventory.sections
         if section not in staying and section not in first_by_section
     ]
+    # a chain without sections that may change decides nothing here
+    chains = find_every() if units else []
     variants = Variants(
-        units, [chain for chain in all_chains if staying.keys().isdisjoint(chain.sections)], split
+        units, [chain for chain in chains if staying.keys().isdisjoint(chain.sections)], split
     )
     area = password_area()
     known = [*inventory.sections, *(unit for unit in variants.units if variants.base[unit] is not unit), area]
@@ -390,7 +428,7 @@ def _analyze(
     plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines and unit not in both}
     return AccessAnalysis(
         inventory,
-        all_chains,
+        find_every,
         variants.chains,
         decisions,
         plans,
@@ -435,16 +473,17 @@ def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]
     for equivalent in twins.values():
         groups.setdefault(equivalent.first, []).append(equivalent)
     for unit, plan in written.items():
-        if groups and any(repeat.server is not None for repeat in plan.replacement.repeats):
+        repeats = plan.replacement.repeats if groups else ()
+        if any(repeat.server is not None for repeat in repeats):
             return False  # each host has repetitions of its own
-        if unit.server is None and any(repeat.holder.server in groups for repeat in plan.replacement.repeats):
+        if repeats and (unit.in_htaccess or any(repeat.holder.in_htaccess for repeat in repeats)):
+            return False  # a .htaccess file belongs to one host
+        if unit.server is None and any(repeat.holder.server in groups for repeat in repeats):
             if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
                 return False  # URLs do not distinguish hosts
-            repeats = tuple(
-                more for repeat in plan.replacement.repeats for more in _for_all(repeat, unit, groups)
-            )
+            everywhere = tuple(more for repeat in repeats for more in _for_all(repeat, unit, groups))
             written[unit] = SectionPlan(
-                Replacement(plan.replacement.control, repeats), plan.failing, plan.possible
+                Replacement(plan.replacement.control, everywhere), plan.failing, plan.possible
             )
     for equivalent_section, (first, equivalent) in analysis.equivalents.items():
         if first in written:

@@ -41,7 +41,7 @@ def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
 
 def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
     seen: set[AccessSection] = set()
-    for chain in analysis.every:
+    for chain in analysis.all_chains():
         unit = chain.last
         if unit in seen or unit not in analysis.left or any(part.choices for part in chain.sections):
             continue
@@ -59,7 +59,7 @@ def _changed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]
     """Yield sections of 2.2 below a section with a branch for each version, where 2.4 decides differently."""
     seen: set[AccessSection] = set()
     decisions = analysis.decisions.cache
-    for chain in analysis.every:
+    for chain in analysis.all_chains():
         unit, outer = chain.last, [part for part in chain.sections[:-1] if part.is_upgraded]
         if (
             unit in seen

@@ -98,7 +98,7 @@ def _reevaluations(
     evaluation.
     """
     by_method = {section for section in analysis.inventory.sections if _tests_method(section)}
-    for chain in analysis.every if by_method else ():
+    for chain in analysis.all_chains() if by_method else ():
         if by_method.isdisjoint(chain.sections) or not _is_reevaluated(analysis, chain):
             continue
         client = _client_without_get(analysis, chain)
@@ -107,6 +107,8 @@ def _reevaluations(
 
 
 def _tests_method(section: AccessSection) -> bool:
+    if not any(line.is_section or line.name == "require" for line in section.lines_24):
+        return False
     lines = to_access_lines_24(section.lines_24)
     return _has_limit(lines) or any(
         line.name == "require" and "method" in line.args.lower().split()[:2]

@@ -3,8 +3,9 @@ clients and users.
 
 The result for one host holds for all of them, with the names exchanged. Hosts are equivalent if nothing that
 a decision or a match depends on distinguishes them. That covers the shape of their sections, the main-server
-sections that apply to their directories, and the relations of their addresses and host names to each other
-and to those of all hosts. Hosts with .htaccess files or other existing files are never equivalent.
+sections that apply to their directories, the names of the files in these directories, the texts of the
+.htaccess files there, and the relations of their addresses and host names to each other and to those of all
+hosts. A host with a .htaccess file that another server reads too has no equivalent.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from whimbrel.access.atoms import HostIn, address_set
+from whimbrel.access.chains import Bounds
 from whimbrel.access.clients import addresses, hosts
 from whimbrel.access.layers import AccessLine
 from whimbrel.access.samples import regex_samples, wildcard_samples
@@ -26,6 +28,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.net import InvalidNetwork, Network, parse_network
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.host_directories import HostDirectories, slashed
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.walk import walk
@@ -105,9 +108,11 @@ class _HostProfile:
 class VhostEquivalence:
     """The equivalence classes of the virtual hosts of a configuration tree."""
 
-    def __init__(self, tree: ConfigTree, inventory: Inventory) -> None:
+    def __init__(self, tree: ConfigTree, inventory: Inventory, bounds: Bounds | None = None) -> None:
         self.tree, self.inventory = tree, inventory
-        shared, _ = inventory.of_server(None)
+        self.on_disk = HostDirectories(tree.root, inventory, bounds or Bounds())
+        owned = self.on_disk.all_owned
+        shared = [section for section in inventory.of_server(None)[0] if section not in owned]
         lines = [line for section in shared for line in walk(section.access_lines)]
         self.shared_words = {
             word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.root))
@@ -120,11 +125,8 @@ class VhostEquivalence:
             elif section.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH):
                 self.patterned.append(section)
         self.directories = sorted(self.literal)
-        self.htaccess = sorted(
-            section.directory for section in shared if section.kind is SectionKind.HTACCESS
-        )
         self.clients = sorted({word for line in lines for word in _clients_of(line)})
-        self.inherited = [_slashed(target) for _, target in inventory.aliases.get(0, [])]
+        self.inherited = [slashed(target) for _, target in inventory.aliases.get(0, [])]
         self.common = Counter(
             part
             for server in inventory.servers
@@ -157,22 +159,28 @@ class VhostEquivalence:
 
     # what tells hosts apart -------------------------------------------------------------------------
     def _signature(self, server: Statement) -> tuple[_HostProfile, tuple[object, ...] | None]:
-        own_sections = self.inventory.of_server(server)[1]
         maps = self._maps(server)
         parts: dict[str, int] = {}
         for _, target in maps:
             for part in target.split("/"):
                 if part and self.common[part] < len(self.inventory.servers):
                     parts.setdefault(part, len(parts))
+        own_sections = [
+            *self.inventory.of_server(server)[1],
+            *sorted(self.on_disk.owned(server), key=lambda unit: self._order(unit, parts)),
+        ]
         profile = _HostProfile(own_sections, parts, OwnNames())
         if any(_is_unique(section) for section in own_sections) or any(
-            self._exists(target) for _, target in maps
+            self.on_disk.has_shared_files(slashed(target)) for _, target in maps
         ):
+            return profile, None
+        below = self.on_disk.paths_below(target for _, target in maps)
+        if below is None:
             return profile, None
         directories = list(
             dict.fromkeys(
                 [
-                    *(_slashed(target) for _, target in maps),
+                    *(slashed(target) for _, target in maps),
                     *(u.pattern for u in own_sections if u.kind is SectionKind.DIRECTORY),
                 ]
             )
@@ -185,17 +193,24 @@ class VhostEquivalence:
         return profile, (
             shapes,
             mappings,
+            tuple(below),
             tuple(self._enclosing_sections(directories)),
+            tuple(self._patterns_of_files(maps, below)),
             self._relations(profile.names.clients),
         )
 
-    def _exists(self, target: str) -> bool:
-        """Return True if a part of the directory exists, or a .htaccess file applies to it."""
-        directory = _slashed(target)
-        at = bisect_left(self.htaccess, directory)
-        return (at < len(self.htaccess) and self.htaccess[at].startswith(directory)) or os.path.lexists(
-            to_bytes(target)
-        )
+    def _order(self, section: AccessSection, parts: dict[str, int]) -> tuple[str, ...]:
+        """Return a key that sorts the .htaccess files of equivalent hosts alike."""
+        return tuple(map(str, self._path(section.file.directory, parts)))
+
+    def _patterns_of_files(
+        self, maps: list[tuple[str, str]], below: list[tuple[str, ...] | None]
+    ) -> Iterator[bool]:
+        """Yield the matches of the main server's patterns with the existing directories and files."""
+        for section in self.patterned:
+            for (_, target), paths in zip(maps, below, strict=True):
+                for path in paths or ():
+                    yield section.matches(target.rstrip("/") + path)
 
     def _path(self, path: str, parts: dict[str, int]) -> tuple[object, ...]:
         return tuple(parts.get(part, part) for part in path.split("/"))
@@ -203,11 +218,11 @@ class VhostEquivalence:
     def _shape(
         self, section: AccessSection, index: dict[AccessSection, int], profile: _HostProfile
     ) -> tuple[object, ...]:
-        pattern: object = (
-            self._path(section.pattern, profile.parts)
-            if section.kind is SectionKind.DIRECTORY
-            else section.pattern
-        )
+        pattern: object = section.pattern
+        if section.kind is SectionKind.DIRECTORY:
+            pattern = self._path(section.pattern, profile.parts)
+        elif section.kind is SectionKind.HTACCESS:
+            pattern = (self._path(section.directory, profile.parts), section.file.document.bytes)
         outer = index[section.outer] if section.outer is not None else -1
         overrides = tuple((line.name, line.args) for line in section.override_lines)
         texts = self._lines(section.access_lines, profile.names)
@@ -240,7 +255,7 @@ class VhostEquivalence:
             return (words[0], *(self._number(word, names.users) for word in words[1:]))
         text = _text_of(line, self.tree.root)
         if text:
-            return (self._number(text, names.texts), *(line.name in _PATHS and password_file_exists(text),))
+            return (self._number(text, names.texts), line.name in _PATHS and _is_readable(text))
         return (line.args,)
 
     def _number(self, word: str, names: dict[str, int]) -> object:
@@ -296,6 +311,10 @@ def password_file_exists(path: str) -> bool:
     return any(os.path.isfile(to_bytes(path + ending)) for ending in ("", ".pag", ".db"))
 
 
+def _is_readable(path: str) -> tuple[bool, bool]:
+    return password_file_exists(path), os.path.isdir(to_bytes(os.path.dirname(path)))
+
+
 @lru_cache(maxsize=65536)
 def _network(word: str) -> Network | None:
     address, slash, mask = word.partition("/")
@@ -317,10 +336,6 @@ def _related(words: tuple[str, ...]) -> tuple[object, ...]:
 
 
 # paths ----------------------------------------------------------------------------------------------
-def _slashed(path: str) -> str:
-    return path.rstrip("/") + "/"
-
-
 @lru_cache(maxsize=256)
 def _sample_names(section: AccessSection) -> tuple[str, ...]:
     """Return sample names below a directory that patterns of the main server may match."""

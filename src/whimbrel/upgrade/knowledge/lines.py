@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
@@ -15,7 +15,7 @@ from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 
 _VARIABLE: Final = re.compile(r"(?<![\\])\$\{(\w+)\}")
-_WITHOUT_ANSWERS: Final = frozenset(
+WITHOUT_ANSWERS: Final = frozenset(
     "cookielog coredumpdirectory customlog errorlog forensiclog globallog group lockfile loglevel logformat"
     " mutex pidfile rewritelock rewritelog scoreboardfile scriptlog scriptsock serveradmin ssllog sslmutex"
     " sslsessioncache transferlog user".split()
@@ -47,7 +47,7 @@ def undefined_variables(lines: Iterable[NamedLine]) -> Iterator[UnknownItem]:
         for variable in _VARIABLE.findall(line.args) if "${" in line.args else ():
             if variable.lower() in defined:
                 continue
-            matters = line.name not in _WITHOUT_ANSWERS
+            matters = line.name not in WITHOUT_ANSWERS
             known = found.get(variable)
             if known is None or (matters and not known.matters):
                 found[variable] = UnknownItem(
@@ -61,8 +61,10 @@ def undefined_variables(lines: Iterable[NamedLine]) -> Iterator[UnknownItem]:
     yield from found.values()
 
 
-def missing_user_files(lines: Iterable[NamedLine], root: str, *, matters: bool) -> Iterator[UnknownItem]:
-    """Yield an item for each file of users or groups that is not on this machine."""
+def missing_user_files(
+    lines: Iterable[NamedLine], root: str, stand_ins: Container[str] = (), *, matters: bool
+) -> Iterator[UnknownItem]:
+    """Yield an item for each file of users or groups that is not on this machine, nor in *stand_ins*."""
     seen: set[str] = set()
     for line in lines:
         if line.name not in USER_FILES:
@@ -72,7 +74,9 @@ def missing_user_files(lines: Iterable[NamedLine], root: str, *, matters: bool) 
             continue
         seen.add(path)
         full = root_relative(root or "/", path)
-        if not any(os.path.lexists(to_bytes(full + ending)) for ending in _endings(line.name)):
+        if full not in stand_ins and not any(
+            os.path.lexists(to_bytes(full + ending)) for ending in _endings(line.name)
+        ):
             yield UnknownItem(
                 UnknownKind.MISSING,
                 line.place,

@@ -15,7 +15,12 @@ from whimbrel.base.errors import (
 )
 from whimbrel.config.configuration import Configuration
 from whimbrel.directives.node import Node
-from whimbrel.upgrade.knowledge.lines import NamedLine, missing_user_files, undefined_variables
+from whimbrel.upgrade.knowledge.lines import (
+    WITHOUT_ANSWERS,
+    NamedLine,
+    missing_user_files,
+    undefined_variables,
+)
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 
@@ -29,7 +34,8 @@ def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -
         *(item_of(problem) for problem in missing if not isinstance(problem, MissingDirectory)),
         *_without_behaviour(configuration),
         *undefined_variables(lines),
-        *missing_user_files(lines, configuration.root, matters=True),
+        *missing_user_files(lines, configuration.root, configuration.stand_ins, matters=True),
+        *_stand_ins(configuration),
     ]
     files = dict.fromkeys(included.path for included in configuration.includes)
     return KnowledgeScope(tuple(files), tuple(dict.fromkeys(items)))
@@ -57,6 +63,19 @@ def item_of(problem: MissingResource) -> UnknownItem:
     return UnknownItem(
         UnknownKind.LEFT_OUT, problem.place, problem.reason, consequence, matters=problem.matters
     )
+
+
+def _stand_ins(configuration: Configuration) -> Iterator[UnknownItem]:
+    for path, file in configuration.stand_ins.items():
+        if file.name.lower() not in WITHOUT_ANSWERS:
+            yield UnknownItem(
+                UnknownKind.STAND_IN,
+                file.line,
+                f"{path} is missing",
+                f"{file.place} was read in its place",
+                f"copy {file.place}",
+                matters=False,
+            )
 
 
 def _without_behaviour(configuration: Configuration) -> Iterator[UnknownItem]:

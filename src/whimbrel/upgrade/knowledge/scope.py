@@ -18,6 +18,7 @@ class UnknownKind(Enum):
 
     NOT_READ = "not read"
     MISSING = "missing here"
+    STAND_IN = "read elsewhere"
     LEFT_OUT = "left out"
     NO_BEHAVIOUR = "no behaviour"
     USERS_UNKNOWN = "users unknown"

@@ -76,16 +76,24 @@ class Sources:
 class Overlay:
     """Files as they would be after edits: contents by path and real path, read before the disk.
 
-    *parsed* caches the trees of files without edits. A path that was read once is not read again: another
-    person may put a link there meanwhile.
+    *parsed* caches the trees of files without edits, *resolved* the real paths. A path that was read once is
+    not read again: another person may put a link there meanwhile.
     """
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
     parsed: Mapping[str, Document] = field(default_factory=dict)
+    resolved: dict[str, str] = field(default_factory=dict)
+
+    def real_path(self, path: str) -> str:
+        """Return the path with all symbolic links resolved, as they were on first use."""
+        known = self.resolved.get(path)
+        if known is None:
+            known = self.resolved[path] = real_path(path)
+        return known
 
     def read(self, path: str) -> Document:
         """Return the tree of a regular file; raises OSError."""
-        key = path if path in self.parsed else real_path(path)
+        key = path if path in self.parsed else self.real_path(path)
         data, tree = self.contents.get(key), self.parsed.get(key)
         if tree is not None and (data is None or data == tree.bytes):
             return tree
@@ -140,8 +148,11 @@ def read_config_tree(
     tree = reader.tree
 
     def reparse(files: Mapping[str, bytes], previous: ConfigTree) -> ConfigTree:
-        contents = {name: data for path, data in files.items() for name in (path, real_path(path))}
-        overlay = Overlay(contents, _by_names(previous))
+        resolved = reader.overlay.resolved
+        contents = {
+            name: data for path, data in files.items() for name in (path, reader.overlay.real_path(path))
+        }
+        overlay = Overlay(contents, _by_names(previous, reader.overlay), resolved)
         reread = read_config_tree(
             sources, options, overlay=overlay, progress=progress, built_in=tree.built_in
         )
@@ -153,9 +164,11 @@ def read_config_tree(
     return tree
 
 
-def _by_names(tree: ConfigTree) -> dict[str, Document]:
+def _by_names(tree: ConfigTree, overlay: Overlay) -> dict[str, Document]:
     """Return the documents of *tree* by path and by real path."""
-    return {name: file.document for path, file in tree.files.items() for name in (path, real_path(path))}
+    return {
+        name: file.document for path, file in tree.files.items() for name in (path, overlay.real_path(path))
+    }
 
 
 def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> ConfigTreeReader:
@@ -167,9 +180,13 @@ def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> Confi
     if not built_in.modules:
         reading.tree.built_in = built_in
         return reading
-    parsed = {**reading.overlay.parsed, **_by_names(reading.tree)}
+    parsed = {**reading.overlay.parsed, **_by_names(reading.tree, reading.overlay)}
     reading = ConfigTreeReader(
-        sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, built_in
+        sources,
+        reading.tree.options,
+        Overlay(reading.overlay.contents, parsed, reading.overlay.resolved),
+        reading.progress,
+        built_in,
     )
     reading.configuration()
     return reading
@@ -277,7 +294,7 @@ class ConfigTreeReader:
 
         The surroundings of a fragment are unknown, and so is whether it is read.
         """
-        if real_path(path) in self._files:
+        if self.overlay.real_path(path) in self._files:
             return
         live: tuple[Maybe, Maybe] = (
             (None, None) if self.options is not None and role is Role.FRAGMENT else (True, True)
@@ -304,7 +321,7 @@ class ConfigTreeReader:
         line."""
         if self._is_full:
             return []
-        key = real_path(path)
+        key = self.overlay.real_path(path)
         if key in self.stack or len(self.stack) >= MAX_DEPTH:
             what = (
                 f"{path} includes itself"

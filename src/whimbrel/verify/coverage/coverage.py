@@ -148,6 +148,19 @@ class Coverage:
                 if state.differs is None and self.values.differing(number, state.line, plans):
                     state.differs = (probe, *answers)
 
+    def access_lines(self, *, is_met: bool) -> set[tuple[str, int]]:
+        """Return the places of the differing lines about access that requests met, or did not meet."""
+        return {
+            (line.path, line.line)
+            for line, state in self.states.items()
+            if state.is_met is is_met and decided_by(line) is DecidedBy.EXACT
+        }
+
+    def meet(self, places: Set[tuple[str, int]]) -> None:
+        """Note that an exact comparison covers the lines at *places*."""
+        for line, state in self.states.items():
+            state.is_met |= (line.path, line.line) in places
+
     # the result ---------------------------------------------------------------------------------------
     def finish(self, groups: list[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
         """Return differences of values, and the lines that were not decided.

@@ -47,7 +47,7 @@ class WithoutLine:
         self.loaded += count
         if self.loaded > self.budget.loaded or self.requests > self.budget.requests:
             return False
-        other = self._without(line)
+        other = side_without(self.side, (line,))
         if other is None or not other.is_loaded:
             return False
         other.probing.assume_as(self.side.probing)
@@ -59,20 +59,22 @@ class WithoutLine:
                 break
         return False
 
-    def _without(self, line: ConfigLine) -> Side | None:
-        options = self.side.options
-        data = options.overlay.get(line.path)
+
+def side_without(side: Side, lines: Iterable[ConfigLine]) -> Side | None:
+    """Return the side without *lines*, None if a file of them cannot be read."""
+    overlay = dict(side.options.overlay)
+    for line in lines:
+        data = overlay.get(line.path)
         if data is None:
             try:
                 data = read_regular(to_bytes(line.path))
             except OSError:
                 return None
-        changed = without_line(data, line.line)
-        options = replace(options, overlay={**options.overlay, line.path: changed})
-        now, dialect = self.side.runtime.time, self.side.dialect
-        if options.is_elsewhere:
-            return load_side(options, dialect, name=self.side.name, origins=False, now=now)
-        return Side.load(options, dialect, name=self.side.name, now=now)
+        overlay[line.path] = without_line(data, line.line)
+    options, now, dialect = replace(side.options, overlay=overlay), side.runtime.time, side.dialect
+    if options.is_elsewhere:
+        return load_side(options, dialect, name=side.name, origins=False, now=now)
+    return Side.load(options, dialect, name=side.name, now=now)
 
 
 def without_line(data: bytes, number: int) -> bytes:

@@ -8,7 +8,9 @@ import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.access_control.advisories import htaccess_findings
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 BRANCHES = (
     "<IfModule mod_authz_core.c>\nRequire all denied\n</IfModule>\n"
@@ -16,9 +18,14 @@ BRANCHES = (
 )
 
 
+def site(root: Path, override: str, text: str, modules: str = "") -> ConfigTree:
+    conf = f"<Directory ROOT/htdocs>\nAllowOverride {override}\n</Directory>\n"
+    conf = f"{modules}DocumentRoot ROOT/htdocs\n{conf}"
+    return config_tree(root, {"conf/httpd.conf": conf, "htdocs/.htaccess": text})
+
+
 def found(root: Path, override: str, text: str) -> list[Finding]:
-    conf = f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride {override}\n</Directory>\n"
-    return list(htaccess_findings(config_tree(root, {"conf/httpd.conf": conf, "htdocs/.htaccess": text})))
+    return list(htaccess_findings(site(root, override, text)))
 
 
 def test_a_branch_for_24_needs_the_override_of_its_own_lines(tmp_path: Path) -> None:
@@ -49,3 +56,28 @@ def test_flags_and_conditions_of_24_alone(tmp_path: Path, line: str, is_refused:
     """2.2.34 answers 500: "RewriteRule: unknown flag", "envclause should be in the form env=envar"."""
     findings = found(tmp_path, "All", f"{line}\n")
     assert [(finding.place.line, finding.risk) for finding in findings] == [(1, Risk.OPENS)] * is_refused
+
+
+CONTAINER = "<RequireAny>\nRequire ip 10.0.0.1\nRequire valid-user\n</RequireAny>\n"
+
+
+@pytest.mark.parametrize("text", [CONTAINER, "AuthMerging Or\n", "DirectoryIndex a\n" + CONTAINER])
+def test_containers_of_24_that_stood_in_the_file(tmp_path: Path, text: str) -> None:
+    """2.2.34 answers 500: Invalid command '<RequireAny>' and 'AuthMerging'."""
+    findings = found(tmp_path, "All", text)
+    assert [finding.risk for finding in findings] == [Risk.OPENS]
+    assert "2.2 refuses" in findings[0].message
+    result = upgrade(site(tmp_path / "whole", "All", text))
+    assert [finding.rule for finding in result.findings].count("X22") == 1
+
+
+def test_containers_that_the_upgrade_wrote_are_no_finding(tmp_path: Path) -> None:
+    text = "Order allow,deny\nAllow from all\nDeny from 10.0.0.1\n"
+    result = upgrade(site(tmp_path, "All", text))
+    assert any(b"<RequireAll>" in data for data in result.files.values())
+    assert "X22" not in {finding.rule for finding in result.findings}
+
+
+def test_containers_in_a_server_of_24_are_no_finding(tmp_path: Path) -> None:
+    modules = "LoadModule authz_core_module modules/mod_authz_core.so\n"
+    assert not list(htaccess_findings(site(tmp_path, "All", CONTAINER, modules)))

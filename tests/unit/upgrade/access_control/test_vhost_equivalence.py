@@ -93,10 +93,88 @@ def test_sections_of_the_main_server_tell_hosts_apart(tmp_path: Path) -> None:
     assert twins(tmp_path, [BOTH] * 3, MAIN + "Alias /all/ /srv/www/\n") == 0
 
 
-def test_hosts_with_files_on_this_machine_go_alone(tmp_path: Path) -> None:
-    (tmp_path / "s1").mkdir()
-    body = "DocumentRoot ROOT/s@\n<Directory ROOT/s@>\nOrder allow,deny\n</Directory>\n"
-    assert twins(tmp_path, [body] * 3) == 1
+ON_DISK = (
+    "DocumentRoot ROOT/s@\n<Directory ROOT/s@>\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    "<Directory ROOT/s@/admin>\nOrder deny,allow\nDeny from all\nAllow from 10.@.0.0/16\n</Directory>\n"
+)
+HTACCESS = "Order allow,deny\nAllow from all\nDeny from 192.168.0.1\n<Files x>\nOrder deny,allow\n</Files>\n"
+
+
+def on_disk(root: Path, names: list[str], htaccess: str = HTACCESS, main: str = MAIN) -> str:
+    """Write a directory for each of four hosts, with the files *names* and a .htaccess file; return the
+    text of the configuration."""
+    for number in range(4):
+        for name in names:
+            (root / f"s{number}" / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / f"s{number}" / name).touch()
+        (root / f"s{number}/.htaccess").write_text(htaccess)
+    return conf([ON_DISK.replace("ROOT", str(root))] * 4, main)
+
+
+def equivalents(root: Path, text: str) -> int:
+    found = config_tree(root, {"conf/httpd.conf": text})
+    return len(VhostEquivalence(found, find_sections(found)).equivalents())
+
+
+def test_the_same_files_below_each_host_are_equivalent(tmp_path: Path) -> None:
+    assert equivalents(tmp_path, on_disk(tmp_path, ["index.html", "admin/a.php"])) == 3
+
+
+def test_a_file_of_one_host_alone_tells_it_apart(tmp_path: Path) -> None:
+    text = on_disk(tmp_path, ["index.html"])
+    (tmp_path / "s2/more.html").touch()
+    assert equivalents(tmp_path, text) == 2
+
+
+def test_another_text_in_htaccess_tells_the_host_apart(tmp_path: Path) -> None:
+    text = on_disk(tmp_path, ["index.html"])
+    (tmp_path / "s2/.htaccess").write_text(HTACCESS.replace("192.168.0.1", "192.168.0.2"))
+    assert equivalents(tmp_path, text) == 2
+
+
+@pytest.mark.parametrize("alias", ["s1", "s1/admin", ""])
+def test_a_htaccess_file_that_two_servers_read_tells_the_host_apart(tmp_path: Path, alias: str) -> None:
+    text = on_disk(tmp_path, ["admin/a.html"])
+    (tmp_path / "s1/admin/.htaccess").write_text(HTACCESS)
+    other = f"<VirtualHost *:80>\nServerName t\nDocumentRoot {tmp_path}/{alias}\n</VirtualHost>\n"
+    assert equivalents(tmp_path, text + other) == (2 if alias else 0)
+
+
+def test_patterns_of_the_main_server_are_tried_on_the_files(tmp_path: Path) -> None:
+    pattern = '<DirectoryMatch "/s2/deep">\nOrder allow,deny\nDeny from all\n</DirectoryMatch>\n'
+    assert equivalents(tmp_path, on_disk(tmp_path, ["deep/a"], main=MAIN + pattern)) == 2
+
+
+def facts(found: ConfigTree) -> list[tuple[str, str, int, str]]:
+    """The findings of all rules, without the requests that prove them."""
+    findings = upgrade(found).findings
+    return [(finding.rule, finding.place.path, finding.place.line, finding.message) for finding in findings]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_hosts_with_htaccess_files_become_what_each_would_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    htaccess = "".join(
+        section(chance).split("\n", 1)[1].rpartition("</")[0] for _ in range(2)
+    ) + chance.choice(
+        [
+            "",
+            "<Files b>\nOrder deny,allow\nDeny from all\n</Files>\n",
+            "<Limit POST>\nDeny from 10.2\n</Limit>\n",
+        ]
+    )
+    text = on_disk(tmp_path, ["a/b", "f.html"], htaccess.replace("@", "1"), MAIN + chance.choice(["", FILES]))
+    text += host(9, section(chance))
+    assert equivalents(tmp_path, text) >= 1
+    together = config_tree(tmp_path, {"conf/httpd.conf": text})
+    edits = said(together)
+    found = facts(together)
+    monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
+    alone = config_tree(tmp_path, {"conf/httpd.conf": text})
+    assert said(alone) == edits
+    assert facts(alone) == found
 
 
 # the same result ------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Final
 
 from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.edits.load_module import load_module_lines
+from whimbrel.upgrade.files.generated_modules import generated_module_findings
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
@@ -62,6 +63,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 replace_statement(tree, line),
             )
     yield from missing_module_findings(tree, "C05")
+    yield from generated_module_findings(tree, "C05")
 
 
 RULE = Rule("C05", "new-and-gone", "Modules that are gone, and new ones that are needed", check, order=10)

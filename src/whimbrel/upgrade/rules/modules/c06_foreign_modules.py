@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.other_releases import OTHER_RELEASES
 from whimbrel.catalogue.third_party import fate
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
@@ -53,6 +54,15 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str) 
 
 def _finding(line: Statement, name: str, path: str, module_file: ModuleFile | None) -> Finding:
     built = "" if module_file is None else f" ({module_file.text})"
+    if name in OTHER_RELEASES:
+        return Finding(
+            "C06",
+            line.place,
+            f"{name} is a module of httpd {OTHER_RELEASES[name]}, which 2.4 does not install here: it "
+            f"refuses {path} if it was built for 2.2{built}",
+            "remove the line, or build the module with 2.4",
+            Risk.BREAKS,
+        )
     known = fate(name)
     what = f"; {known[0]}: {known[1]}" if known is not None else ""
     return Finding(

@@ -49,15 +49,28 @@ DIRECTIVES: Final = {
 """Directives of 2.0 and 1.3 that 2.2 refuses, with their successors."""
 MODULES: Final = {
     "access_module": "authz_host_module",
+    "action_module": "actions_module",
+    "agent_log_module": "log_config_module",
+    "anon_auth_module": "authn_anon_module",
     "auth_module": "auth_basic_module, authn_file_module and authz_groupfile_module",
     "auth_anon_module": "authn_anon_module",
     "auth_dbm_module": "authn_dbm_module and authz_dbm_module",
     "auth_ldap_module": "authnz_ldap_module",
     "auth_digest_file_module": "auth_digest_module",
+    "beos_module": "",
+    "config_log_module": "log_config_module",
+    "db_auth_module": "authn_dbm_module and authz_dbm_module",
+    "dbm_auth_module": "authn_dbm_module and authz_dbm_module",
+    "digest_module": "auth_digest_module",
     "imap_module": "imagemap_module",
+    "includes_module": "include_module",
+    "leader_module": "",
     "log_agent_module": "log_config_module",
     "log_referer_module": "log_config_module",
+    "mmap_static_module": "file_cache_module",
     "perchild_module": "",
+    "referer_log_module": "log_config_module",
+    "threadpool_module": "",
 }
 STEP: Final = "upgrade from 2.0 to 2.2 first"
 

@@ -102,15 +102,11 @@ def _refused(rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
 def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
     flags = [flag for need in needs for flag in need.flags]
     edits = _edits(tree, rule, flags, next((need.variable for need in needs if need.variable), ""))
-    advice = (
-        (
-            f"add {', '.join(flags)}, which restores the answers of 2.2; remove it if no such "
-            "request is meant to work"
-        )
-        if flags
-        else ""
-    )
-    if not all(need.flags for need in needs):
+    is_known = tree.options.target >= SINCE_ESCAPES
+    advice = ""
+    if flags:
+        advice = _advice_of_flags(tree.options.target, flags)
+    if not is_known or not all(need.flags for need in needs):
         advice = "; ".join(
             filter(None, (advice, "put the part of the query through a map of the type int:escape"))
         )
@@ -126,6 +122,20 @@ def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) ->
     why = " and ".join(need.why for need in needs)
     return Finding(
         "R01", rule.line.place, f"2.4 answers 403 where {why}", advice, Risk.CHANGES, safety, edits
+    )
+
+
+def _advice_of_flags(target: int, flags: list[str]) -> str:
+    """Return the advice to add *flags*; 2.4 does not start with a flag that its release lacks."""
+    names = ", ".join(flags)
+    if target < SINCE_ESCAPES:
+        return f"2.4.{target} does not know {names}, which 2.4.{SINCE_ESCAPES} has"
+    since = ""
+    if not flags[0].startswith("Unsafe"):
+        since = f" (of 2.4.{SINCE_ESCAPES}; --target names an older release)"
+    return (
+        f"add {names}{since}, which restores the answers of 2.2; remove it if no such request is meant to "
+        "work"
     )
 
 

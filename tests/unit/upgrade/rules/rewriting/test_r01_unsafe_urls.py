@@ -1,0 +1,30 @@
+"""R01 writes flags of RewriteRule only where the release of the target knows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import UpgradeOptions
+
+TEXT = (
+    "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
+    "RewriteRule ^/(.*)$ /index.php?q=$1 [L,QSA]\n"
+)
+
+
+# the manual of mod_rewrite: BCTLS is of 2.4.57; 2.4.56 refuses an unknown flag at its start
+@pytest.mark.parametrize(("target", "is_written"), [(56, False), (57, True), (71, True)])
+def test_flags_that_the_target_lacks_are_said_and_not_written(
+    tmp_path: Path, target: int, is_written: bool
+) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": TEXT}, options=UpgradeOptions(target=target))
+    result = upgrade(tree)
+    (finding,) = [finding for finding in result.findings if finding.rule == "R01"]
+    assert any(b"BCTLS" in data for data in result.files.values()) is is_written
+    assert ("2.4.56 does not know BCTLS, BNP" in finding.advice) is not is_written
+    assert ("add BCTLS, BNP" in finding.advice) is is_written
+    assert "2.4.57" in finding.advice
