@@ -49,7 +49,7 @@ class HostDirectories:
         for directory in sorted(by_file):
             users = _users(directory, servers, ordered)
             if len(users) == 1 and 0 not in users:
-                self._owned.setdefault(*users, []).extend(by_file[directory])
+                self._owned.setdefault(min(users), []).extend(by_file[directory])
             else:
                 self.shared.append(directory)
 
