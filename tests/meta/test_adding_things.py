@@ -179,7 +179,7 @@ def test_a_rule_finds_and_fixes(tmp_path: Path) -> None:
     select = ("--select", "R90", "--whole", str(conf))
     done = copy.run(COMMAND, "check", "--format", "json", *select)
     assert [(f["rule"], f["line"]) for f in json.loads(done.stdout)["findings"]] == [("R90", 2)], done.stderr
-    assert copy.run(COMMAND, "upgrade", "--out", str(out), *select).returncode == 0
+    assert copy.run(COMMAND, "upgrade", "--no-verify", "--out", str(out), *select).returncode == 0
     assert (out / "httpd.conf").read_text(encoding="ascii") == "Listen 80\nTimeOut 60\n"
     assert "TimeOut is spelled in one way" in copy.run(COMMAND, "explain", "R90").stdout
 

@@ -14,9 +14,9 @@ SHORT = (12, 18, 24, 400)  # lengths that find exponential time before a longer 
 BOUNDED = {
     "whimbrel.modules.filters.mod_include.formatting:_ENTITY": "searches up to the last semicolon only",
     "whimbrel.cli.rewrite_cases:_HEADER": "a table that the user of rewrite-test writes",
-    "whimbrel.cli.apachectl:193": "the own server's status page, whose values are escaped",
-    "whimbrel.cli.apachectl:197": "the own server's status page, whose values are escaped",
+    "whimbrel.cli.apachectl:194": "the own server's status page, whose values are escaped",
     "whimbrel.cli.apachectl:198": "the own server's status page, whose values are escaped",
+    "whimbrel.cli.apachectl:199": "the own server's status page, whose values are escaped",
     "whimbrel.http.client.response_reader:_FIELDS": "each line has been found to have a colon and its end",
     "whimbrel.modules.loggers.mod_log_config.writer:_HEAD": "a LogFormat, which no .htaccess file may have",
     "whimbrel.replay.log_format:_ITEM": "a LogFormat, which no .htaccess file may have",

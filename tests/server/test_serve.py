@@ -96,7 +96,7 @@ def served(directory: Path) -> Iterator[Served]:
 def test_a_copy_is_served(served: Served, directory: Path, name: str) -> None:
     """The page, one line for each request, and no file left after Ctrl-C."""
     tree = TREES[name]
-    path = tree.lay(directory / "copy", is_copy=True)
+    path = tree.write(directory / "copy", is_copy=True)
     before = sorted((directory / "copy").rglob("*"))
     served.start(path, "--dialect", tree.version)
     assert served.get("/index.html?a=b") == (200, tree.page)
@@ -116,7 +116,7 @@ def test_a_port_in_use_names_the_option(served: Served, directory: Path) -> None
     with socket.socket() as other:
         other.bind(("127.0.0.1", served.port))
         other.listen()
-        served.start(TREES["Debian 12"].lay(directory / "copy", is_copy=True))
+        served.start(TREES["Debian 12"].write(directory / "copy", is_copy=True))
         assert served.stop() == 1
     assert f"hint: port {served.port} is in use: add --port" in served.text()
 
@@ -130,7 +130,7 @@ FIRST_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
     not FIRST_PORT.exists() or int(FIRST_PORT.read_text()) < 81, reason="every user may listen to port 80"
 )
 def test_a_port_of_root_names_the_option(directory: Path) -> None:
-    tree = TREES["Debian 12"].lay(directory / "copy", is_copy=True)
+    tree = TREES["Debian 12"].write(directory / "copy", is_copy=True)
     command = [*WITHOUT_PORTS, *PROGRAM, str(tree)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
@@ -176,7 +176,7 @@ def test_both_versions_beside_each_other(served: Served, directory: Path) -> Non
 def test_watch_reloads_valid_changes_alone(served: Served, directory: Path) -> None:
     """A new file that a wildcard matches, an error in it, and its correction."""
     pytest.importorskip("watchfiles", reason="the optional package watchfiles is not installed")
-    tree = TREES["RHEL 7"].lay(directory / "copy", is_copy=True)
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
     served.start(tree, "--watch")
     assert served.get("/moved")[0] == 404
     own = tree / "conf.d/own.conf"

@@ -22,7 +22,8 @@ from whimbrel.config.includes import has_wildcards
 SYSTEM: Final = ("/dev", "/proc", "/sys")
 """Directories that belong to the kernel: their paths are this machine's."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:(?=/)")
-_ANCHOR: Final = re.compile(r"\\A|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\\\]])*\]|\^", re.DOTALL)
+# A class that is not closed reaches to the end: otherwise each of its brackets would be tried again.
+_ANCHOR: Final = re.compile(r"\\A|\\.|\[\^?\]?(?:\\.?|\[:\^?\w+:\]|[^\\\]])*(?:\]|\Z)|\^", re.DOTALL)
 _FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
 
 

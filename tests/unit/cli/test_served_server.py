@@ -21,7 +21,7 @@ def test_each_layout_answers_with_ports_of_our_own(name: str, tmp_path: Path) ->
     """The copy of a machine; what was not copied is not found, and nothing else is served."""
     tree = TREES[name]
     with served(
-        tree.lay(tmp_path, is_copy=True), ports={80: 18080, 8080: 18080}, dialect=tree.version
+        tree.write(tmp_path, is_copy=True), ports={80: 18080, 8080: 18080}, dialect=tree.version
     ) as loader:
         reply = get(loader, "/index.html", port=18080)
         configuration = loader.configuration

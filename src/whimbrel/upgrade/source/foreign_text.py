@@ -20,15 +20,21 @@ CAMEL_CASE: Final = re.compile(
 WORD: Final = re.compile(r"[A-Za-z]\w*")
 MIN_SHARE: Final = 0.2
 MIN_NAMES: Final = 5
-BLOCK_LINE: Final = re.compile(rb"^[ \t]*(?:\}[ \t]*;?|[^#\s].*[;{])[ \t]*\r?$", re.MULTILINE)
-"""A line of a language with braces and semicolons, such as that of nginx."""
 WRITTEN_LINE: Final = re.compile(rb"^[ \t]*[^#\s]", re.MULTILINE)
 MIN_BLOCK_LINES: Final = 3
 
 
+def is_block_line(line: bytes) -> bool:
+    """Return True for a line of a language with braces and semicolons, such as that of nginx."""
+    text = line.strip(b" \t\r")
+    if text[:1] == b"}":
+        return text[1:].strip(b" \t") in (b"", b";")
+    return len(text) > 1 and text[:1] != b"#" and text[-1:] in (b";", b"{")
+
+
 def is_foreign(document: Document) -> bool:
     """Return True if hardly any name in *document* is that of a directive, or most lines end as in nginx."""
-    blocks = len(BLOCK_LINE.findall(document.bytes))
+    blocks = sum(map(is_block_line, document.bytes.split(b"\n")))
     if blocks >= MIN_BLOCK_LINES and 2 * blocks > len(WRITTEN_LINE.findall(document.bytes)):
         return True
     names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
