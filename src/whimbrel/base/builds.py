@@ -80,6 +80,11 @@ class Build:
         if not self.loads_built_in:
             self.document_root = layout.document_root or f"{layout.root}/htdocs"
 
+    @property
+    def is_shown(self) -> bool:
+        """Return True if the text shows this build of 2.4: then advice can be given about its modules."""
+        return self.is_detected and not self.is_guess and self.version == "2.4"
+
     def as_build(self, name: str, reason: str, *, is_guess: bool = False) -> Build:
         """Return the detected build *name* in the same layout; a line of the text is the reason."""
         is_debian = name == DEBIAN and not is_guess

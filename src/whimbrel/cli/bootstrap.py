@@ -103,7 +103,7 @@ def _print_check(loader: ConfigLoader, configuration: Configuration) -> int:
 
         sys.stdout.flush()
         os.write(1, to_bytes(dumps.requested_dumps(configuration)))
-        if "DUMP_MODULES" in configuration.options.defines and configuration.build.is_detected:
+        if "DUMP_MODULES" in configuration.options.defines and configuration.build.is_shown:
             write_stderr(f"build: {configuration.build.name}: {configuration.build.reason}")
         is_silent = dumps.is_syntax_ok_silent(configuration)
     if not is_silent:

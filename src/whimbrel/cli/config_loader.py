@@ -192,12 +192,12 @@ def missing_line(problem: ConfigError | StartError, configuration: Configuration
 
 
 def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
-    """Print the reason of a failure, and the line that is missing in a detected build; return the exit
-    status.
+    """Print the reason of a failure, and the line that is missing in a build that the text shows; return the
+    exit status.
     """
     write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
     configuration = loader.configuration
-    if configuration is not None and configuration.build.is_detected:
+    if configuration is not None and configuration.build.is_shown:
         hint = missing_line(problem, configuration)
         if hint:
             build = configuration.build

@@ -255,6 +255,8 @@ def finish(configuration: Configuration, cause: ConfigError | StartError | None 
 
 def _refusal(lines: ThirdPartyLines, cause: ConfigError | StartError | None) -> ThirdPartyError:
     first = lines.refused[0].problem
+    if len(lines.refused) == 1 and lines.refused[0].product is None:
+        return ThirdPartyError(first, ())
     details: list[str] = []
     groups: dict[str, list[ThirdPartyLine]] = {}
     for line in lines.refused:
@@ -262,7 +264,7 @@ def _refusal(lines: ThirdPartyLines, cause: ConfigError | StartError | None) -> 
     for group in groups.values():
         if group[0].product is not None:
             details += _product_details(group[0].product, group)
-        elif len(lines.refused) > 1:
+        else:
             details.append("whimbrel: lines of modules that are not known here, or that need them:")
             details += _places(group)
     for problem in lines.consequences:
