@@ -21,7 +21,10 @@ from whimbrel.modules.database.dbd_drivers import DRIVERS, LIBRARIES
 from whimbrel.server.master.preload import LAZY_IMPORTS
 
 PACKAGE = Path(whimbrel.__file__).parent
-NOT_IN_SERVERS = ("access", "cli", "explain", "lsp", "replay", "report", "testing", "upgrade", "utilities", "verify")
+NOT_IN_SERVERS = (
+    *("access", "cli", "explain", "lsp", "replay", "report", "testing", "upgrade", "utilities"),
+    "verify",
+)
 # Imports that no worker needs, with the reason.
 NEVER = {
     ("server.master.generation", "whimbrel.server.master.program_host"): "runs in the master",
