@@ -68,6 +68,7 @@ class Build:
             name = UPSTREAM  # of no text
         layout = layout or (DEBIAN_LAYOUT if name == DEBIAN and version == "2.4" else UPSTREAM_LAYOUT)
         self.name, self.version, self.layout = name, version, layout
+        self._presumed_layout = layout  # of the text before its LoadModule lines are read
         self.reason, self.is_detected = reason or "named by --builtin", detected
         self.is_guess = is_guess
         self.loads_built_in = detected or name in (ANY, AUTO)
@@ -86,10 +87,12 @@ class Build:
         return self.is_detected and not self.is_guess and self.version == "2.4"
 
     def as_build(self, name: str, reason: str, *, is_guess: bool = False) -> Build:
-        """Return the detected build *name* in the same layout; a line of the text is the reason."""
-        is_debian = name == DEBIAN and not is_guess
-        layout = DEBIAN_LAYOUT if is_debian else self.layout
-        return Build(name, self.version, layout, reason, detected=True, is_guess=is_guess)
+        """Return the detected build *name*, in the layout that was presumed unless it is Debian's; a line of the
+        text is the reason."""
+        layout = DEBIAN_LAYOUT if name == DEBIAN else self._presumed_layout
+        build = Build(name, self.version, layout, reason, detected=True, is_guess=is_guess)
+        build._presumed_layout = self._presumed_layout
+        return build
 
 
 def _sources(name: str, version: str) -> str:
