@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
 from h2.connection import H2Connection
 from h2.events import ResponseReceived, StreamEnded
 

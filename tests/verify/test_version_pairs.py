@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ocsp import Certificate
 from tests.unit.verify.sites import make_root, side
 from tests.verify.pairs import MODULES
 from tests.verify.version_pairs import BASE_22, BASE_24, CHANGES, MODULES_22, SAME
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
+from tests.support.ocsp import Certificate
 
 NOT_DECIDED: frozenset[str] = frozenset()
 """Pairs without effect whose lines nothing exercises: that is said."""
