@@ -46,20 +46,26 @@ def places() -> Iterator[dict[str, object]]:
         yield found
 
 
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory that the workers' user can read, as those above it."""
+    with TemporaryDirectory(prefix="whimbrel-authn-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.parametrize("program", [APACHE, WHIMBREL], ids=lambda program: program.name)
 @pytest.mark.parametrize("kind", [*KINDS, *REMOTE])
 def test_every_worker_knows_a_cached_user(
-    kind: str, program: Program, places: dict[str, object], tmp_path: Path
+    kind: str, program: Program, places: dict[str, object], directory: Path
 ) -> None:
     if not program.present or NEEDS.get(kind):
         pytest.skip(NEEDS.get(kind) or f"{program.name} is not installed")
-    tmp_path.parent.parent.chmod(0o755)
-    tmp_path.parent.chmod(0o755)
     one = row(REMOTE.get(kind, kind))
-    with ModuleSite(program, tmp_path, [one], "2.4", places) as site:
+    with ModuleSite(program, directory, [one], "2.4", places) as site:
         assert site.started, site.output
         assert site.ask(one).startswith("HTTP/1.1 200 ")
-        (tmp_path / "users").write_text("")
+        (directory / "users").write_text("")
         assert {site.ask(one).split()[1] for _ in range(REQUESTS)} == {"200"}
         wrong = row(REMOTE.get(kind, kind), user="alice:other")
         assert site.ask(wrong).split()[1] == "401"

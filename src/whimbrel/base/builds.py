@@ -87,8 +87,8 @@ class Build:
         return self.is_detected and not self.is_guess and self.version == "2.4"
 
     def as_build(self, name: str, reason: str, *, is_guess: bool = False) -> Build:
-        """Return the detected build *name*, in the layout that was presumed unless it is Debian's; a line of the
-        text is the reason."""
+        """Return the detected build *name*, which a line of the text shows; its layout is Debian's or the
+        presumed one."""
         layout = DEBIAN_LAYOUT if name == DEBIAN else self._presumed_layout
         build = Build(name, self.version, layout, reason, detected=True, is_guess=is_guess)
         build._presumed_layout = self._presumed_layout

@@ -9,6 +9,7 @@ from whimbrel.base.builds import ANY, AUTO
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, NoMpm, PostConfigError, StartError, UnknownDirective
 from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.static_typing import Any
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.servers import server_of
@@ -74,11 +75,13 @@ class ConfigLoader:
                 program=os.path.basename(arguments.program),
             )
         )
-        if arguments.dialect == "2.2" and arguments.builtin in (AUTO, ANY):
-            from whimbrel.upgrade.source.binary import with_compiled_in
+        if arguments.dialect != "2.2" or arguments.builtin not in (AUTO, ANY):
+            return options
+        if arguments.builtin == AUTO and (arguments.before or arguments.after):
+            return replace(options, built_in_origin="-C and -c lines: what no line loads is unknown")
+        from whimbrel.upgrade.source.binary import with_compiled_in
 
-            return with_compiled_in(options, self.dialect)
-        return options
+        return with_compiled_in(options, self.dialect)
 
     def read(self) -> Configuration:
         """Read the configuration without executing it; raises ConfigError or StartError."""
