@@ -17,7 +17,7 @@ _VARYING = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:N"),
     (re.compile(r"\b0x[0-9a-f]+\b|\b[0-9a-f]{12}\b|(?<=[#=])[0-9a-f]{8,16}"), "HEX"),
     (re.compile(r"(?:Apache|Whimbrel)/[\d.]+ \([^)]*\)"), "PRODUCT"),
-    (re.compile(r"(?<=Command line: ')\S+"), "PROGRAM"),
+    (re.compile(r"(?<=Command line: ')\S+(?: --builtin debian)?"), "PROGRAM"),
     (re.compile(r"(?<=Server built: ).*"), "TIME"),
     (re.compile(r"(?<=pid=)\d+"), "PID"),
     (re.compile(r"(?<=Allow: ).*"), "METHODS"),

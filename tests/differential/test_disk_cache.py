@@ -6,7 +6,9 @@ import http.client
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -63,25 +65,31 @@ def answers(port: int) -> list[tuple[int, str, str, str]]:
     return out
 
 
+@pytest.fixture
+def readable() -> Iterator[Path]:
+    """A directory that the workers' user can read, as those above it."""
+    with TemporaryDirectory(prefix="whimbrel-disk-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.parametrize(("maker", "server"), [(WHIMBREL, APACHE), (APACHE, WHIMBREL)])
-def test_entries_are_served_by_the_other_program(tmp_path: Path, maker: Program, server: Program) -> None:
-    for directory in (tmp_path, *tmp_path.parents[:2]):
-        directory.chmod(0o755)
-    (tmp_path / "htdocs").mkdir()
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache").chmod(0o777)
+def test_entries_are_served_by_the_other_program(maker: Program, server: Program, readable: Path) -> None:
+    (readable / "htdocs").mkdir()
+    (readable / "cache").mkdir()
+    (readable / "cache").chmod(0o777)
     for name, text in (("a.txt", "first"), ("empty.txt", ""), ("v.txt", "variant")):
-        (tmp_path / "htdocs" / name).write_text(text)
+        (readable / "htdocs" / name).write_text(text)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with lay_out(tmp_path, maker, port) as process:
+    with lay_out(readable, maker, port) as process:
         assert process.started, process.output
         stored = answers(port)
     assert all(state == "MISS from localhost" for _, state, _, _ in stored), stored
     for name in ("a.txt", "v.txt"):
-        (tmp_path / "htdocs" / name).write_text("changed!")
-    with lay_out(tmp_path, server, port) as process:
+        (readable / "htdocs" / name).write_text("changed!")
+    with lay_out(readable, server, port) as process:
         assert process.started, process.output
         served = answers(port)
     expected = [(status, "HIT from localhost", maker.name, body) for status, _, _, body in stored]
@@ -90,5 +98,5 @@ def test_entries_are_served_by_the_other_program(tmp_path: Path, maker: Program,
         served[2],
         *expected[3:],
     ]  # httpd stores no empty body: CacheMinFileSize 1
-    listed = subprocess.run(["htcacheclean", "-a", "-p", tmp_path / "cache"], capture_output=True, check=True)
+    listed = subprocess.run(["htcacheclean", "-a", "-p", readable / "cache"], capture_output=True, check=True)
     assert listed.stdout.count(b"/v.txt?\n") == 2
