@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import time
@@ -127,7 +128,8 @@ def test_a_file_that_becomes_shorter_ends_the_connection(site: ServerProcess) ->
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_stream_that_is_reset_ends_its_program(site: ServerProcess, whole: bool) -> None:
-    http2 = pytest.importorskip("tests.server.test_http2", reason="the optional package h2 is not installed")
+    pytest.importorskip("h2", reason="the optional package h2 is not installed")
+    http2 = importlib.import_module("tests.server.test_http2")
     before = open_files(site)
     peer = http2.Peer(site)
     for number, path in ((1, "/cgi/sleep"), (3, "/cgi/stream"), (5, "/throttled/huge.txt")):
@@ -154,7 +156,8 @@ def test_a_stream_that_is_reset_ends_its_program(site: ServerProcess, whole: boo
 
 
 def test_a_file_that_becomes_shorter_resets_its_stream(site: ServerProcess) -> None:
-    http2 = pytest.importorskip("tests.server.test_http2", reason="the optional package h2 is not installed")
+    pytest.importorskip("h2", reason="the optional package h2 is not installed")
+    http2 = importlib.import_module("tests.server.test_http2")
     before = open_files(site)
     peer = http2.Peer(site)
     peer.ask(1, "/huge.txt")

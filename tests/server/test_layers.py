@@ -5,6 +5,7 @@ The lines are those of 2.4.71 with the same modules.
 
 from __future__ import annotations
 
+import importlib
 import struct
 
 import pytest
@@ -89,7 +90,8 @@ def test_http1_behind_both_layers(site: ServerProcess, header: bytes) -> None:
 
 @pytest.mark.parametrize("header", [FIRST, SECOND])
 def test_http2_behind_both_layers(site: ServerProcess, header: bytes) -> None:
-    http2 = pytest.importorskip("tests.server.test_http2", reason="the optional package h2 is not installed")
+    pytest.importorskip("h2", reason="the optional package h2 is not installed")
+    http2 = importlib.import_module("tests.server.test_http2")
     peer = http2.Peer(site, begin=False)
     peer.socket.sendall(header)
     peer.wire.initiate_connection()
