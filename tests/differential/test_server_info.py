@@ -45,8 +45,9 @@ _MASKS = (
     (r' -D (\w+)="[^"]*"', r" -D \1=@"),
     (r"<address>.*?</address>", "<address>@</address>"),
 )
-# Modules beside those of the stock site: all that both programs have, without the other MPMs and mod_cgid.
-_CHOSEN = "mpm_ info cgid bucketeer".split()
+# Modules beside those of the stock site: all of httpd's that both programs have, without the other MPMs and
+# mod_cgid. The order of hooks is known of httpd's modules only (catalogue/server_info.tsv).
+_CHOSEN = "mpm_ info cgid bucketeer evasive rpaf xsendfile".split()
 
 
 def further_modules() -> str:
