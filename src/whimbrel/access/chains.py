@@ -139,7 +139,8 @@ class _ServerMap(Generic[S, V]):
         self.is_main = server is None
         key = inventory.server_key(server)
         own = _SectionGroups(inventory.of_server(server)[1])
-        self.shared, self.own = shared, own
+        self.shared = shared
+        self.own = own
         self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
         inherited = [] if self.is_main else inventory.aliases.get(0, [])
         self.maps: list[tuple[str, str]] = [

@@ -17,7 +17,9 @@ from whimbrel.base.layouts import (
     recognize,
 )
 
-AUTO, ANY, ALL = "auto", "any", "all"
+AUTO = "auto"
+ANY = "any"
+ALL = "all"
 NAMES = (AUTO, DEBIAN, SHARED, UPSTREAM, SUSE, ALL, ANY)  # the values of --builtin, the default first
 
 _DEBIAN_24 = (
@@ -30,6 +32,7 @@ _DEFAULT_22 = (
     "mod_setenvif.c mod_version.c prefork.c http_core.c mod_mime.c mod_status.c mod_autoindex.c mod_asis.c "
     "mod_cgi.c mod_negotiation.c mod_dir.c mod_actions.c mod_userdir.c mod_alias.c mod_so.c"
 )
+_SOURCES_22 = {UPSTREAM: _DEFAULT_22, ALL: ""}
 _SOURCES_24 = {
     SHARED: "core.c mod_so.c http_core.c",
     UPSTREAM: "core.c mod_so.c http_core.c event.c",
@@ -67,15 +70,21 @@ class Build:
         if name == AUTO and version == "2.4":
             name = UPSTREAM  # of no text
         layout = layout or (DEBIAN_LAYOUT if name == DEBIAN and version == "2.4" else UPSTREAM_LAYOUT)
-        self.name, self.version, self.layout = name, version, layout
+        self.name = name
+        self.version = version
+        self.layout = layout
         self._presumed_layout = layout  # of the text before its LoadModule lines are read
-        self.reason, self.is_detected = reason or "named by --builtin", detected
+        self.reason = reason or "named by --builtin"
+        self.is_detected = detected
         self.is_guess = is_guess
         self.loads_built_in = detected or name in (ANY, AUTO)
         self.sources = tuple(_sources(name, version).split())
-        self.root, self.types_file, self.pid_file = layout.root, layout.types_file, layout.pid_file
+        self.root = layout.root
+        self.types_file = layout.types_file
+        self.pid_file = layout.pid_file
         self.file = layout.file.removeprefix(f"{layout.root}/")
-        self.error_log, self.suexec = layout.error_log, layout.suexec
+        self.error_log = layout.error_log
+        self.suexec = layout.suexec
         self.run_directory = layout.run_directory
         self.document_root = layout.document_root
         if not self.loads_built_in:
@@ -101,7 +110,7 @@ def _sources(name: str, version: str) -> str:
     Of 2.2 the default has all but the necessary modules as shared objects.
     """
     if version == "2.2":
-        return "" if name == ALL else _DEFAULT_22 if name == UPSTREAM else _NONE_22
+        return _SOURCES_22.get(name, _NONE_22)
     return _SOURCES_24.get(name, _DEBIAN_24)
 
 

@@ -138,7 +138,8 @@ class NotBound(StartError):
 
     def __init__(self, *lines: str, port: int, number: int) -> None:
         super().__init__(*lines)
-        self.port, self.number = port, number
+        self.port = port
+        self.number = number
 
 
 class NoMpm(StartError):

@@ -199,7 +199,8 @@ class Tree:
     def __init__(self, *tops: bytes, is_open: bool = False, mode: int = 0o777) -> None:
         named = list(dict.fromkeys(map(os.path.abspath, tops)))
         self._tops = [(top, os.path.realpath(top)) for top in named]
-        self.is_open, self.mode = is_open, mode
+        self.is_open = is_open
+        self.mode = mode
         if is_open:
             self._tops = [(_ANYWHERE, _ANYWHERE)]
         self.top = named[0] if named else _ANYWHERE

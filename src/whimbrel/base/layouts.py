@@ -5,7 +5,10 @@ Sources: `-V` of the packages and their config.layout. Imports nothing: -V runs 
 
 from __future__ import annotations
 
-DEBIAN, SHARED, UPSTREAM, SUSE = "debian", "shared", "upstream", "suse"
+DEBIAN = "debian"
+SHARED = "shared"
+UPSTREAM = "upstream"
+SUSE = "suse"
 """Names of builds (base/builds.py)."""
 PREFIX = "/usr/local/apache2"
 
@@ -24,6 +27,7 @@ class Layout:
         paths: parts of the ServerRoot or of a module's path that only this layout has.
         words: parts of the main file, in lower case, that only this layout has.
         modules_22: the modules compiled into its 2.2; None if unknown.
+        service_file: the file of variables that its service reads; "" for none.
         environment: name of directories above the main file with one file for each variable; "" for none.
     """
 
@@ -39,6 +43,7 @@ class Layout:
         "pid_file",
         "root",
         "run_directory",
+        "service_file",
         "suexec",
         "types_file",
         "words",
@@ -60,13 +65,24 @@ class Layout:
         document_root: str = "",
         run_directory: str = "",
         suexec: str = "/usr/sbin/suexec",
+        service_file: str = "",
         environment: str = "",
     ) -> None:
-        self.name, self.build, self.environment = name, build, environment
-        self.root, self.file = root, file
-        self.paths, self.words, self.modules_22 = paths, words, modules_22
-        self.types_file, self.pid_file, self.error_log = types_file, pid_file, error_log
-        self.document_root, self.run_directory, self.suexec = document_root, run_directory, suexec
+        self.name = name
+        self.build = build
+        self.environment = environment
+        self.root = root
+        self.file = file
+        self.paths = paths
+        self.words = words
+        self.modules_22 = modules_22
+        self.types_file = types_file
+        self.pid_file = pid_file
+        self.error_log = error_log
+        self.document_root = document_root
+        self.run_directory = run_directory
+        self.suexec = suexec
+        self.service_file = service_file
 
     @property
     def directory(self) -> str:
@@ -113,6 +129,7 @@ LAYOUTS = (
         pid_file="/run/apache2/httpd.pid",
         run_directory="/run/apache2",
         document_root="/var/www/html",
+        service_file="/etc/sysconfig/httpd",
     ),
     Layout(
         "cPanel's EasyApache 3",
@@ -140,6 +157,7 @@ LAYOUTS = (
         pid_file="/run/httpd.pid",
         error_log="/var/log/apache2/error_log",
         document_root="/srv/www/htdocs",
+        service_file="/etc/sysconfig/apache2",
     ),
     Layout(
         "Gentoo's package",
@@ -151,6 +169,7 @@ LAYOUTS = (
         pid_file="/run/apache2.pid",
         document_root="/var/www/localhost/htdocs",
         suexec="/usr/bin/suexec",
+        service_file="/etc/conf.d/apache2",
     ),
     Layout(
         "Alpine's package",
@@ -161,6 +180,7 @@ LAYOUTS = (
         types_file="/etc/apache2/mime.types",
         pid_file="/run/apache2/httpd.pid",
         document_root="/var/www/localhost/htdocs",
+        service_file="/etc/conf.d/apache2",
     ),
     Layout(
         "FreeBSD's port",
@@ -175,6 +195,7 @@ LAYOUTS = (
         error_log="/var/log/httpd-error.log",
         document_root="/usr/local/www/apache24/data",
         suexec="/usr/local/bin/suexec",
+        service_file="/etc/rc.conf",
     ),
     Layout(
         "Homebrew",
@@ -255,6 +276,7 @@ LAYOUTS = (
         pid_file="/run/httpd/httpd.pid",
         run_directory="/run/httpd",
         document_root="/var/www/html",
+        service_file="/etc/sysconfig/httpd",
     ),
     UPSTREAM_LAYOUT,
 )
@@ -267,7 +289,8 @@ class Recognized:
     __slots__ = ("layout", "reason")
 
     def __init__(self, layout: Layout, reason: str) -> None:
-        self.layout, self.reason = layout, reason
+        self.layout = layout
+        self.reason = reason
 
 
 def recognize(paths: tuple[str, ...], text: bytes) -> Recognized | None:

@@ -16,6 +16,9 @@ from functools import cache, cached_property
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
+
+VERSIONS: Final = ("2.2", "2.4")
 
 WHERE = {
     "OR_LIMIT": 1,
@@ -172,9 +175,20 @@ class Catalogue:
 @cache
 def catalogue(version: str) -> Catalogue:
     """Return the catalogue of *version*, "2.2" or "2.4"; raises ValueError for another."""
-    if version not in ("2.2", "2.4"):
+    if version not in VERSIONS:
         raise ValueError(f"no catalogue of version {version!r}")
     return Catalogue(version)
+
+
+def is_of_httpd(name: str) -> bool:
+    """Return True if a module of either version has the directive *name*, in any case."""
+    return any(catalogue(version).find(name) for version in VERSIONS)
+
+
+@cache
+def directive_names() -> dict[str, str]:
+    """Return the names of the directives of both versions, by their lower case."""
+    return {row.name.lower(): row.name for version in VERSIONS for row in catalogue(version)}
 
 
 def _third_party(version: str, file: str) -> ModuleEntry | None:

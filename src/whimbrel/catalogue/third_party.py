@@ -147,15 +147,6 @@ def product_of(name: str) -> ThirdPartyProduct | None:
     return None if found is None else found[0]
 
 
-def fate(name: str) -> tuple[str, str] | None:
-    """Return the product and its successor in 2.4, by identifier, source file or shared object of a module.
-
-    The result is None for an unknown module.
-    """
-    product = product_of(name)
-    return None if product is None else (product.name, product.successor)
-
-
 def product_of_directive(name: str) -> ThirdPartyProduct | None:
     """Return the product of a directive or section (with ``<``), None for an unknown one."""
     low = name.lower()

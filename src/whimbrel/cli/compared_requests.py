@@ -29,6 +29,8 @@ FORMAT: Final = "\t".join(
     ]
 )
 """What follows in a log line after status, time, host and request line."""
+_ANSWERED: Final = 6  # items before the fields of the answer: status, time, host, request line, port, size
+_MARK: Final = _ANSWERED + len(ANSWER_FIELDS)
 MAX_BODY: Final = 16 << 20
 """Bytes of a body that are read to know its length."""
 TIMEOUT: Final = 10.0
@@ -58,19 +60,21 @@ class ComparedRequest(NamedTuple):
     answer: LoggedAnswer
 
 
+def is_marked(line: str) -> bool:
+    """Return True for the log line of a request that the other server's comparison has sent."""
+    return line.split("\t")[_MARK : _MARK + 1] == ["1"]
+
+
 def logged(line: str) -> ComparedRequest | None:
     """Return the request of a log line; None for one that is not compared."""
     parts = [_unescaped(part) for part in line.rstrip("\n").split("\t")]
-    if len(parts) != 4 + 3 + len(ANSWER_FIELDS) + len(FIELDS):
+    if len(parts) != _MARK + 1 + len(FIELDS):
         return None
-    status, _time, host, request, port, size, *rest = parts
-    answered, mark, sent = (
-        rest[: len(ANSWER_FIELDS)],
-        rest[len(ANSWER_FIELDS)],
-        rest[len(ANSWER_FIELDS) + 1 :],
-    )
+    status, _time, host, request, port, size = parts[:_ANSWERED]
+    answered = parts[_ANSWERED:_MARK]
+    sent = parts[_MARK + 1 :]
     words = request.split(" ")
-    if mark or len(words) != 3 or words[0] not in ("GET", "HEAD") or not words[1].startswith("/"):
+    if parts[_MARK] or len(words) != 3 or words[0] not in ("GET", "HEAD") or not words[1].startswith("/"):
         return None
     if not (is_digits(status) and is_digits(size) and is_digits(port)):
         return None

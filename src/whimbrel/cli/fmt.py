@@ -93,18 +93,10 @@ def fmt(
 
 def refusal_of(data: bytes) -> str:
     """Return why *data* is not formatted, by the test of `check`, with its line; "" if it is."""
-    from whimbrel.upgrade.source.text_faults import (
-        TEMPLATE_ADVICE,
-        TEMPLATE_REASON,
-        template_line,
-        text_faults,
-    )
+    from whimbrel.upgrade.source.text_faults import faults_and_template
 
-    faults = text_faults(data)
-    if faults:
-        return f"line {faults[0].line}: {faults[0]}"
-    template = template_line(data)
-    return f"line {template}: {TEMPLATE_REASON}; {TEMPLATE_ADVICE}" if template else ""
+    faults = faults_and_template(data)
+    return f"line {faults[0].line}: {faults[0]}" if faults else ""
 
 
 def _print_diff(name: str, old: bytes, new: bytes) -> None:

@@ -62,7 +62,8 @@ def show(arguments: Arguments) -> int:
         return 0
     build = arguments.named_build
     if build is not None:
-        root, file = build.root, build.file
+        root = build.root
+        file = build.file
     else:
         from whimbrel.cli.server_build import detected_server
 

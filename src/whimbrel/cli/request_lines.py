@@ -56,7 +56,10 @@ class RequestComparison:
     """
 
     def __init__(self, label: str, other: str, offset: int, secure: frozenset[int]) -> None:
-        self.label, self.other, self.offset, self.secure = label, other, offset, secure
+        self.label = label
+        self.other = other
+        self.offset = offset
+        self.secure = secure
 
     def text(self, line: str, shown_line: str) -> str:
         """Return the text for one log line; "" for a request of the other server's comparison."""
@@ -65,7 +68,7 @@ class RequestComparison:
         request = compared_requests.logged(line)
         prefix = f"{self.label} {shown_line}"
         if request is None:
-            return "" if line.split("\t")[9:10] == ["1"] else prefix
+            return "" if compared_requests.is_marked(line) else prefix
         if request.port in self.secure:
             return prefix
         try:

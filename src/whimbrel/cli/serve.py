@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.base.builds import AUTO, NAMES
+from whimbrel.base.builds import AUTO
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
-from whimbrel.cli.options import Build
+from whimbrel.cli.options import Build, build_name
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -97,17 +97,15 @@ def serve(
     """
     if dialect not in (*COMPATIBLE, BOTH):
         raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")
-    if builtin not in NAMES:
-        raise typer.BadParameter(f"the build must be one of {', '.join(NAMES)}", param_hint="--builtin")
     if tree is not None and (root is not None or file != Path("conf/httpd.conf")):
         raise typer.BadParameter("takes the place of -d and -f", param_hint="TREE")
     arguments = Arguments("whimbrel serve")
     arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
-    arguments.builtin = builtin
     arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
     if tree is None:
         arguments.root, arguments.file = root_and_file(file, root)
     try:
+        arguments.builtin = build_name(builtin)
         ports = ports_of(port or [])
         if dialect != BOTH:
             raise typer.Exit(run(arguments, ports, tree=tree, tls=tls, is_watched=watch))
@@ -176,7 +174,8 @@ def run(
         if server_found is None:
             raise UsageError(f"{tree}: no main file of httpd in there")
         server = server_found
-        arguments.root, arguments.file = server.root, server.path
+        arguments.root = server.root
+        arguments.file = server.path
     arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
     places = ServePlaces(server, is_in_place=tree is None)
     try:

@@ -21,7 +21,7 @@ from whimbrel.config.includes import has_wildcards
 
 SYSTEM: Final = ("/dev", "/proc", "/sys")
 """Directories that belong to the kernel: their paths are this machine's."""
-_DRIVE: Final = re.compile(r"[A-Za-z]:(?=/)")
+_DRIVE: Final = re.compile(r"[A-Za-z]:(?=/)").match
 # A class that is not closed reaches to the end: otherwise each of its brackets would be tried again.
 _ANCHOR: Final = re.compile(r"\\A|\\.|\[\^?\]?(?:\\.?|\[:\^?\w+:\]|[^\\\]])*(?:\]|\Z)|\^", re.DOTALL)
 _FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
@@ -44,10 +44,10 @@ class ServePlaces:
             os.chmod(to_bytes(self.directory), 0o711)  # workers of another user pass through it
         self._owner = os.getpid()
         declared = server_root_of(main_text(from_system(server.path))).rstrip("/")
-        self.has_drives = not is_in_place and _DRIVE.match(declared) is not None
+        self.has_drives = not is_in_place and _DRIVE(declared) is not None
         self.original = self.image = ""
         self.root = from_system(server.root)
-        original = server.copied[0][0] if server.copied else _DRIVE.sub("", declared)
+        original = server.copied[0][0] if server.copied else without_drive(declared)
         if not is_in_place and (server.copied or _is_elsewhere(original, server.root)):
             self.original = from_system(original)
             self._make_image(server, self.original)
@@ -150,6 +150,11 @@ class ServePlaces:
         """Remove the temporary directory; in the process that made it."""
         if os.getpid() == self._owner:
             shutil.rmtree(to_bytes(self.directory), ignore_errors=True)
+
+
+def without_drive(path: str) -> str:
+    """Return a path of Windows without its drive's letter; any other text as it is."""
+    return path[2:] if _DRIVE(path) else path
 
 
 def _is_elsewhere(original: str, root: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-import re
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,19 +16,19 @@ from typing import Final
 
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
-from whimbrel.cli.serve_places import ServePlaces
+from whimbrel.cli.serve_places import ServePlaces, without_drive
 from whimbrel.config.addresses import BadAddress, parse_host_port
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
 from whimbrel.directives.node import Node
-from whimbrel.syntax.words import getword, skip_blanks
+from whimbrel.directives.tokens import words as words_of
+from whimbrel.syntax.words import getword, quoted, skip_blanks
 
 PAIR: Final = ("sslcertificatefile", "sslcertificatekeyfile", "sslcertificatechainfile")
 """Lines of a certificate, which belong together."""
 MAX_LOOPBACK: Final = 254
 """Addresses of the loopback that stand for addresses that this machine does not have."""
 FILE_TESTS: Final = frozenset({"-f", "-d", "-s", "-l", "-x", "-h", "-L", "-F"})
-_SPECIAL: Final = re.compile(r"""[ \t\n\v\f\r"'\\]""")
 
 Change = Callable[[int, str], str]
 
@@ -47,7 +46,9 @@ class ServedLines:
     """
 
     def __init__(self, places: ServePlaces, ports: Mapping[int, int], offset: int = 0) -> None:
-        self.places, self.ports, self.offset = places, ports, offset
+        self.places = places
+        self.ports = ports
+        self.offset = offset
         self.notes: list[str] = []
         self.configuration: Configuration | None = None
         self.is_read = False
@@ -70,7 +71,7 @@ class ServedLines:
             text, bracket, rest = text.rpartition(">")
             bracket += rest
         if self.places.has_drives:
-            text = changed(text, lambda _at, word: _without_drive(word))
+            text = changed(text, lambda _at, word: without_drive(word))
         change = _CHANGES.get(name)
         if change is not None:
             text = change(self, node, text)
@@ -180,7 +181,7 @@ class ServedLines:
 
     def change_last(self, _node: Node, text: str) -> str:
         """Change the path after a URL path or an expression; one word alone is a path in <Location>."""
-        words = list(words_of(text))
+        words = words_of(text)
         return changed(text, lambda at, word: self._placed(word) if at == len(words) - 1 else word)
 
     def change_all(self, _node: Node, text: str) -> str:
@@ -204,7 +205,7 @@ class ServedLines:
 
     def change_condition(self, _node: Node, text: str) -> str:
         """Change RewriteCond: a path whose file is tested."""
-        words = list(words_of(text))
+        words = words_of(text)
         is_test = len(words) > 1 and words[1].lstrip("!") in FILE_TESTS
         return changed(text, lambda at, word: self._placed(word) if is_test and at == 0 else word)
 
@@ -228,7 +229,7 @@ class ServedLines:
     # addresses --------------------------------------------------------------------------------
     def change_listen(self, _node: Node, text: str) -> str:
         """Change Listen; the protocol stays that of the port in the text."""
-        words = list(words_of(text))
+        words = words_of(text)
         if not 1 <= len(words) <= 2:
             return text
         try:
@@ -254,7 +255,9 @@ class ServedLines:
         host = parts.host if not parts.host or parts.scope else self._host(parts.host)
         if host == parts.host and port == parts.port:
             return text
-        shown = f"[{host}%{parts.scope}]" if parts.scope else f"[{host}]" if ":" in host else host
+        shown = host
+        if ":" in host:
+            shown = f"[{host}%{parts.scope}]" if parts.scope else f"[{host}]"
         tail = any_port or (f":{port}" if port else "")
         return f"{shown}{tail}" if host else str(port)
 
@@ -329,7 +332,7 @@ class ServedLines:
     def _lacks_certificate(self, node: Node) -> bool:
         tree = self.configuration.tree if self.configuration is not None else []
         for line in node.parent.children if node.parent is not None else tree:
-            path = _without_drive(getword(line.args)[0])
+            path = without_drive(getword(line.args)[0])
             if line.name.lower() in PAIR and path and ":" not in path:
                 place = to_bytes(self._absolute(path))
                 if not os.access(place, os.R_OK) or not os.path.getsize(place):
@@ -350,15 +353,6 @@ class ServedLines:
         return self._certificate
 
 
-def words_of(text: str) -> list[str]:
-    """Return the arguments in *text*."""
-    words, at = [], skip_blanks(text)
-    while at < len(text):
-        word, at = getword(text, at)
-        words.append(word)
-    return words
-
-
 def changed(text: str, change: Change) -> str:
     """Return *text* with the result of *change* for each argument; *change* gets its number and value."""
     at = skip_blanks(text)
@@ -369,18 +363,6 @@ def changed(text: str, change: Change) -> str:
         pieces.append(text[at:end] if new == word else quoted(new) + " " * (end < len(text)))
         at = end
     return "".join(pieces)
-
-
-def quoted(word: str) -> str:
-    """Return *word* as one argument of a line, in quotes where it needs them."""
-    if word and not _SPECIAL.search(word):
-        return word
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _without_drive(word: str) -> str:
-    return word[2:] if word[1:3] == ":/" and word[0].isalpha() else word
 
 
 Changer = Callable[[ServedLines, Node, str], str]

@@ -16,7 +16,7 @@ from whimbrel.cli.compared_requests import FORMAT
 from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.cli.serve_both import OFFSETS
 from whimbrel.cli.serve_places import ServePlaces
-from whimbrel.cli.served_lines import ServedLines, quoted
+from whimbrel.cli.served_lines import ServedLines
 from whimbrel.cli.servers import FoundServer
 from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.config.configuration import Configuration
@@ -28,6 +28,7 @@ from whimbrel.modules.core.log import DEFAULT_LOG
 from whimbrel.modules.loggers.mod_log_config import AccessLog, LogServerConfig
 from whimbrel.modules.loggers.mod_log_config.items import KINDS
 from whimbrel.modules.loggers.mod_log_config.writer import parse_format
+from whimbrel.syntax.words import quoted
 
 SHOWN: Final = SourceLocation("(whimbrel serve)", 0)
 """The place of lines that no file has."""
@@ -57,7 +58,8 @@ class ServedServer(ConfigLoader):
     ) -> None:
         super().__init__(arguments, is_silent=True)
         self.server = server
-        self.places, self.shows_requests = places, shows_requests
+        self.places = places
+        self.shows_requests = shows_requests
         self.root, self.file = self.places.root, from_system(server.path)
         self.is_compared = is_compared
         self.lines = ServedLines(self.places, ports, OFFSETS[arguments.version] if is_compared else 0)

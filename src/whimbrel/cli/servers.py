@@ -77,10 +77,12 @@ def server_of(root_option: str, file_option: str, build: Build | None = None) ->
         root = layout.root if layout is not None and inside else directory_of(file_option)
         file = file_option
     elif is_named and build is not None:
-        root, file = build.root, file_option or _file_below(build.root, build)
+        root = build.root
+        file = file_option or _file_below(build.root, build)
     else:
         layout = machine_layout()
-        root, file = layout.root, file_option or _below(layout.root, layout.file)
+        root = layout.root
+        file = file_option or _below(layout.root, layout.file)
     path = os.path.join(root, file)
     return FoundServer(root, file, _layout_of(path, main_text(from_system(path)), root))
 

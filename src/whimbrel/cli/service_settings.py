@@ -14,14 +14,12 @@ from collections.abc import Iterator, Mapping
 from whimbrel.base.errors import UndecidedVariables
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system
-from whimbrel.base.layouts import Layout
+from whimbrel.base.layouts import SUSE
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import require_programs
 from whimbrel.base.static_typing import Final
 from whimbrel.cli.servers import FoundServer, is_debian
 
-SHELL_FILES: Final = ("/etc/sysconfig/httpd", "/etc/sysconfig/apache2", "/etc/conf.d/apache2", "/etc/rc.conf")
-"""Files of variables that a service reads, below the image of a machine."""
 OPTIONS: Final = ("OPTIONS", "APACHE2_OPTS", "APACHE_ARGUMENTS", "apache24_flags", "apache22_flags")
 """Variables that have options of httpd's command line."""
 UNITS: Final = ("httpd.service", "apache2.service")
@@ -69,11 +67,11 @@ def service_settings(
     if server.layout is None:
         return found
     if server.image or server.path == server.layout.file:
-        for path in SHELL_FILES:
-            if _belongs(server.layout, path) and os.path.isfile(server.image + path):
-                _read_shell(found, server.image + path, {}, exports_all=True)
-        for path in _unit_files(server.image):
-            _read_unit(found, path, server.image)
+        path = server.layout.service_file
+        if path and os.path.isfile(server.image + path):
+            _read_shell(found, server.image + path, {}, exports_all=True)
+        for unit in _unit_files(server.image):
+            _read_unit(found, unit, server.image)
     _read_directories(found, server)
     _take_options(found, found.environment)
     _generate(found, server)
@@ -95,15 +93,6 @@ def envvars_of(server: FoundServer) -> str:
         return os.path.join(server.root, "envvars")
     own = os.path.join(server.root, "bin/envvars")
     return own if os.path.isfile(own) else ""
-
-
-def _belongs(layout: Layout, path: str) -> bool:
-    """Return True if the service of the layout reads *path*."""
-    return layout.name in {
-        "/etc/sysconfig/httpd": ("Red Hat's packages", "cPanel's EasyApache 4"),
-        "/etc/sysconfig/apache2": ("SUSE's packages",),
-        "/etc/rc.conf": ("FreeBSD's port",),
-    }.get(path, ("Gentoo's package", "Alpine's package"))
 
 
 def _read_shell(
@@ -237,7 +226,7 @@ def _read_directories(found: ServiceSettings, server: FoundServer) -> None:
 def _generate(found: ServiceSettings, server: FoundServer) -> None:
     """Add the files that SUSE's start script writes, as far as they are missing."""
     modules = found.environment.get("APACHE_MODULES")
-    if server.layout is None or server.layout.name != "SUSE's packages" or modules is None:
+    if server.layout is None or server.layout.build != SUSE or modules is None:
         return
     lines = [f"LoadModule {_module_line(word)}" for word in modules.split()]
     included = [f"Include {path}" for path in found.environment.get("APACHE_CONF_INCLUDE_FILES", "").split()]

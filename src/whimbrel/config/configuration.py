@@ -131,7 +131,8 @@ class Configuration:
 
         The line *name* at *line* names the file.
         """
-        root, other = self.options.server_root.rstrip("/"), self.options.stand_in_root.rstrip("/")
+        root = self.options.server_root.rstrip("/")
+        other = self.options.stand_in_root.rstrip("/")
         if not other or not path.startswith(f"{root}/") or os.path.lexists(to_bytes(path)):
             return path
         place = other + path[len(root) :]

@@ -51,8 +51,10 @@ class CopiedPaths:
         return self._found(path)
 
     def _found(self, path: str) -> str:
-        best, result = -1, ""
+        best = -1
+        result = ""
         for original, place in self._places:
             if len(original) > best and f"{path}/".startswith(f"{original}/"):
-                best, result = len(original), place + path[len(original) :]
+                best = len(original)
+                result = place + path[len(original) :]
         return result

@@ -280,10 +280,10 @@ def foreign(node: Node) -> ConfigError:
     """Return the error of a directive that no loaded module declares while modules are loaded of which
     nothing is known here: `ForeignDirective`, unless another module of httpd declares it.
     """
-    from whimbrel.catalogue.load import catalogue  # only configurations of other machines need them
+    from whimbrel.catalogue.load import is_of_httpd  # only configurations of other machines need them
     from whimbrel.catalogue.third_party import product_of_directive
 
-    if any(catalogue(version).find(node.name) for version in ("2.2", "2.4")):
+    if is_of_httpd(node.name):
         return UnknownDirective(node.name, node.place)
     product = product_of_directive(node.name)
     text = "" if product is None else f"{product.name} ({product.effect})"

@@ -15,7 +15,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
 from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.config.includes import error_text, read_config_file
+from whimbrel.config.includes import error_text, read_overlaid
 from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
 from whimbrel.config.origins import command_context
 from whimbrel.config.reader import MAX_HTACCESS_LINE, ConfigSource, Reader
@@ -185,8 +185,7 @@ class HtaccessCache:
 
     def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _CachedFile:
         try:
-            data = self.configuration.options.overlay.get(path)
-            return _CachedFile(stamp, {}, read_config_file(path) if data is None else data)
+            return _CachedFile(stamp, {}, read_overlaid(path, self.configuration.options))
         except OSError as problem:
             return _CachedFile(None, {}, failure=self._unreadable(path, problem))
 

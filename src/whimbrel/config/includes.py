@@ -16,6 +16,7 @@ from whimbrel.base.file_reading import NotRegular, read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.model import Included
+from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import ConfigSource, Reader
 
 DEFAULT_FILE = "conf/httpd.conf"
@@ -198,8 +199,7 @@ class Includer:
     def read_file(self, path: str) -> None:
         """Read one file where the Include stands."""
         try:
-            data = self.configuration.options.overlay.get(path)
-            data = read_config_file(path) if data is None else data
+            data = read_overlaid(path, self.configuration.options)
         except OSError as problem:
             if self.optional and isinstance(problem, (FileNotFoundError, NotADirectoryError)):
                 return
@@ -217,6 +217,12 @@ class Includer:
             Included(path, self.line, self.reader.include_depth, self.configuration.include_line)
         )
         self.reader.include(ConfigSource(path, self.reader.lines(data, path), self.included_from))
+
+
+def read_overlaid(path: str, options: LoadOptions) -> bytes:
+    """Return the bytes of a configuration file as *options* have it; raises as `read_config_file`."""
+    data = options.overlay.get(path)
+    return read_config_file(path) if data is None else data
 
 
 def read_config_file(path: str) -> bytes:

@@ -177,7 +177,9 @@ class Reader:
         via, rows_of = source.included_from, self.configuration.modules.rows
         opened: list[tuple[Node, list[Node], Node | None]] = []
         outer: list[tuple[str, list[tuple[Node, list[Node], Node | None]]]] = []
-        closing, base_level, outer_level = "", self._level, self._level
+        closing = ""
+        base_level = self._level
+        outer_level = self._level
         for number, line in source.lines:
             if closing and not opened and line[:2] == "</" and line[2:].lower() == closing:
                 closing, opened = outer.pop()

@@ -11,7 +11,7 @@ such a product would decide by nothing, so it is refused as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from whimbrel.base.errors import (
     ConfigError,
@@ -22,9 +22,10 @@ from whimbrel.base.errors import (
     UnknownDirective,
 )
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.catalogue.load import catalogue
+from whimbrel.catalogue.load import is_of_httpd
 from whimbrel.catalogue.third_party import ThirdPartyProduct, find_module, product_of, product_of_directive
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import all_nodes
 from whimbrel.directives.node import Node
 
 ADDRESS = "REMOTE_ADDR"
@@ -81,13 +82,13 @@ class ThirdPartyLines:
         if self.left_out:
             self.refused += self._readers(configuration.tree)
 
-    def refuse_readers(self, nodes: Iterable[Node]) -> None:
+    def refuse_readers(self, nodes: list[Node]) -> None:
         """Raise ConfigError if a line of a .htaccess file reads a variable of an ignored product."""
         for line in self._readers(nodes):
             raise line.problem
 
-    def _readers(self, nodes: Iterable[Node]) -> Iterator[ThirdPartyLine]:
-        for node in _nodes(nodes):
+    def _readers(self, nodes: list[Node]) -> Iterator[ThirdPartyLine]:
+        for node in all_nodes(nodes):
             name = self.variable_of(node)
             if name:
                 text = f"{node.name} reads {name} of a module that WhimbrelIgnoreModule leaves out"
@@ -118,12 +119,6 @@ class ThirdPartyLines:
             if line.product is product:
                 for name in find.findall(line.args):
                     yield rf"(?<![\w-]){re.escape(name)}(?![\w-])"
-
-
-def _nodes(nodes: Iterable[Node]) -> Iterator[Node]:
-    for node in nodes:
-        yield node
-        yield from _nodes(node.children)
 
 
 def _reads_address(name: str, args: str) -> bool:
@@ -169,7 +164,7 @@ def takes(configuration: Configuration, node: Node, *, in_htaccess: bool) -> boo
     """Return True if *node*, which no loaded module declares, is a line of a third-party module: it is
     recorded. A .htaccess file may have lines of ignored products only.
     """
-    if _is_of_httpd(node.name):
+    if is_of_httpd(node.name):
         return False
     product = product_of_directive(node.name)
     lines = configuration.third_party
@@ -183,10 +178,6 @@ def takes(configuration: Configuration, node: Node, *, in_htaccess: bool) -> boo
     line = ThirdPartyLine(product, node.name, problem, node.args, len(configuration.messages))
     lines_of(configuration).refused.append(line)
     return True
-
-
-def _is_of_httpd(name: str) -> bool:
-    return any(catalogue(version).find(name) for version in ("2.2", "2.4"))
 
 
 def takes_consequence(configuration: Configuration, problem: ConfigError) -> bool:
@@ -241,7 +232,7 @@ def finish(configuration: Configuration, cause: ConfigError | StartError | None 
     if lines.consequences:
         raise lines.consequences[0]
     if lines.ignored:
-        _is_of_httpd("")  # a worker, which reads .htaccess files, may not be allowed to read the tables
+        is_of_httpd("")  # a worker, which reads .htaccess files, may not be allowed to read the tables
     for product in sorted(lines.ignored, key=lambda product: product.name):
         own = [line for line in lines.left_out if line.product is product]
         if own:

@@ -103,7 +103,8 @@ class PausingSource(Source):
             return b""
         data = await pending
         self._pending = None
-        self._has_read, self.has_flush = bool(data), not data
+        self._has_read = bool(data)
+        self.has_flush = not data
         return data
 
     def _stop(self) -> None:

@@ -18,6 +18,7 @@ from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
 from whimbrel.explain.step import ExplanationStep
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
+from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
 
@@ -128,18 +129,16 @@ def _log(hook: HookTrace) -> str:
     return "; ".join(f"{line.code}: {line.text}" if line.code else line.text for line in hook.log)
 
 
+def _condition(condition: ConditionTrace) -> ExplanationStep:
+    text = f"RewriteCond {condition.test_string} {condition.pattern}"
+    lines = () if condition.place is None else (Origin(condition.place, text),)
+    result = "holds" if condition.holds else "fails"
+    return ExplanationStep("condition", text, result, lines, f"on {condition.subject!r}")
+
+
 def _rule(hook: HookTrace, step: Any) -> ExplanationStep:
     """Return the step of one rule of rewriting that was tried."""
-    conditions = tuple(
-        ExplanationStep(
-            "condition",
-            f"RewriteCond {one.test_string} {one.pattern}",
-            "holds" if one.holds else "fails",
-            () if one.place is None else (Origin(one.place, f"RewriteCond {one.test_string} {one.pattern}"),),
-            f"on {one.subject!r}",
-        )
-        for one in step.conditions
-    )
+    conditions = tuple(map(_condition, step.conditions))
     if not step.matches:
         result = "no match"
     elif not step.applied:

@@ -51,6 +51,17 @@ def getword(text: str, at: int = 0) -> tuple[str, int]:
     return unescaped(word, quote), _end(_BLANKS, text, end)
 
 
+def quoted(word: str) -> str:
+    """Return *word* as an argument, quoted if necessary: `getword` reads it as *word* again."""
+    if word and not any(char in word for char in f"{WHITE}\"'\\"):
+        return word
+    out = []
+    for at, char in enumerate(word):
+        is_escape = char == "\\" and word[at + 1 : at + 2] in ("\\", '"', "")
+        out.append("\\" + char if char == '"' or is_escape else char)
+    return '"' + "".join(out) + '"'
+
+
 def getword_braced(text: str) -> tuple[str, str]:
     """Return the first word and the rest, like `getword`, but a word in braces (2.4: ProxyHCExpr) extends to
     the matching brace and loses both.

@@ -266,7 +266,8 @@ class Alignment:
 def section_key(scope: LineScope, form: ValueForms) -> Key:
     """Return kind, argument and form of matching of one section; <Files ~> is <FilesMatch>."""
     words = words_of(scope)
-    kind, is_regex = kind_of_scope(scope), scope.kind.endswith("match")
+    kind = kind_of_scope(scope)
+    is_regex = scope.kind.endswith("match")
     if words[:1] == ["~"]:
         words, is_regex = words[1:], True
     if kind in CONDITIONS:
@@ -278,7 +279,7 @@ def section_key(scope: LineScope, form: ValueForms) -> Key:
 
 def words_of(scope: LineScope) -> list[str]:
     """Return the arguments of a section without their quotes."""
-    return [word for word in ConfigLine("", scope.args, "", 0, scope).words() if word]
+    return [word for word in scope.words() if word]
 
 
 def has_pattern(scope: LineScope) -> bool:

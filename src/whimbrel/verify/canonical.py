@@ -81,7 +81,8 @@ _FLAGS: Final = re.compile(r"\[([^\]]*)\]\Z")
 
 def canonical(line: ConfigLine, dialect: Dialect) -> Form:
     """Return the canonical form of *line*, which is read under *dialect*."""
-    name, words = _RENAMED.get(line.name, line.name), line.words()
+    name = _RENAMED.get(line.name, line.name)
+    words = line.words()
     if name == "header" and len(words) == 4 and words[3].lower() == _WITHOUT_TYPE:
         if [word.lower() for word in words[:2]] == ["set", "content-type"]:
             return "defaulttype", (words[2],)

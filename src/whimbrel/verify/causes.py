@@ -227,7 +227,8 @@ def _flat(scopes: Iterable[LineScope]) -> Iterable[ConfigLine]:
 
 def _changed(old: list[ConfigLine], new: list[ConfigLine]) -> tuple[list[ConfigLine], list[ConfigLine]]:
     """Return the lines of both sides that the other side does not have as often."""
-    seen_old, seen_new = Counter(map(_key, old)), Counter(map(_key, new))
+    seen_old = Counter(map(_key, old))
+    seen_new = Counter(map(_key, new))
     return (
         [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
         [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],

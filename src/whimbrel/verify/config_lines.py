@@ -52,6 +52,10 @@ class LineScope:
         """The opening line."""
         return f"<{self.kind} {self.args}>" if self.kind in SECTIONS else self.kind
 
+    def words(self) -> list[str]:
+        """Return the arguments of the section without their quotes."""
+        return _words(self.args)
+
 
 @dataclass(eq=False, slots=True)
 class ConfigLine:
@@ -74,11 +78,15 @@ class ConfigLine:
 
     def words(self) -> list[str]:
         """Return the arguments without their quotes."""
-        found, rest = [], self.args
-        while rest.strip():
-            word, rest = getword(rest)
-            found.append(word)
-        return found
+        return _words(self.args)
+
+
+def _words(text: str) -> list[str]:
+    found = []
+    while text.strip():
+        word, text = getword(text)
+        found.append(word)
+    return found
 
 
 @dataclass(slots=True, eq=False)
@@ -192,7 +200,9 @@ class SideLines:
                 line = ConfigLine(node.name.lower(), node.args, path, node.number, scope, container)
                 scope.lines.append(line)
             elif isinstance(node, tree.Section):
-                low, inside, within = node.name.lower(), scope, ""
+                low = node.name.lower()
+                inside = scope
+                within = ""
                 if low in SECTIONS:
                     args = node.args.rpartition(">")[0].strip()
                     inside = self._scope(low, args, path, node.number, scope.host, scope)
@@ -236,14 +246,19 @@ class SideLines:
                     self.is_cut = True
                     return
 
+    def htaccess_text(self, path: str) -> bytes | None:
+        """Return the beginning of a .htaccess file, None for one that cannot be read."""
+        data = self.side.options.overlay.get(path)
+        try:
+            return read_start(to_bytes(path), MAX_HTACCESS) if data is None else data
+        except OSError:
+            return None
+
     def _htaccess(self, directory: str, name: str) -> None:
         path = directory + name
-        data = self.side.options.overlay.get(path)
+        data = self.htaccess_text(path)
         if data is None:
-            try:
-                data = read_start(to_bytes(path), MAX_HTACCESS)
-            except OSError:
-                return
+            return
         scope = self._scope("htaccess", directory, path, 0, ("", 0), self.main)
         self._by_place[path, 0] = scope
         self._own.setdefault(("", 0), []).append(scope)

@@ -50,17 +50,16 @@ def load_sides(
 ) -> tuple[Side, Side]:
     """Return the sides of a comparison.
 
-    If one does not load because this machine lacks something, both are loaded without it. Sides of one
-    version record the lines that set each value, for the comparison of differing lines.
+    If one does not load because this machine lacks something, both are loaded without it. Sides record
+    the lines that set each value, for the comparison of differing lines.
     """
-    origins = True
-    old = Side.load(replace(options[0], origins=origins), dialects[0], name=names[0])
-    new = Side.load(replace(options[1], origins=origins), dialects[1], name=names[1], now=old.runtime.time)
+    old = Side.load(replace(options[0], origins=True), dialects[0], name=names[0])
+    new = Side.load(replace(options[1], origins=True), dialects[1], name=names[1], now=old.runtime.time)
     if old.is_loaded and new.is_loaded:
         return old, new
     now = old.runtime.time
     elsewhere = tuple(
-        load_side(one, dialect, name=name, origins=origins, now=now)
+        load_side(one, dialect, name=name, origins=True, now=now)
         for one, dialect, name in zip(options, dialects, names, strict=True)
     )
     return (elsewhere[0], elsewhere[1]) if any(side.missing for side in elsewhere) else (old, new)

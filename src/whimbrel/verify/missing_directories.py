@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.config_lines import LineScope, SideLines
 
 _WILD: Final = frozenset("*?[")
 
@@ -23,7 +23,7 @@ def assume_directories(sides: Iterable[SideLines]) -> dict[str, UnknownItem]:
         for server in lines.side.loaded.servers():
             paths.update(dict.fromkeys(lines.served(server).tops))
         for scope in lines.scopes:
-            words = _words(scope)
+            words = scope.words()
             if scope.kind == "directory" and len(words) == 1 and not _WILD & set(words[0]):
                 paths[words[0].rstrip("/") + "/"] = None
     missing = [path for path in paths if path.startswith("/") and not os.path.lexists(to_bytes(path))]
@@ -41,10 +41,6 @@ def assume_directories(sides: Iterable[SideLines]) -> dict[str, UnknownItem]:
         )
         for path in outermost
     }
-
-
-def _words(scope: LineScope) -> list[str]:
-    return ConfigLine("", scope.args, "", 0, scope).words()
 
 
 def reads_htaccess(lines: SideLines, path: str) -> bool:
@@ -66,7 +62,7 @@ def _covering(lines: SideLines, path: str) -> Iterator[tuple[int, LineScope]]:
     """Yield the <Directory> sections that apply to *path*, with the number of their components."""
     parts = _parts(path)
     for scope in lines.scopes:
-        words = _words(scope) if scope.kind == "directory" else []
+        words = scope.words() if scope.kind == "directory" else []
         if len(words) == 1:
             own = _parts(words[0])
             if len(own) <= len(parts) and all(map(_matches, own, parts)):
@@ -75,7 +71,7 @@ def _covering(lines: SideLines, path: str) -> Iterator[tuple[int, LineScope]]:
 
 def _is_below(scope: LineScope, path: str) -> bool:
     """Return True if a section may apply to a directory below *path*."""
-    words = _words(scope)
+    words = scope.words()
     if len(words) != 1:
         return True
     return all(map(_matches, _parts(words[0]), _parts(path))) and len(_parts(words[0])) > len(_parts(path))

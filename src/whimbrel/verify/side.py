@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.programs import without_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
-from whimbrel.config.includes import read_config_file
+from whimbrel.config.includes import read_overlaid
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
@@ -47,13 +47,11 @@ def with_faults(text: str, options: LoadOptions, place: SourceLocation | None = 
     at another one.
     """
     path = place.path if place is not None else root_relative(options.server_root, options.file)
-    data = options.overlay.get(path)
     try:
-        data = read_config_file(path) if data is None else data
+        data = read_overlaid(path, options)
     except OSError:
         return text
-    lines = list(sentences(path, data, line=place.line if place is not None else None))
-    lines = lines or list(sentences(path, data))
+    lines = sentences(path, data, line=place.line if place is not None else None)
     return "\n".join((text, *lines))
 
 

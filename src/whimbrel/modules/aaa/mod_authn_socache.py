@@ -141,7 +141,8 @@ def storing(scope: Scope, name: str) -> CacheSink | None:
 
 def make_cached(scope: Scope) -> BoundAuthn:
     """Return the provider of the cached users."""
-    settings, verifier = scope.dir_config(AuthnCacheDirConfig), Verifier()
+    settings = scope.dir_config(AuthnCacheDirConfig)
+    verifier = Verifier()
     kind = _kind(scope.server_config(AuthnCacheServerConfig))
 
     async def find(r: Request, user: str, realm: str, codes: tuple[str, str]) -> str | None:

@@ -101,13 +101,15 @@ class Counters:
 
         digest = hashlib.blake2b(key[:MAX_KEY], digest_size=16).digest()
         first = int.from_bytes(digest[:8], "little") % self._sets * COUNTERS_PER_SET * _COUNTER.size
-        oldest, age = first, None
+        oldest = first
+        age = None
         for at in range(first, first + COUNTERS_PER_SET * _COUNTER.size, _COUNTER.size):
             known, time, _count = _COUNTER.unpack_from(self._memory, at)
             if known == digest:
                 return at, digest, True
             if age is None or time < age:
-                oldest, age = at, time
+                oldest = at
+                age = time
         return oldest, digest, False
 
     def find(self, key: bytes) -> tuple[int, int] | None:
@@ -124,16 +126,15 @@ class Counters:
         """Count a request; return True if more than *limit* came before it, each within *interval* of the
         last.
         """
-        known = self.find(key)
-        if known is None:
-            self.set(key, now, 0)
+        at, digest, is_known = self._place(key)
+        if not is_known:
+            _COUNTER.pack_into(self._memory, at, digest, now, 0)
             return False
-        time, count = known
-        exceeded = now - time < interval and count >= limit
-        if not exceeded and now - time >= interval:
-            count = 0
-        self.set(key, now, count + 1)
-        return exceeded
+        _digest, time, count = _COUNTER.unpack_from(self._memory, at)
+        is_recent: bool = now - time < interval
+        is_exceeded: bool = is_recent and count >= limit
+        _COUNTER.pack_into(self._memory, at, digest, now, count + 1 if is_recent else 1)
+        return is_exceeded
 
 
 def shared(configuration: Any) -> list[Segment]:
@@ -171,7 +172,8 @@ def make_check(scope: Scope) -> CompiledHook:
 
 
 def _is_refused(r: Any, conf: EvasiveServerConfig, address: bytes) -> bool:
-    counters, now = Counters(r.engine.runtime.segment(SEGMENT)), int(r.engine.runtime.now())
+    counters = Counters(r.engine.runtime.segment(SEGMENT))
+    now = int(r.engine.runtime.now())
     blocked = counters.find(address)
     if blocked is not None and now - blocked[0] < conf.blocking_period:
         counters.set(address, now, 0)
@@ -193,7 +195,8 @@ class Notices:
     __slots__ = ("_conf", "_running")
 
     def __init__(self, conf: EvasiveServerConfig) -> None:
-        self._conf, self._running = conf, 0
+        self._conf = conf
+        self._running = 0
 
     def blocked(self, r: Any, address: str) -> None:
         """Mark *address*, and run the programs if it had no mark; nothing where programs are forbidden."""

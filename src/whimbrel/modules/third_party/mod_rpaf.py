@@ -54,7 +54,8 @@ def _begin(cmd: Command, conf: RpafServerConfig) -> None:
     if conf.is_on is UNSET:
         conf.is_on = conf.is_new = conf.sets_host = conf.sets_https = conf.sets_port = False
         conf.forbids = conf.cleans = False
-        conf.header, conf.proxies = "", ()
+        conf.header = ""
+        conf.proxies = ()
     conf.is_new = conf.is_new or cmd.name[4] == "_"
 
 
@@ -200,8 +201,10 @@ def make_change(scope: Scope) -> CompiledHook | None:
         proxies = Networks([network for network in written if network is not None])
         client_of = new_client
     else:
-        proxies, client_of = frozenset(conf.proxies), old_client
-    is_new, refusal = conf.is_new, 403 if conf.forbids else DECLINED
+        proxies = frozenset(conf.proxies)
+        client_of = old_client
+    is_new = conf.is_new
+    refusal = 403 if conf.forbids else DECLINED
 
     def change(r: Any) -> HookStatus:
         if r.prev is not None:

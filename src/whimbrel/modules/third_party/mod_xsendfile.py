@@ -88,7 +88,8 @@ def merged_path(root: str, name: str, *, may_go_above: bool = False) -> str | No
 async def _script_directory(r: Any) -> str:
     """Return the directory of what the client requested, also if it was rewritten to another URL."""
     target = r.the_request.split(" ", 2)[1] if r.the_request.count(" ") else ""
-    filename, finfo = r.filename, r.finfo
+    filename = r.filename
+    finfo = r.finfo
     if not r.uri.startswith(target):
         found = await r.engine.lookup_uri(r, target.partition("?")[0])
         filename = found.filename
@@ -102,10 +103,12 @@ class XSendFile(OutputFilter):
     """Output filter XSENDFILE."""
 
     __slots__ = ("_conf", "_paths")
-    name, type = "XSENDFILE", FilterType.CONTENT_SET
+    name = "XSENDFILE"
+    type = FilterType.CONTENT_SET
 
     def __init__(self, conf: XSendFileDirConfig, paths: tuple[str, ...]) -> None:
-        self._conf, self._paths = conf, paths
+        self._conf = conf
+        self._paths = paths
 
     async def begin(self, r: Request) -> None:
         """Replace the body by the file; raise FilterError for one that cannot be sent."""
@@ -166,7 +169,8 @@ class XSendFile(OutputFilter):
         from whimbrel.modules.core.handler import set_last_modified  # imports what -t does not need
 
         r.no_local_copy = False
-        out, more = r.headers_out, r.err_headers_out
+        out = r.headers_out
+        more = r.err_headers_out
         if self._conf.ignores_time or ("Last-Modified" not in out and "Last-Modified" not in more):
             more.unset("Last-Modified")
             r.mtime = max(r.mtime or 0, info.st_mtime_ns // 1000)
@@ -201,7 +205,8 @@ def _etag(r: Any, info: os.stat_result) -> str | None:
     """
     from whimbrel.modules.http.etag import make_etag  # imports what -t does not need
 
-    script, modified = r.finfo, r.mtime
+    script = r.finfo
+    modified = r.mtime
     if script is not None:
         r.finfo = info
         if r.plan.dialect.messages_24:

@@ -170,7 +170,8 @@ class SharedScoreboard:
 
         A slot has one writer and keeps the report of its ended worker, so that no report is lost.
         """
-        accesses, size = min(totals[0], MAX_COUNT), min(totals[1], MAX_COUNT)
+        accesses = min(totals[0], MAX_COUNT)
+        size = min(totals[1], MAX_COUNT)
         duration = totals[2]
         for reported in _TOTALS.iter_unpack(self._memory[self._reported : self._counted]):
             accesses = _later(accesses, reported[0])
@@ -209,7 +210,8 @@ class SharedScoreboard:
         except ScoreboardError:
             self.clear(slot)
             raise
-        before, counts = _counts_of(past), _NOTHING if last is None else self.counts(slot, last)
+        before = _counts_of(past)
+        counts = _NOTHING if last is None else self.counts(slot, last)
         accesses, size, duration, *cpu = [min(a + b, MAX_COUNT) for a, b in zip(before, counts, strict=True)]
         _HEAD.pack_into(self._memory, self.slots * _HEAD.size, self._moves() | 1, 0)
         self.clear(slot)

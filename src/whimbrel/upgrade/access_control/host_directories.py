@@ -29,7 +29,8 @@ class HostDirectories:
     """
 
     def __init__(self, root: str, inventory: Inventory, bounds: Bounds) -> None:
-        self._bounds, self._left = bounds, bounds.on_disk
+        self._bounds = bounds
+        self._left = bounds.on_disk
         servers: dict[str, set[int]] = {}
         main_root = inventory.roots.get(0) or absolute_path(root, "htdocs")
         for key in (0, *map(inventory.server_key, inventory.servers)):

@@ -184,7 +184,9 @@ class _Run(_Files):
         hook: StepHook,
     ) -> None:
         super().__init__(journal, Tree(*map(to_bytes, tops), is_open=is_open))
-        self.directory, self.tops, self.is_open = directory, list(tops), is_open
+        self.directory = directory
+        self.tops = list(tops)
+        self.is_open = is_open
         self.is_read, self.hook = is_read, hook
         self.entries = list[JournalEntry]()
 

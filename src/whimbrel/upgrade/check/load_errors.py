@@ -17,6 +17,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.programs import without_programs
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.load import directive_names
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.htaccess import ALL, Override, parse
@@ -281,7 +282,7 @@ def _advice(problem: RefusedLine, statement: Statement | None) -> str:
 
 
 def _close_names(name: str) -> list[str]:
-    names = {row.name.lower(): row.name for version in ("2.2", "2.4") for row in catalogue(version)}
+    names = directive_names()
     found = get_close_matches(name.lower(), names, 1, 0.85)
     return [names[low] for low in found]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.syntax.edits import Edit
-from whimbrel.syntax.words import getword
+from whimbrel.syntax.words import getword, quoted
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch, main_statements
@@ -68,20 +68,9 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
     return edit if not start else FileEdit(edit.path, Edit(start, start, edit.edit.text))
 
 
-def quote_arg(word: str) -> str:
-    """Return *word* as an argument, quoted if necessary: `getword` reads it as *word* again."""
-    if word and not any(c in word for c in " \t\"'\\"):
-        return word
-    out = []
-    for at, c in enumerate(word):
-        follows = word[at + 1 : at + 2]
-        out.append("\\" + c if c == '"' or (c == "\\" and follows in ("\\", '"', "")) else c)
-    return '"' + "".join(out) + '"'
-
-
 def is_quotable(word: str) -> bool:
     """Return True if httpd reads the quoted form of *word* as *word*."""
-    return getword(quote_arg(word))[0] == word
+    return getword(quoted(word))[0] == word
 
 
 def remove_line(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:

@@ -12,9 +12,9 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Directive, parse
-from whimbrel.syntax.words import getword
 
 _INCLUDES: Final = ("include", "includeoptional")
 _WRITTEN: Final = frozenset(
@@ -49,11 +49,12 @@ class Relocation:
 
     def relocated(self, data: bytes) -> bytes:
         """Return the text of a file of the copy."""
-        pieces, at = list[bytes](), 0
+        pieces = list[bytes]()
+        at = 0
         for node in parse(data, V22_LINES).walk():
             if not isinstance(node, Directive):
                 continue
-            for old, new in self._words(node.name.lower(), _words(node.args)):
+            for old, new in self._words(node.name.lower(), words_of(node.args)):
                 start = data.find(to_bytes(old), max(node.start + len(node.name), at), node.end)
                 if start >= 0 and old != new:
                     is_quoted = data[start - 1 : start] in (b'"', b"'")
@@ -111,18 +112,10 @@ def roots_of(directory: str, texts: Iterable[bytes]) -> tuple[str, ...]:
     for data in texts:
         for node in parse(data, V22_LINES).walk():
             if isinstance(node, Directive) and node.name.lower() == "serverroot":
-                words = _words(node.args)
+                words = words_of(node.args)
                 if words and words[0].startswith("/"):
                     found[words[0].rstrip("/")] = None
     return tuple(found)
-
-
-def _words(args: str) -> list[str]:
-    words, at = list[str](), 0
-    while at < len(args):
-        word, at = getword(args, at)
-        words.append(word)
-    return words
 
 
 def links_of(directory: str, linked: Collection[str]) -> Iterator[tuple[str, bytes]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.load import is_of_httpd
 from whimbrel.syntax.tree import Directive, Document, Node, Section
 
 CAMEL_CASE: Final = re.compile(
@@ -55,5 +55,4 @@ def _names(nodes: Iterable[Node]) -> Iterator[str]:
 
 @cache
 def _is_plausible(name: str) -> bool:
-    known = any(catalogue(version).find(name.lower()) for version in ("2.2", "2.4"))
-    return known or CAMEL_CASE.fullmatch(name.removeprefix("<")) is not None
+    return is_of_httpd(name) or CAMEL_CASE.fullmatch(name.removeprefix("<")) is not None

@@ -239,7 +239,9 @@ def _walk(
     top: str, seen: set[tuple[int, int]], tree: ConfigTree, root: ServedRoot, progress: Callable[[str], None]
 ) -> Iterator[str]:
     """Yield *top* and the directories below it once each, following symbolic links to directories."""
-    pending, count, linked = [(top, False)], 0, 0
+    pending = [(top, False)]
+    count = 0
+    linked = 0
     real_top = _real(top)
     while pending:
         directory, is_linked = pending.pop()

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.load import directive_names
 from whimbrel.syntax.lines import TOO_DEEP, V22_LINES
 from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
 from whimbrel.upgrade.source.foreign_text import is_foreign
@@ -43,6 +43,7 @@ class FaultKind(Enum):
     STRAY_TAG = "stray tag", False
     CUT_OFF = "cut off", False
     MISSPELLED = "misspelled", False
+    TEMPLATE = "template", False
 
     @property
     def is_unreadable(self) -> bool:
@@ -110,7 +111,8 @@ def _damaged_bytes(data: bytes) -> Iterator[TextFault]:
         yield TextFault(FaultKind.BYTE_ORDER_MARK, 1, reason, "remove the first three bytes")
     at = data.find(b"\0")
     if at >= 0:
-        line, count = data.count(b"\n", 0, at) + 1, data.count(b"\0")
+        line = data.count(b"\n", 0, at) + 1
+        count = data.count(b"\0")
         reason = f"a NUL byte ({count} in this file): httpd ignores the rest of its line"
         yield TextFault(FaultKind.NUL, line, reason, "remove the NUL bytes")
 
@@ -161,7 +163,7 @@ def _typo(name: str, line: int) -> Iterator[TextFault]:
 def meant_name(name: str) -> str:
     """Return the directive of which *name* is a misspelling by one letter, "" for none."""
     low = name.lower()
-    if len(low) < MIN_TYPO_LENGTH or low in _known_names():
+    if len(low) < MIN_TYPO_LENGTH or low in directive_names():
         return ""
     for variant in _variants(low):
         if (meant := _variants_of_known().get(variant)) is not None:
@@ -170,16 +172,11 @@ def meant_name(name: str) -> str:
 
 
 @cache
-def _known_names() -> dict[str, str]:
-    return {row.name.lower(): row.name for version in ("2.2", "2.4") for row in catalogue(version)}
-
-
-@cache
 def _variants_of_known() -> dict[str, str]:
     """Key: a known name, or one with one letter left out; value: the name. Two names of which one letter is
     wrong, too many, missing or exchanged have a variant in common."""
     found: dict[str, str] = {}
-    for low, name in _known_names().items():
+    for low, name in directive_names().items():
         if len(low) >= MIN_TYPO_LENGTH:
             for variant in _variants(low):
                 found.setdefault(variant, name)
@@ -192,20 +189,20 @@ def _variants(name: str) -> Iterator[str]:
         yield name[:at] + name[at + 1 :]
 
 
-def sentences(path: str, data: bytes, *, line: int | None = None) -> Iterator[str]:
-    """Yield ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included.
-
-    *line* leaves out misspelled names elsewhere.
-    """
-    for fault in text_faults(data):
-        if fault.kind is not FaultKind.MISSPELLED or line in (None, fault.line):
-            yield f"{path}:{fault.line}: {fault}"
-    template = template_line(data)
-    if template:
-        yield f"{path}:{template}: {TEMPLATE_REASON}; {TEMPLATE_ADVICE}"
-
-
-def template_line(data: bytes) -> int:
-    """Return the first line with a template mark, 0 for no template; binary files have marks by accident."""
+def faults_and_template(data: bytes) -> tuple[TextFault, ...]:
+    """Return the faults of a file, and that it is a template; binary files have its marks by accident."""
+    faults = text_faults(data)
     marks = marked_lines(data) if b"\0" not in data else []
-    return marks[0] if marks else 0
+    if marks:
+        faults += (TextFault(FaultKind.TEMPLATE, marks[0], TEMPLATE_REASON, TEMPLATE_ADVICE),)
+    return faults
+
+
+def sentences(path: str, data: bytes, *, line: int | None = None) -> list[str]:
+    """Return ``PATH:LINE: fault; remedy`` for each fault of a file, that of a template included.
+
+    *line*, where httpd has stopped, leaves out misspelled names elsewhere, unless nothing else is wrong.
+    """
+    every = faults_and_template(data)
+    faults = [one for one in every if one.kind is not FaultKind.MISSPELLED or line in (None, one.line)]
+    return [f"{path}:{fault.line}: {fault}" for fault in faults or every]

@@ -68,7 +68,9 @@ class Coverage:
         ignored: Set[int] = frozenset(),
         budget: RemovalBudget = FULL_BUDGET,
     ) -> None:
-        self.alignment, self.causes, self.ignored = alignment, causes, ignored
+        self.alignment = alignment
+        self.causes = causes
+        self.ignored = ignored
         self.sides = sides = alignment.sides
         self._budget = budget
         equal = list(equal)
@@ -201,7 +203,8 @@ class Coverage:
 
     def _reason(self, state: LineState, removal: WithoutLine) -> str:
         """Return why the line is not decided, "" if it is."""
-        how, scope = decided_by(state.line), state.line.scope
+        how = decided_by(state.line)
+        scope = state.line.scope
         if how is DecidedBy.EXACT and state.is_met:
             return ""  # a chain whose decisions could not be compared is named itself
         if how is not DecidedBy.REQUESTS:
@@ -221,7 +224,8 @@ class Coverage:
 
     def _patterned_scopes(self) -> Iterator[tuple[int, LineScope]]:
         """Yield sections with a pattern or condition that the other side has nowhere."""
-        own_key, equal = self.alignment.own_key, self._sections
+        own_key = self.alignment.own_key
+        equal = self._sections
         keys = (
             {own_key(scope, 0): scope for scope in self.sides[0].scopes},
             {

@@ -45,7 +45,9 @@ class MergedValues:
         forms: tuple[ValueForms, ValueForms],
         places: frozenset[tuple[str, int]],
     ) -> None:
-        self.sides, self.forms, self.places = sides, forms, places
+        self.sides = sides
+        self.forms = forms
+        self.places = places
         old, new = sides
         has_origins = old.options.origins and new.options.origins
         self._has_two_versions = old.dialect is not new.dialect and has_origins
@@ -177,7 +179,9 @@ class MergedValues:
         ]
 
     def _origin_holders(self, number: int, plan: Plan) -> Iterator[Layer | Server]:
-        main, server, cache = self.sides[number].loaded.main, plan.server_rec, plan.cache
+        main = self.sides[number].loaded.main
+        server = plan.server_rec
+        cache = plan.cache
         yield from (main, main.defaults)
         if server is not main:
             yield from (server, server.defaults)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.base.file_reading import read_regular
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.config.includes import read_overlaid
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.config_lines import ConfigLine
 from whimbrel.verify.difference import compare
@@ -36,8 +35,10 @@ class WithoutLine:
     """Decides whether lines of *side* are exercised, within a budget."""
 
     def __init__(self, side: Side, budget: RemovalBudget = FULL_BUDGET) -> None:
-        self.side, self.budget = side, budget
-        self.requests, self.loaded = 0, 0
+        self.side = side
+        self.budget = budget
+        self.requests = 0
+        self.loaded = 0
 
     def is_exercised(self, line: ConfigLine, count: int, exchanges: Iterable[tuple[Probe, Answer]]) -> bool:
         """Return True if one of the requests *exchanges* is answered otherwise without *line*.
@@ -63,18 +64,16 @@ class WithoutLine:
 def side_without(side: Side, lines: Iterable[ConfigLine]) -> Side | None:
     """Return the side without *lines*, None if a file of them cannot be read."""
     overlay = dict(side.options.overlay)
+    options = replace(side.options, overlay=overlay)
     for line in lines:
-        data = overlay.get(line.path)
-        if data is None:
-            try:
-                data = read_regular(to_bytes(line.path))
-            except OSError:
-                return None
-        overlay[line.path] = without_line(data, line.line)
-    options, now, dialect = replace(side.options, overlay=overlay), side.runtime.time, side.dialect
+        try:
+            overlay[line.path] = without_line(read_overlaid(line.path, options), line.line)
+        except OSError:
+            return None
+    now = side.runtime.time
     if options.is_elsewhere:
-        return load_side(options, dialect, name=side.name, origins=False, now=now)
-    return Side.load(options, dialect, name=side.name, now=now)
+        return load_side(options, side.dialect, name=side.name, origins=False, now=now)
+    return Side.load(options, side.dialect, name=side.name, now=now)
 
 
 def without_line(data: bytes, number: int) -> bytes:

@@ -9,7 +9,7 @@ import re
 import pytest
 from tests.conformance.cases import packed
 
-from whimbrel.catalogue.third_party import fate
+from whimbrel.catalogue.third_party import product_of
 from whimbrel.upgrade.documents.explain import (
     codes,
     document,
@@ -173,5 +173,5 @@ def test_a_third_party_module_and_its_directives(query: str, texts: list[str]) -
     "name", "php5 fcgid fastcgi suphp rpaf perl python wsgi dav_svn authz_svn security2 mpm_itk".split()
 )
 def test_modules_of_real_servers_have_a_line(name: str) -> None:
-    assert fate(f"{name}_module") is not None
-    assert fate(f"mod_{name}.so") is not None
+    assert product_of(f"{name}_module") is not None
+    assert product_of(f"mod_{name}.so") is not None

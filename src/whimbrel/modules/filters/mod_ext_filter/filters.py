@@ -48,7 +48,8 @@ class ExtOutputFilter(OutputFilter):
     async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
         from whimbrel.engine.live_source import joined  # slow import that -t must not pay
 
-        source, program = joined(r.body), None
+        source = joined(r.body)
+        program = None
         r.set_uncacheable()
         try:
             program = await start(r, defined, source, self.name, "AH01467", "output")

@@ -89,7 +89,8 @@ def make_verify(scope: Scope) -> CompiledHook | None:
     in_section = not (conf.verify is None and conf.depth is None and conf.ciphers is None)
     if not in_section and (hosts is None or not hosts.may_demand_more(server)):
         return None
-    verification, ciphers = _verification(conf, server), conf.ciphers or ""
+    verification = _verification(conf, server)
+    ciphers = conf.ciphers or ""
     keeps_cipher = OPT_RENEGOTIATE in conf.options.options
     demands = _Demands(server, verification, ciphers, conf.request_buffer, keeps_cipher)
 

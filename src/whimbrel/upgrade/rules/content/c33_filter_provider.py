@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.helpers import change_args, is_quotable, quote_arg
+from whimbrel.syntax.words import quoted
+from whimbrel.upgrade.edits.helpers import change_args, is_quotable
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -28,7 +29,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
         else:
             args = " ".join(
-                (quote_arg(words[0]), quote_arg(words[1]), '"' + quote_arg(condition).strip('"') + '"')
+                (quoted(words[0]), quoted(words[1]), '"' + quoted(condition).strip('"') + '"')
             )
             yield Finding(
                 "C33",

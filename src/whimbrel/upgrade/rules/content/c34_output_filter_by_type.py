@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.helpers import change_args, quote_arg, remove_line
+from whimbrel.syntax.words import quoted
+from whimbrel.upgrade.edits.helpers import change_args, remove_line
 from whimbrel.upgrade.model import Finding, InputContext, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
@@ -107,7 +108,7 @@ def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
         if len(left) < len(names) and accepts_directive(tree, line, "fileinfo"):
             lost = ", ".join(name for name in names if name not in left)
             edits = (
-                change_args(tree, line, " ".join([";".join(left), *map(quote_arg, words[1:])]))
+                change_args(tree, line, " ".join([";".join(left), *map(quoted, words[1:])]))
                 if left
                 else remove_line(tree, line)
             )

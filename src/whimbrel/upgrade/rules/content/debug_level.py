@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.helpers import change_args, quote_arg
+from whimbrel.syntax.words import quoted
+from whimbrel.upgrade.edits.helpers import change_args
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
@@ -42,7 +43,7 @@ def _edits(
 ) -> tuple[FileEdit, ...]:
     if not remaining:
         return replace_with_log_level(tree, line, module, level)
-    changed = change_args(tree, line, " ".join(map(quote_arg, remaining)))
+    changed = change_args(tree, line, " ".join(map(quoted, remaining)))
     return (
         changed + add_log_level(tree, line, module, level)
         if level and line.file.role is not Role.HTACCESS

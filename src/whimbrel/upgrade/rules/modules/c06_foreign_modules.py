@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.other_releases import OTHER_RELEASES
-from whimbrel.catalogue.third_party import fate
+from whimbrel.catalogue.third_party import product_of
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Safety
@@ -63,8 +63,8 @@ def _finding(line: Statement, name: str, path: str, module_file: ModuleFile | No
             "remove the line, or build the module with 2.4",
             Risk.BREAKS,
         )
-    known = fate(name)
-    what = f"; {known[0]}: {known[1]}" if known is not None else ""
+    known = product_of(name)
+    what = f"; {known.name}: {known.successor}" if known is not None else ""
     return Finding(
         "C06",
         line.place,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from whimbrel.config.execute import root_relative
-from whimbrel.upgrade.edits.helpers import quote_arg, replace_statement
+from whimbrel.syntax.words import quoted
+from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.workers_file import JkWorker, read_workers
@@ -52,7 +53,7 @@ def _mounts(pattern: str, origin: str) -> list[str]:
     if bare.endswith("/") and "*" not in bare and "?" not in bare:
         return [_pass(bare, origin, "" if origin == "!" else bare)]
     parts = [{"*": ".*", "?": "."}.get(part, re.escape(part)) for part in re.split(r"([*?])", pattern)]
-    return [f"ProxyPassMatch {quote_arg('^' + ''.join(parts) + '$')} {quote_arg(origin)}"]
+    return [f"ProxyPassMatch {quoted('^' + ''.join(parts) + '$')} {quoted(origin)}"]
 
 
 def _pass(path: str, origin: str, below: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.third_party import fate
+from whimbrel.catalogue.third_party import product_of
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
@@ -47,7 +47,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     old = catalogue("2.2")
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
-        found = fate(name) if name in SUCCEEDED else None
+        found = product_of(name) if name in SUCCEEDED else None
         if name in OWN and not is_24_config(tree):
             yield Finding(
                 "X24",
@@ -61,7 +61,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "X24",
                 line.place,
                 f"{name} was built for 2.2, and 2.4 has a successor",
-                f"use the successor: {found[1]}",
+                f"use the successor: {found.successor}",
                 Risk.BREAKS,
             )
     yield from _directives(tree)
@@ -73,14 +73,14 @@ def _directives(tree: ConfigTree) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for name, product in [*((php_name, "php") for php_name in PHP), ("assignuserid", "itk")]:
         for line in tree.named(name):
-            known = fate(product)
+            known = product_of(product)
             if known is not None and (line.file.path, product) not in seen:
                 seen.add((line.file.path, product))
                 yield Finding(
                     "X24",
                     line.place,
-                    f"{line.node.name} is a directive of {known[0]}: 2.4 accepts it only with that module",
-                    f"use the successor: {known[1]}",
+                    f"{line.node.name} is a directive of {known.name}: 2.4 accepts it only with that module",
+                    f"use the successor: {known.successor}",
                     Risk.COSMETIC,
                 )
 

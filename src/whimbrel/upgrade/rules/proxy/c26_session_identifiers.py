@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.helpers import change_args, quote_arg
+from whimbrel.syntax.words import quoted
+from whimbrel.upgrade.edits.helpers import change_args
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -42,7 +43,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 f"write the whole parameter: {', '.join(added)}",
                 Risk.CHANGES,
                 Safety.REVIEW,
-                change_args(tree, line, " ".join(map(quote_arg, [*words, *added]))),
+                change_args(tree, line, " ".join(map(quoted, [*words, *added]))),
             )
         elif not any(_part(word, name) for word in words for name in FULL_NAMES):
             yield Finding(
