@@ -95,16 +95,22 @@ def write_runs(path: Path, runs: dict[str, Run]) -> None:
     path.write_text(json.dumps({name: asdict(run) for name, run in sorted(merged.items())}, indent=1))
 
 
-def document(runs: dict[str, Run], promises: dict[str, Measure]) -> str:
-    """Return the text of docs/reliability.md."""
-    rows = [
-        f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} "
-        f"| {run.seconds:.0f} | {run.shown_load} "
-        f"| {_listed(run.result)} |\n"
-        for name, run in sorted(runs.items())
+def table_rows(table: str) -> dict[str, str]:
+    """Return the rows of the table in the text of docs/reliability.md by name of the measure."""
+    return {line.split("`")[1]: line for line in table.splitlines() if line.startswith("| `")}
+
+
+def document(runs: dict[str, Run], promises: dict[str, Measure], before: str = "") -> str:
+    """Return the text of docs/reliability.md: a row for each run, and the rows of other measures of *before*,
+    the text that is replaced.
+    """
+    rows = table_rows(before) | {
+        name: f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} "
+        f"| {run.seconds:.0f} | {run.shown_load} | {_listed(run.result)} |"
+        for name, run in runs.items()
         if name in promises
-    ]
-    return DOCUMENT + "".join(rows)
+    }
+    return DOCUMENT + "".join(f"{row}\n" for name, row in sorted(rows.items()) if name in promises)
 
 
 def main() -> int:
@@ -126,7 +132,7 @@ def main() -> int:
         "--document",
         type=Path,
         metavar="FILE",
-        help="write a table of the results to FILE; with --json of all that it holds",
+        help="write a table of the results to FILE; rows of other measures in FILE stay",
     )
     options = parser.parse_args()
     if unknown := set(options.names) - known.keys():
@@ -148,7 +154,10 @@ def main() -> int:
         if options.json:
             write_runs(options.json, {measure.name: run})
     if options.document:
-        options.document.write_text(document(read_runs(options.json) if options.json else runs, known))
+        before = options.document.read_text() if options.document.exists() else ""
+        options.document.write_text(
+            document(read_runs(options.json) if options.json else runs, known, before)
+        )
     return any(run.result.failures for run in runs.values())
 
 
