@@ -15,19 +15,19 @@ from types import CodeType
 from typing import Any
 
 from tests.meta.tree import sources
-from whimbrel.directives.spec import AnyDirective
+from whimbrel.directives.spec import Setter
 
 # attributes of a command that change nothing
 MESSAGES = frozenset(("warn", "name", "node", "place", "dialect"))
 
 
-def is_without_effect(directive: AnyDirective) -> bool:
-    """Return True if nothing reads what *directive* sets."""
-    code = getattr(directive.apply, "__code__", None)
+def is_without_effect(setter: Setter) -> bool:
+    """Return True if nothing reads what *setter* sets."""
+    code = getattr(setter, "__code__", None)
     if code is None:
         return False
-    fields = assigned(directive.apply, code)
-    return not fields & read_names() if fields else not touches(directive.apply, code)
+    fields = assigned(setter, code)
+    return not fields & read_names() if fields else not touches(setter, code)
 
 
 def assigned(setter: Callable[..., Any], code: CodeType) -> set[str]:
@@ -71,13 +71,13 @@ def read_names() -> frozenset[str]:
 
 
 def _setters(tree: ast.Module) -> set[str]:
-    """Return the functions that rows of directives name."""
+    """Return the functions that tables of setters name."""
     return {
-        keyword.value.id
+        value.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        for keyword in node.keywords
-        if keyword.arg == "apply" and isinstance(keyword.value, ast.Name)
+        if isinstance(node, ast.Dict)
+        for value in node.values
+        if isinstance(value, ast.Name)
     }
 
 

@@ -1,21 +1,21 @@
-"""Tables of module files equal the catalogue, and so httpd: name, shape, contexts, help text, rows."""
+"""Modules have a setter for each of their directives in the catalogue, and for nothing else."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 import whimbrel.modules
+from tests.meta.tree import assert_none
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.third_party import products
-from whimbrel.directives.spec import AnyDirective, Args, Context, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.registry.module import Module
 
 VERSIONS = {"2.2": Versions.V22, "2.4": Versions.V24}
-CLASSES = Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
 
 
 def modules() -> Iterator[Module]:
@@ -28,47 +28,37 @@ def modules() -> Iterator[Module]:
                 yield value
 
 
-def shape(args: str) -> str:
-    """Return the shape in httpd's tables, where AP_INIT_NO_ARGS stands as RAW_ARGS."""
-    return "RAW_ARGS" if args == Args.NO_ARGS.name else args
+def names(module: Module, version: str) -> set[str]:
+    """Return the directives of *module* in one version, as the catalogue spells them."""
+    if not module.versions & VERSIONS[version]:
+        return set()
+    return {row.name for row in catalogue(version).module_rows(module.source)}
 
 
-def contexts(where: int) -> int:
-    """Return the deciding bits: beside a class that the main server permits anyway, RSRC_CONF changes
-    nothing.
-    """
-    return where | Context.RSRC_CONF if where & CLASSES else where
-
-
-def declared(module: Module, version: str) -> dict[str, tuple[str, str, int, str]]:
-    """Return the module's own rows for one version, by name."""
-
-    def row(d: AnyDirective) -> tuple[str, str, int, str]:
-        return d.name, shape(d.args.name), contexts(int(d.where)), d.help
-
-    return {d.name.lower(): row(d) for d in module.directives if d.versions & VERSIONS[version]}
-
-
-# Modules that are no part of httpd: their tables are those of their own distributions.
-FOREIGN = [module.file for product in products() if product.is_built_in for module in product.modules]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_rows_of_module_files(version: str) -> None:
+def test_each_directive_has_one_setter() -> None:
     pytest.importorskip("ldap", reason="a file of mod_ldap imports python-ldap, which is not installed")
     wrong = []
-    foreign = {row.source for file in FOREIGN if (row := catalogue(version).module_of_file(file))}
     for module in modules():
-        if not module.versions & VERSIONS[version]:
-            continue
-        rows = catalogue(version).module_rows(module.source)
-        if not rows and module.source in foreign:
-            continue
-        listed = {r.name.lower(): (r.name, shape(r.args), contexts(r.where), r.help) for r in rows}
-        ours = declared(module, version)
-        wrong += [
-            f"{module.source} {ours.get(n)} != {listed.get(n)}"
-            for n in sorted(ours.keys() | listed.keys())
-            if ours.get(n) != listed.get(n)
-        ]
-    assert wrong == []
+        setters = Counter([*module.dir_setters, *module.server_setters, *module.setters])
+        listed = names(module, "2.2") | names(module, "2.4")
+        wrong += [f"{module.source} {name}" for name in sorted(setters.keys() ^ listed)]
+        wrong += [f"{module.source} {name}: {count} setters" for name, count in setters.items() if count > 1]
+    assert_none(wrong)
+
+
+def test_records_of_setters_exist() -> None:
+    assert_none(
+        module.source
+        for module in modules()
+        if (module.dir_setters and module.dir_config is None)
+        or (module.server_setters and module.server_config is None)
+    )
+
+
+def test_names_of_other_sets_are_directives_of_the_module() -> None:
+    assert_none(
+        f"{module.source} {name}"
+        for module in modules()
+        for name in module.own_context_checks | module.unimplemented
+        if module.setter(name) is None
+    )

@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.meta.effects import assigned, is_without_effect
 from tests.meta.tree import ROOT
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules import ALL
 
 TABLE = Path(__file__).with_name("without_effect.tsv")
@@ -25,10 +24,10 @@ def rows() -> dict[tuple[str, str], str]:
 
 def test_directives_without_effect_are_listed() -> None:
     found = {
-        (module.source, directive.name)
+        (module.source, name)
         for module in (ALL[name] for name in ALL)
-        for directive in module.directives
-        if is_without_effect(directive)
+        for name, setter in {**module.dir_setters, **module.server_setters, **module.setters}.items()
+        if is_without_effect(setter)
     }
     assert found == rows().keys()
 
@@ -65,10 +64,7 @@ def act(cmd: Any, _conf: Settings, words: list[str]) -> None:
 
 
 def test_how_setters_are_judged() -> None:
-    def row(setter: Any) -> Directive[Any]:
-        return Directive(name="X", args=Args.TAKE1, where=Context.RSRC_CONF, apply=setter, help="")
-
-    assert [is_without_effect(row(setter)) for setter in (store_unread, store_read, store_nothing, act)] == [
+    assert [is_without_effect(setter) for setter in (store_unread, store_read, store_nothing, act)] == [
         True,
         False,
         True,

@@ -13,6 +13,8 @@ from collections.abc import Set as AbstractSet
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.load import DirectiveEntry
 
+Places = frozenset[str]
+NOWHERE: Places = frozenset()
 FAMILIES = {
     "DIRECTORY": ("<directory", "<directorymatch"),
     "LOCATION": ("<location", "<locationmatch"),
@@ -42,10 +44,14 @@ class DirectiveContext:
     in_htaccess: bool = False
 
 
+def forbidden_places(row: DirectiveEntry) -> Places:
+    """Return the contexts in which *row* is forbidden: httpd's NOT_IN_* bits by name."""
+    return frozenset().union(*(CONTEXT_GROUPS.get(word, {word}) for word in row.forbidden_in))
+
+
 def refusal(row: DirectiveEntry, context: DirectiveContext, version: str) -> str | None:
     """Return the message of *row*'s function about *context*, or None if it is allowed."""
-    forbidden = frozenset().union(*(CONTEXT_GROUPS.get(word, {word}) for word in row.forbidden_in))
-    return message(row.name, violated(forbidden, context, version)) or None
+    return message(row.name, violated(forbidden_places(row), context, version)) or None
 
 
 def message(name: str, context_name: str) -> str:

@@ -1,6 +1,7 @@
 r"""The catalogue's tables, parsed lazily.
 
-`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order of -L.
+`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order of -L;
+`directives-other.tsv` has those that httpd does not distribute, for both versions.
 `modules.tsv` has one line for each module, those compiled into the recorded binary first and in the order of
 -l; those of other origin are in `third_party.py`.  Fields are between tabs; in help texts ``\n``, ``\t``
 and ``\\`` stand for a line end, a tab and a backslash.  A line is split when its row is needed:
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 
 from whimbrel.base.latin1 import to_text
@@ -102,19 +102,11 @@ class Catalogue:
         """
         return tuple(map(_directive_entry, self._by_name.get(name.lower(), ())))
 
-    def module_rows(self, source: str, without: AbstractSet[str] = frozenset()) -> tuple[DirectiveEntry, ...]:
-        """Return the rows of the module with source file *source*, in table order; () for an unknown module.
-
-        Directives whose names, in lower case, are in *without* are left out.
+    def module_rows(self, source: str) -> tuple[DirectiveEntry, ...]:
+        """Return the rows of the module with source file *source*, in table order, those that httpd does not
+        have last; () for an unknown module.
         """
-        lines = self._by_source.get(source, ())
-        return tuple(
-            [
-                _directive_entry(line)
-                for line in lines
-                if not without or line[: line.index("\t")].lower() not in without
-            ]
-        )
+        return tuple([_directive_entry(line) for line in self._by_source.get(source, ())])
 
     def module(self, identifier: str) -> ModuleEntry | None:
         """Return the module with LoadModule's *identifier*."""
@@ -167,7 +159,7 @@ class Catalogue:
     @cached_property
     def _by_source(self) -> dict[str, list[str]]:
         by_source: dict[str, list[str]] = {}
-        for line in self._lines:
+        for line in (*self._lines, *_lines("directives-other.tsv")):
             by_source.setdefault(line.split("\t", 2)[1], []).append(line)
         return by_source
 

@@ -62,15 +62,10 @@ def missing(version: str) -> Iterator[Missing]:
     bit = Versions.V22 if version == "2.2" else Versions.V24
     for module in version_catalogue.modules:
         built = ALL.get(module.file)
-        implemented = set()
-        if built is not None and built.versions & bit:
-            implemented = {
-                d.name.lower()
-                for d in built.directives
-                if d.versions & bit and d.name not in built.unimplemented
-            }
+        if built is not None and not built.versions & bit:
+            built = None
         for row in version_catalogue.module_rows(module.source):
-            if row.name.lower() not in implemented:
+            if built is None or built.setter(row.name) is None or row.name in built.unimplemented:
                 yield Missing(module.source, row.name, left_out(module.source, row.name))
 
 

@@ -16,7 +16,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.base.static_typing import Any, TypeVar, cast
-from whimbrel.catalogue.context_rules import DirectiveContext
+from whimbrel.catalogue.context_rules import DirectiveContext, Places, message, violated
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.loaded import BoundDirective, Rows
@@ -225,9 +225,6 @@ class CommandContext(Command):
                 self._without_behaviour(row, node)
                 if row.line is not None:
                     return
-            if row.args is Args.RAW_ARGS:
-                row.apply(self, record, [self._arguments(node)])
-                return
             for words in self._calls(row, node):
                 row.apply(self, record, words)
         except RegexError:
@@ -238,8 +235,19 @@ class CommandContext(Command):
             raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
     def _calls(self, row: BoundDirective, node: Node) -> list[list[str]]:
+        """Return the arguments of each call of the setter; raises ConfigError for a wrong number, then for a
+        forbidden context.
+        """
         text = self._arguments(node)
-        return shape(row.args, text, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one)
+        if row.args is Args.RAW_ARGS:
+            calls = [[text]]
+        else:
+            calls = shape(
+                row.args, text, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one
+            )
+        if row.forbidden and calls:
+            check_context(self, row.forbidden)
+        return calls
 
     def _arguments(self, node: Node) -> str:
         return node.args if self._adapter is None else self._adapter.arguments(node)
@@ -328,6 +336,20 @@ def not_allowed(name: str, section: str | None) -> str:
     A directive that is executed on reading has no section yet.
     """
     return f"{name} not allowed here" if section is None else f"{name} not allowed in {section}> context"
+
+
+def check_context(cmd: Command, forbidden: Places) -> None:
+    """Raise ConfigError in a *forbidden* context (ap_check_cmd_context)."""
+    if (
+        not cmd.path
+        and cmd.methods == -1
+        and not cmd.in_htaccess
+        and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden)
+    ):
+        return  # at server level, as most directives are
+    context = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
+    if context:
+        raise ConfigError(message(cmd.name, context))
 
 
 def context_of(command: Command) -> DirectiveContext:

@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
@@ -19,7 +20,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.detected_build import BuildRefuted, check_presumption, presumed_build
 from whimbrel.config.execute import CommandContext, root_relative
 from whimbrel.config.includes import Includer
-from whimbrel.config.loaded import BoundDirective, known_in
+from whimbrel.config.loaded import known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, ConfigSource, Reader, reading
@@ -27,7 +28,6 @@ from whimbrel.config.server_name import name_main_server
 from whimbrel.config.unimplemented import make_checker, warn_before
 from whimbrel.config.vhosts import VirtualHostTable
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.registry.module import Module
 
 
@@ -41,16 +41,7 @@ def set_ignored_modules(command: Command, _none: None, words: list[str]) -> None
 OWN = Module(
     name="whimbrel_module",
     source="whimbrel.c",
-    directives=(
-        Directive(
-            name="WhimbrelIgnoreModule",
-            args=Args.ITERATE,
-            where=Context.RSRC_CONF | Context.EXEC_ON_READ,
-            apply=set_ignored_modules,
-            record=ConfigScope.NONE,
-            help="third-party modules whose directives are left out",
-        ),
-    ),
+    setters={"WhimbrelIgnoreModule": set_ignored_modules},
 )
 """What httpd does not have; <IfModule whimbrel.c> hides it from httpd. No list of modules contains it."""
 
@@ -99,7 +90,8 @@ def new_configuration(
     configuration.built_in = frozenset([row.source for row in rows])
     for row in rows:
         add_module(configuration, row)
-    configuration.modules.add(OWN, is_listed=False)
+    own = known.module_rows(OWN.source)
+    configuration.modules.add(OWN, own, partial(make_checker, version=known.version), is_listed=False)
     return configuration
 
 
@@ -122,16 +114,12 @@ def catalogue_of(dialect: Dialect) -> Catalogue:
 
 
 def add_module(configuration: Configuration, row: ModuleEntry) -> None:
-    """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has
-    no behaviour yet.
-    """
+    """Load the module of *row*, with the setters of its file where there is one."""
     module = configuration.available.get(row.file)
     if module is None or not known_in(module.versions, configuration.version):
         module = Module(name=row.identifier, source=row.source)
-    own = {d.name.lower() for d in module.directives if known_in(d.versions, configuration.version)}
-    rows = catalogue_of(configuration.dialect).module_rows(row.source, own)
-    rest = [BoundDirective.without_behaviour(r, module, make_checker(r, row.version)) for r in rows]
-    configuration.modules.add(module, rest)
+    rows = catalogue_of(configuration.dialect).module_rows(row.source)
+    configuration.modules.add(module, rows, partial(make_checker, version=row.version))
 
 
 def load_module(configuration: Configuration, name: str, path: str, place: SourceLocation) -> None:
@@ -144,9 +132,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
         return
-    check_presumption(
-        configuration.build, name, path, configuration.root, configuration.loaded_by_directive
-    )
+    check_presumption(configuration.build, name, path, configuration.root, configuration.loaded_by_directive)
     if _built_in(configuration, name):
         return
     shown = absolute if old else path

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from whimbrel.base.static_typing import Any
+from whimbrel.catalogue.context_rules import NOWHERE, forbidden_places
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Versions
+from whimbrel.directives.spec import Args, Context, Setter, Versions
 from whimbrel.registry.module import Module
 
 _EXEC_ON_READ = int(Context.EXEC_ON_READ)
@@ -24,10 +25,28 @@ def known_in(versions: Versions, version: Versions) -> bool:
     return versions is _BOTH or bool(versions & version)
 
 
-class BoundDirective:
-    """A directive's row, prepared for execution: integers, the record that it sets, its module.
+def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
+    """There is no behaviour."""
 
-    *line* is set for a directive without behaviour: it checks all setter calls of one line.
+
+LineCheck = Callable[[Any, list[list[str]]], None]
+LineChecker = Callable[[CatalogueRow], LineCheck]
+
+
+def _without_rules(_row: CatalogueRow) -> LineCheck:
+    """Return a check that accepts every line."""
+    return lambda _state, _calls: None
+
+
+class BoundDirective:
+    """A directive of a loaded module, prepared for execution.
+
+    Attributes:
+        name, help: as in the catalogue.
+        apply: the setter; does nothing for a directive without behaviour.
+        dir_config, server: the type of the record that the setter gets; both None: it gets none.
+        forbidden: contexts that the directive's own function refuses.
+        line: for a directive without behaviour: checks all setter calls of one line.
     """
 
     __slots__ = (
@@ -35,6 +54,7 @@ class BoundDirective:
         "args",
         "exec_on_read",
         "dir_config",
+        "forbidden",
         "help",
         "implemented",
         "line",
@@ -44,44 +64,22 @@ class BoundDirective:
         "where",
     )
 
-    def __init__(
-        self,
-        directive: AnyDirective,
-        module: Module,
-        line: Callable[[Any, list[list[str]]], None] | None = None,
-    ) -> None:
-        self.name, self.args, self.help = directive.name, directive.args, directive.help
-        self.apply: Callable[[Any, Any, list[str]], None] = directive.apply
-        self.where = int(directive.where)
-        self.exec_on_read = bool(self.where & _EXEC_ON_READ)
-        self.dir_config = module.dir_config if directive.record is ConfigScope.DIRECTORY else None
-        self.server = module.server_config if directive.record is ConfigScope.SERVER else None
-        self.module, self.line = module, line
-        self.implemented = line is None and directive.name not in module.unimplemented
-
-    @classmethod
-    def without_behaviour(
-        cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]
-    ) -> BoundDirective:
-        """Return the row of a directive that only the catalogue knows."""
-        bound = cls.__new__(cls)
-        bound.name, bound.args, bound.help, bound.apply, bound.where = (
-            row.name,
-            Args[row.args],
-            row.help,
-            _nothing,
-            row.where,
-        )
-        bound.exec_on_read, bound.dir_config, bound.server = bool(row.where & _EXEC_ON_READ), None, None
-        bound.module, bound.line, bound.implemented = module, line, False
-        return bound
+    def __init__(self, row: CatalogueRow, module: Module, check: LineChecker) -> None:
+        name = row.name
+        self.name, self.help, self.module = name, row.help, module
+        self.args, self.where = Args[row.args], row.where
+        self.exec_on_read = bool(row.where & _EXEC_ON_READ)
+        is_checked = row.forbidden_in and name not in module.own_context_checks
+        self.forbidden = forbidden_places(row) if is_checked else NOWHERE
+        self.dir_config = module.dir_config if name in module.dir_setters else None
+        self.server = module.server_config if name in module.server_setters else None
+        setter = module.setter(name)
+        self.apply: Setter = setter or _nothing
+        self.line = check(row) if setter is None else None
+        self.implemented = setter is not None and name not in module.unimplemented
 
     def __repr__(self) -> str:
         return f"Row({self.name} of {self.module.source}, {Args(self.args).name})"
-
-
-def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
-    """There is no behaviour."""
 
 
 Rows = tuple[BoundDirective, ...]
@@ -109,19 +107,24 @@ class LoadedModules:
         return self._identifiers
 
     def add(
-        self, module: Module, further: Iterable[BoundDirective] = (), *, is_listed: bool = True
+        self,
+        module: Module,
+        rows: Iterable[CatalogueRow] = (),
+        check: LineChecker = _without_rules,
+        *,
+        is_listed: bool = True,
     ) -> None:
-        """Load *module*; *further* rows are its directives that have no behaviour yet.
+        """Load *module*, whose directives are *rows*; *check* makes the check of lines of those that have no
+        behaviour.
 
         Only a module that *is_listed* stands in `modules`.
         """
         if is_listed:
             self.modules.append(module)
         self.names |= {module.name, module.source}
-        rows = [BoundDirective(d, module) for d in module.directives if known_in(d.versions, self.version)]
-        for row in [*rows, *further]:
+        for row in rows:
             key = row.name.lower()
-            self._by_name[key] = (row, *self._by_name.get(key, ()))
+            self._by_name[key] = (BoundDirective(row, module, check), *self._by_name.get(key, ()))
         for provider in module.providers:
             if known_in(provider.versions, self.version):
                 self._providers[provider.group, provider.name] = provider.value

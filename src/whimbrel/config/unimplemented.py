@@ -7,17 +7,16 @@ request there, as an unknown directive does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.catalogue.checks import CheckContext, before, check_calls, declares, rule_of, warning
-from whimbrel.catalogue.context_rules import refusal
 from whimbrel.catalogue.ignorable import ignorable_reason
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import IN_SECTION, CommandContext, context_of
+from whimbrel.config.execute import IN_SECTION, CommandContext
 from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
+from whimbrel.config.loaded import LineCheck
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.config.overridden_handlers import overridden
 from whimbrel.directives.spec import Context
@@ -26,7 +25,6 @@ from whimbrel.expr.errors import ExprError
 
 SHOWN = 8
 IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
-LineCheck = Callable[[CommandContext, list[list[str]]], None]
 
 
 def make_checker(row: CatalogueRow, version: str) -> LineCheck:
@@ -36,9 +34,6 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
     container, name = row.name[0] == "<", row.name.lower()
 
     def check(state: CommandContext, calls: list[list[str]]) -> None:
-        refused = refusal(row, context_of(state), version) if row.forbidden_in else None
-        if refused:
-            raise ConfigError(refused)
         if container and ">" not in state.node.args:
             raise ConfigError(f"{row.name}> directive missing closing '>'")
         if rule_of(row.source, name) or container:

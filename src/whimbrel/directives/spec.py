@@ -1,4 +1,4 @@
-"""Description of a directive: its arguments, its contexts, the record that it sets.
+"""What a directive is made of: its arguments, its contexts, its setter.
 
 Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF
 and OR_*.
@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Generic, IntEnum, IntFlag, TypeVar
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, IntFlag
 from whimbrel.directives.context import Context as Context
 
 if TYPE_CHECKING:
     from whimbrel.directives.command import Command
-
-C = TypeVar("C")
 
 
 class Args(Enum):
@@ -45,32 +42,8 @@ class Versions(IntFlag):
     BOTH = V22 | V24
 
 
-class ConfigScope(IntEnum):
-    """Which of a module's two records a setter is handed."""
-
-    DIRECTORY = 1  # per-directory settings
-    SERVER = 2  # per-server settings
-    NONE = 3  # none: the setter works on the command alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Directive(Generic[C]):
-    """One row of a module's directive table.
-
-    Attributes:
-        name: as spelled in httpd's table (messages repeat it); containers begin with ``<``.
-        apply: the setter: gets the command, the record that `record` selects, and the arguments in the
-            shape of `args`; raises ConfigError(reason) to refuse them.
-        help: httpd's own text: -L prints it and argument errors end in it.
-    """
-
-    name: str
-    args: Args
-    where: Context
-    apply: Callable[[Command, C, list[str]], None]
-    help: str
-    record: ConfigScope = ConfigScope.DIRECTORY
-    versions: Versions = Versions.BOTH
-
-
-AnyDirective = Directive[Any]
+Setter = Callable[["Command", Any, list[str]], None]
+"""What a directive does: it gets the command, the module's record of per-directory or of per-server settings
+(`registry.module.Module`), and the arguments in the shape of `Args`; raises ConfigError(reason) to refuse
+them.
+"""

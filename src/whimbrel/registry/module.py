@@ -1,15 +1,17 @@
-"""A module as a table: settings records, directives, hook makers, providers.  Nothing registers itself."""
+"""A module as a table: settings records, setters of directives, hook makers, providers.  Nothing registers
+itself.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, IntEnum, IntFlag, Protocol, TypeVar
-from whimbrel.directives.spec import AnyDirective, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.registry.phases import HookFn, HookStatus, Phase
 
 if TYPE_CHECKING:
@@ -218,17 +220,25 @@ class Module:
     Attributes:
         name: httpd's identifier (``dir_module``).
         source: the file that -l and <IfModule> name (``mod_dir.c``).
+        dir_setters: setters by directive, as the catalogue spells it; they get the record of per-directory
+            settings, `dir_config`.
+        server_setters: those that get the record of per-server settings, `server_config`.
+        setters: those that get no record.
         check_config: steps that run once the configuration is complete.
         post_config: steps that follow them, except under -t; both raise ConfigError or StartError.
         post_config_last: steps that follow those of all modules (httpd's APR_HOOK_LAST).
         shared: functions from the configuration to segments of shared memory, which exist before workers.
         worker_begins, worker_ends: functions of the engine that run in each worker (httpd's child_init).
+        own_context_checks: directives whose setter refuses contexts itself: for some arguments only, or after
+            a warning.
         unimplemented: directives that are accepted but stop a start, as they have no behaviour here.
     """
 
     name: str
     source: str
-    directives: tuple[AnyDirective, ...] = ()
+    dir_setters: Mapping[str, Setter] = field(default_factory=dict)
+    server_setters: Mapping[str, Setter] = field(default_factory=dict)
+    setters: Mapping[str, Setter] = field(default_factory=dict)
     dir_config: type[Any] | None = None
     server_config: type[Any] | None = None
     hooks: tuple[Hook, ...] = ()
@@ -240,4 +250,9 @@ class Module:
     shared: tuple[Callable[[Any], Iterable[Segment]], ...] = ()
     worker_begins: tuple[Callable[[Any], Awaitable[None]], ...] = ()
     worker_ends: tuple[Callable[[Any], Awaitable[None]], ...] = ()
+    own_context_checks: frozenset[str] = frozenset()
     unimplemented: frozenset[str] = frozenset()
+
+    def setter(self, name: str) -> Setter | None:
+        """Return the setter of a directive, *name* as the catalogue spells it; None: it has no behaviour."""
+        return self.dir_setters.get(name) or self.server_setters.get(name) or self.setters.get(name)

@@ -7,13 +7,14 @@ of a probe are read as if they had it. A configuration that is loaded without th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import md5
 from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules import ALL
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
@@ -45,7 +46,9 @@ class ProbeModules(Mapping[str, Module]):
         if any(provider.group == "authn" for provider in module.providers):
             return replace(module, providers=tuple(map(_assuming, module.providers)))
         if name == "mod_authz_groupfile":
-            return replace(module, directives=tuple(map(_with_assumed_groups, module.directives)))
+            setters = dict(module.dir_setters)
+            setters["AuthGroupFile"] = _assuming_groups(setters["AuthGroupFile"])
+            return replace(module, dir_setters=setters)
         return module
 
     def __iter__(self) -> Iterator[str]:
@@ -95,17 +98,13 @@ def _is_assumed(user: ProbeUser | None, name: str) -> bool:
     return user is not None and user.is_assumed and user.name == name
 
 
-def _with_assumed_groups(directive: Any) -> Any:
-    if directive.name != "AuthGroupFile":
-        return directive
-    apply: Callable[[Command, Any, list[str]], None] = directive.apply
-
-    def set_file(cmd: Command, record: Any, words: list[str]) -> None:
-        apply(cmd, record, words)
+def _assuming_groups(set_file: Setter) -> Setter:
+    def set_assumed(cmd: Command, record: Any, words: list[str]) -> None:
+        set_file(cmd, record, words)
         if record.file is not None:
             record.file = AssumedGroups(record.file)
 
-    return replace(directive, apply=set_file)
+    return set_assumed
 
 
 class AssumedGroups(AuthFile[Groups]):

@@ -13,7 +13,7 @@ from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.net import InvalidNetwork, Network, Networks, parse_network
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.engine.explain.decisions import NOT_EVALUATED, Decision, Tracer, trace_of
 from whimbrel.engine.request import Request
 from whimbrel.modules.support.auth.auth_api import environment
@@ -228,9 +228,6 @@ def traced_check(
     return telling, True
 
 
-Denied = Callable[[Request], bool]
-
-
 def compile_denied(record: AllowDenyDirConfig) -> tuple[Any, Reads, bool]:
     """Return the function that decides if a request is denied, what it reads, and whether it is async."""
     allows, denies = Entries(record.allows), Entries(record.denies)
@@ -268,17 +265,12 @@ def _denied(order: str, allowed: Callable[[], bool], refused: Callable[[], bool]
     return not allowed() or refused()
 
 
-_LIST_HELP = "'from' followed by hostnames or IP-address wildcards"
+def allow_deny_setters(
+    also: Callable[[Command, AllowDenyDirConfig], None] | None = None,
+) -> dict[str, Setter]:
+    """Return the setters of the three directives; *also* is called after each."""
 
-
-def directives(
-    versions: Versions, also: Callable[[Command, AllowDenyDirConfig], None] | None = None
-) -> tuple[AnyDirective, ...]:
-    """Return the three rows; *also* is called after each."""
-
-    def then(
-        setter: Callable[[Command, AllowDenyDirConfig, list[str]], None],
-    ) -> Callable[[Command, AllowDenyDirConfig, list[str]], None]:
+    def then(setter: Setter) -> Setter:
         def apply(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
             setter(cmd, record, words)
             if also is not None:
@@ -286,29 +278,4 @@ def directives(
 
         return apply
 
-    return (
-        Directive(
-            name="order",
-            args=Args.TAKE1,
-            where=Context.OR_LIMIT,
-            apply=then(set_order),
-            versions=versions,
-            help="'allow,deny', 'deny,allow', or 'mutual-failure'",
-        ),
-        Directive(
-            name="allow",
-            args=Args.ITERATE2,
-            where=Context.OR_LIMIT,
-            apply=then(add_entry("allows")),
-            versions=versions,
-            help=_LIST_HELP,
-        ),
-        Directive(
-            name="deny",
-            args=Args.ITERATE2,
-            where=Context.OR_LIMIT,
-            apply=then(add_entry("denies")),
-            versions=versions,
-            help=_LIST_HELP,
-        ),
-    )
+    return {"order": then(set_order), "allow": then(add_entry("allows")), "deny": then(add_entry("denies"))}

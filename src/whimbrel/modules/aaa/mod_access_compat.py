@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.explain.decisions import tracer_of
 from whimbrel.modules.aaa.allow_deny import (
     AllowDenyDirConfig,
+    allow_deny_setters,
     by_method,
     compile_denied,
-    directives,
     traced_check,
 )
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
@@ -79,16 +79,7 @@ MODULE = Module(
     source="mod_access_compat.c",
     versions=Versions.V24,
     dir_config=AllowDenyDirConfig,
-    directives=(
-        *directives(Versions.V24, opens),
-        Directive(
-            name="Satisfy",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_satisfy,
-            help="access policy if both allow and require used ('all' or 'any')",
-        ),
-    ),
+    dir_setters={**allow_deny_setters(opens), "Satisfy": set_satisfy},
     hooks=(Hook(ACCESS_CHECKER, make_access),),
     providers=(Provider("access", "satisfies", satisfies),),
 )

@@ -11,7 +11,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, HookStatus
@@ -65,15 +65,9 @@ MODULE = Module(
     name="allowmethods_module",
     source="mod_allowmethods.c",
     dir_config=AllowMethodsDirConfig,
-    directives=(
-        Directive(
-            name="AllowMethods",
-            args=Args.TAKE_ARGV,
-            where=Context.ACCESS_CONF,
-            apply=set_methods,
-            help="only allow specific methods",
-        ),
-    ),
+    dir_setters={
+        "AllowMethods": set_methods,
+    },
     hooks=(Hook(ACCESS_CHECKER, make_check, Order.REALLY_FIRST),),
     versions=Versions.V24,
 )

@@ -5,15 +5,12 @@ Manual: mod/mod_auth_basic.html.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.expressions import StringExpression, literal, read_string
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authn_core import find_provider
@@ -271,53 +268,16 @@ def make_fake(scope: Scope) -> CompiledHook | None:
     return CompiledHook(set_header)
 
 
-def _row(
-    name: str,
-    args: Args,
-    apply: Callable[[Command, AuthBasicDirConfig, list[str]], None],
-    help: str,
-    versions: Versions = Versions.BOTH,
-) -> Directive[AuthBasicDirConfig]:
-    return Directive(
-        name=name, args=args, where=Context.OR_AUTHCFG, apply=apply, help=help, versions=versions
-    )
-
-
 MODULE = Module(
     name="auth_basic_module",
     source="mod_auth_basic.c",
     dir_config=AuthBasicDirConfig,
-    directives=(
-        _row(
-            "AuthBasicProvider",
-            Args.ITERATE,
-            add_provider,
-            "specify the auth providers for a directory or location",
-        ),
-        _row(
-            "AuthBasicAuthoritative",
-            Args.FLAG,
-            set_flag("authoritative"),
-            "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not "
-            "known to this module",
-        ),
-        _row(
-            "AuthBasicFake",
-            Args.TAKE12,
-            set_fake,
-            "Fake basic authentication using the given expressions for username and password, "
-            "'off' to disable. Password defaults to 'password' if missing.",
-            Versions.V24,
-        ),
-        _row(
-            "AuthBasicUseDigestAlgorithm",
-            Args.TAKE1,
-            set_digest,
-            "Set to 'MD5' to use the auth provider's authentication check for digest "
-            "auth, using a hash of 'user:realm:pass'",
-            Versions.V24,
-        ),
-    ),
+    dir_setters={
+        "AuthBasicProvider": add_provider,
+        "AuthBasicAuthoritative": set_flag("authoritative"),
+        "AuthBasicFake": set_fake,
+        "AuthBasicUseDigestAlgorithm": set_digest,
+    },
     hooks=(
         Hook(CHECK_USER_ID, make_authenticate),
         Hook(FIXUPS, make_fake, Order.LAST),

@@ -18,7 +18,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.engine.input.body import ready_body
 from whimbrel.expr.errors import EvalError
@@ -308,9 +308,7 @@ def _resume(r: Request, login: Login) -> None:
             r.notes["auth_form-resumes"] = "1"
 
 
-def _refused(
-    r: Request, conf: AuthFormDirConfig, answer: HookStatus, location: str | None
-) -> HookStatus:
+def _refused(r: Request, conf: AuthFormDirConfig, answer: HookStatus, location: str | None) -> HookStatus:
     """Return the response to a request without a login, or after a login.
 
     A refusal leads to the login page if there is one, then to the *location* that the form names. Browsers
@@ -440,109 +438,28 @@ def set_name(field: str) -> Callable[[Command, AuthFormDirConfig, list[str]], No
     return apply
 
 
-def _one(name: str, field: str, help: str) -> Directive[AuthFormDirConfig]:
-    return Directive(name=name, args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_name(field), help=help)
-
-
 MODULE = Module(
     name="auth_form_module",
     source="mod_auth_form.c",
     versions=Versions.V24,
     dir_config=AuthFormDirConfig,
-    directives=(
-        Directive(
-            name="AuthFormProvider",
-            args=Args.ITERATE,
-            where=Context.OR_AUTHCFG,
-            apply=add_provider,
-            help="specify the auth providers for a directory or location",
-        ),
-        _one("AuthFormUsername", "username", "The field of the login form carrying the username"),
-        _one("AuthFormPassword", "password", "The field of the login form carrying the password"),
-        _one(
-            "AuthFormLocation",
-            "location",
-            "The field of the login form carrying the URL to redirect on successful login.",
-        ),
-        _one("AuthFormMethod", "method", "The field of the login form carrying the original request method."),
-        _one(
-            "AuthFormMimetype",
-            "mimetype",
-            "The field of the login form carrying the original request mimetype.",
-        ),
-        _one(
-            "AuthFormBody",
-            "body",
-            "The field of the login form carrying the urlencoded original request body.",
-        ),
-        Directive(
-            name="AuthFormSize",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_size,
-            help="Maximum size of body parsed by the form parser",
-        ),
-        Directive(
-            name="AuthFormLoginRequiredLocation",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_place("required", "login required"),
-            help="If set, redirect the browser to this URL rather than return 401 Not Authorized.",
-        ),
-        Directive(
-            name="AuthFormLoginSuccessLocation",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_place("success", "login success"),
-            help="If set, redirect the browser to this URL when a login processed by the login handler is "
-            "successful.",
-        ),
-        Directive(
-            name="AuthFormLogoutLocation",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_place("logout", "logout required"),
-            help="The URL of the logout successful page. An attempt to access an URL handled by the handler "
-            "form-logout-handler will result in "
-            "an redirect to this page after logout.",
-        ),
-        Directive(
-            name="AuthFormSitePassphrase",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_text("site"),
-            help="If set, use this passphrase to determine whether the user should be authenticated. "
-            "Bypasses the "
-            "user authentication check on every website hit, and is useful for high traffic sites.",
-        ),
-        Directive(
-            name="AuthFormAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is "
-            "not known to this module",
-        ),
-        Directive(
-            name="AuthFormFakeBasicAuth",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("fake"),
-            help="Set to 'On' to pass through authentication to the rest of the server as a basic "
-            "authentication header.",
-        ),
-        Directive(
-            name="AuthFormDisableNoStore",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("may_store"),
-            help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. "
-            "This allows the browser to cache "
-            "the credentials, but at the risk of it being possible for the login form to be resubmitted and "
-            "revealed to the backend "
-            "server through XSS. Use at own risk.",
-        ),
-    ),
+    dir_setters={
+        "AuthFormProvider": add_provider,
+        "AuthFormUsername": set_name("username"),
+        "AuthFormPassword": set_name("password"),
+        "AuthFormLocation": set_name("location"),
+        "AuthFormMethod": set_name("method"),
+        "AuthFormMimetype": set_name("mimetype"),
+        "AuthFormBody": set_name("body"),
+        "AuthFormSize": set_size,
+        "AuthFormLoginRequiredLocation": set_place("required", "login required"),
+        "AuthFormLoginSuccessLocation": set_place("success", "login success"),
+        "AuthFormLogoutLocation": set_place("logout", "logout required"),
+        "AuthFormSitePassphrase": set_text("site"),
+        "AuthFormAuthoritative": set_flag("authoritative"),
+        "AuthFormFakeBasicAuth": set_flag("fake"),
+        "AuthFormDisableNoStore": set_flag("may_store"),
+    },
     hooks=(
         Hook(CHECK_USER_ID, make_authenticate, Order.MIDDLE),
         Hook(HANDLER, make_login, Order.MIDDLE),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GRANTED,
@@ -81,47 +80,16 @@ def _is_address(given: str) -> bool:
     return "@" in given and "." in given
 
 
-_FLAG_HELP = "Limited to 'on' or 'off'"
 MODULE = Module(
     name="authn_anon_module",
     source="mod_authn_anon.c",
     dir_config=AnonDirConfig,
-    directives=(
-        Directive(
-            name="Anonymous",
-            args=Args.ITERATE,
-            where=Context.OR_AUTHCFG,
-            apply=add_user,
-            help="a space-separated list of user IDs",
-        ),
-        Directive(
-            name="Anonymous_MustGiveEmail",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("email"),
-            help=_FLAG_HELP,
-        ),
-        Directive(
-            name="Anonymous_NoUserId",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("no_user"),
-            help=_FLAG_HELP,
-        ),
-        Directive(
-            name="Anonymous_VerifyEmail",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("verify"),
-            help=_FLAG_HELP,
-        ),
-        Directive(
-            name="Anonymous_LogEmail",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("log"),
-            help=_FLAG_HELP,
-        ),
-    ),
+    dir_setters={
+        "Anonymous": add_user,
+        "Anonymous_MustGiveEmail": set_flag("email"),
+        "Anonymous_NoUserId": set_flag("no_user"),
+        "Anonymous_VerifyEmail": set_flag("verify"),
+        "Anonymous_LogEmail": set_flag("log"),
+    },
     providers=(Provider("authn", "anon", AuthnProvider(make_anon, realms=False)),),
 )

@@ -13,7 +13,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Context, Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_string
 from whimbrel.modules.support.auth.auth_api import (
@@ -27,7 +27,6 @@ from whimbrel.modules.support.auth.auth_api import (
     with_layer,
     without_behaviour,
 )
-from whimbrel.modules.support.setters import global_only
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -136,30 +135,13 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=AuthnCoreDirConfig,
     server_config=AuthnCoreServerConfig,
-    directives=(
-        Directive(
-            name="AuthType",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_text("auth_type"),
-            help='an HTTP authorization type (e.g., "Basic")',
-        ),
-        Directive(
-            name="AuthName",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_text("auth_name"),
-            help='the authentication realm (e.g. "Members Only")',
-        ),
-        Directive(
-            name="<AuthnProviderAlias",
-            args=Args.RAW_ARGS,
-            where=Context.RSRC_CONF,
-            apply=global_only(alias),
-            record=ConfigScope.NONE,
-            help="container for grouping an authentication provider's directives under a provider alias",
-        ),
-    ),
+    dir_setters={
+        "AuthType": set_text("auth_type"),
+        "AuthName": set_text("auth_name"),
+    },
+    setters={
+        "<AuthnProviderAlias": alias,
+    },
     hooks=(Hook(CHECK_USER_ID, make_no_user, Order.LAST),),
     providers=(
         Provider("access", "auth_type", lambda r: auth_type(r.plan)(r)),

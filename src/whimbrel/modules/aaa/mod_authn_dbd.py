@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import environment_name, query
 from whimbrel.modules.support.auth.auth_api import (
@@ -117,21 +116,9 @@ MODULE = Module(
     name="authn_dbd_module",
     source="mod_authn_dbd.c",
     dir_config=AuthnDbdDirConfig,
-    directives=(
-        Directive(
-            name="AuthDBDUserPWQuery",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_query("user"),
-            help="Query used to fetch password for user",
-        ),
-        Directive(
-            name="AuthDBDUserRealmQuery",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_query("realm"),
-            help="Query used to fetch password for user+realm",
-        ),
-    ),
+    dir_setters={
+        "AuthDBDUserPWQuery": set_query("user"),
+        "AuthDBDUserRealmQuery": set_query("realm"),
+    },
     providers=(Provider("authn", "dbd", AuthnProvider(make_dbd)),),
 )

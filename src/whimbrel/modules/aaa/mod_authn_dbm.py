@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -84,21 +83,9 @@ MODULE = Module(
     name="authn_dbm_module",
     source="mod_authn_dbm.c",
     dir_config=AuthnDbmDirConfig,
-    directives=(
-        Directive(
-            name="AuthDBMUserFile",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_path("path"),
-            help="dbm database file containing user IDs and passwords",
-        ),
-        Directive(
-            name="AuthDBMType",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_text("kind"),
-            help="what type of DBM file the user file is",
-        ),
-    ),
+    dir_setters={
+        "AuthDBMUserFile": set_path("path"),
+        "AuthDBMType": set_text("kind"),
+    },
     providers=(Provider("authn", "dbm", AuthnProvider(make_dbm)),),
 )

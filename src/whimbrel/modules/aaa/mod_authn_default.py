@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.support.auth.auth_api import auth_type, may_have_auth_type
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -51,16 +51,8 @@ MODULE = Module(
     source="mod_authn_default.c",
     versions=Versions.V22,
     dir_config=AuthnDefaultDirConfig,
-    directives=(
-        Directive(
-            name="AuthDefaultAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is "
-            "not known to this module. "
-            "(default is On).",
-        ),
-    ),
+    dir_setters={
+        "AuthDefaultAuthoritative": set_flag("authoritative"),
+    },
     hooks=(Hook(CHECK_USER_ID, make_check, Order.LAST),),
 )

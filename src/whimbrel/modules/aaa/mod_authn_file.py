@@ -9,7 +9,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -91,23 +90,8 @@ MODULE = Module(
     name="authn_file_module",
     source="mod_authn_file.c",
     dir_config=AuthnFileDirConfig,
-    directives=(
-        Directive(
-            name="AuthUserFile",
-            args=Args.TAKE12,
-            where=Context.OR_AUTHCFG,
-            apply=set_file,
-            versions=Versions.V22,
-            help="text file containing user IDs and passwords",
-        ),
-        Directive(
-            name="AuthUserFile",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_file,
-            versions=Versions.V24,
-            help="text file containing user IDs and passwords",
-        ),
-    ),
+    dir_setters={
+        "AuthUserFile": set_file,
+    },
     providers=(Provider("authn", "file", AuthnProvider(make_file)),),
 )

@@ -13,7 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.catalogue.checks.providers import SOCACHE
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.request import Request
 from whimbrel.modules.cache.object_cache import GROUP, prepare_kind, read_kind, worker_cache
 from whimbrel.modules.support.auth.auth_api import (
@@ -26,7 +26,7 @@ from whimbrel.modules.support.auth.auth_api import (
     CacheSink,
 )
 from whimbrel.modules.support.auth.auth_files import Verifier
-from whimbrel.modules.support.setters import global_only, set_text
+from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 
@@ -178,45 +178,17 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=AuthnCacheDirConfig,
     server_config=AuthnCacheServerConfig,
-    directives=(
-        Directive(
-            name="AuthnCacheSOCache",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=global_only(choose),
-            help="socache provider for authn cache",
-        ),
-        Directive(
-            name="AuthnCacheEnable",
-            args=Args.RAW_ARGS,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.NONE,
-            apply=global_only(enable),
-            help="enable socache configuration in htaccess even if not enabled anywhere else",
-        ),
-        Directive(
-            name="AuthnCacheProvideFor",
-            args=Args.ITERATE,
-            where=Context.OR_AUTHCFG,
-            apply=add_provider,
-            help="Determine what authn providers to cache for",
-        ),
-        Directive(
-            name="AuthnCacheTimeout",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_timeout,
-            help="Timeout (secs) for cached credentials",
-        ),
-        Directive(
-            name="AuthnCacheContext",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_text("context"),
-            help="Context for authn cache",
-        ),
-    ),
+    dir_setters={
+        "AuthnCacheProvideFor": add_provider,
+        "AuthnCacheTimeout": set_timeout,
+        "AuthnCacheContext": set_text("context"),
+    },
+    server_setters={
+        "AuthnCacheSOCache": choose,
+    },
+    setters={
+        "AuthnCacheEnable": enable,
+    },
     providers=(
         Provider("authn", "socache", AuthnProvider(make_cached)),
         Provider("authn_cache", "storing", storing),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.database.dbd_drivers import DatabaseError
@@ -170,29 +170,11 @@ MODULE = Module(
     source="mod_authz_dbd.c",
     versions=Versions.V24,
     dir_config=AuthzDbdDirConfig,
-    directives=(
-        Directive(
-            name="AuthzDBDLoginToReferer",
-            args=Args.FLAG,
-            where=Context.ACCESS_CONF,
-            apply=set_flag("referer"),
-            help="Whether to redirect to referer on successful login",
-        ),
-        Directive(
-            name="AuthzDBDQuery",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_query("query"),
-            help="SQL query for DBD Authz or login",
-        ),
-        Directive(
-            name="AuthzDBDRedirectQuery",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_query("redirect"),
-            help="SQL query to get per-user redirect URL after login",
-        ),
-    ),
+    dir_setters={
+        "AuthzDBDLoginToReferer": set_flag("referer"),
+        "AuthzDBDQuery": set_query("query"),
+        "AuthzDBDRedirectQuery": set_query("redirect"),
+    },
     providers=(
         Provider("authz", "dbd-group", AuthzProvider(make_group, require_text)),
         Provider("authz", "dbd-login", AuthzProvider(_session("login"))),

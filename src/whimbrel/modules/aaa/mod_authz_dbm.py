@@ -11,7 +11,7 @@ from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
@@ -202,32 +202,11 @@ MODULE = Module(
     name="authz_dbm_module",
     source="mod_authz_dbm.c",
     dir_config=AuthzDbmDirConfig,
-    directives=(
-        Directive(
-            name="AuthDBMGroupFile",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_path("path"),
-            help="database file containing group names and member user IDs",
-        ),
-        Directive(
-            name="AuthzDBMType",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_text("kind"),
-            help="what type of DBM file the group file is",
-        ),
-        Directive(
-            name="AuthzDBMAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules, if the group "
-            "required is not found or empty, or "
-            "the user  is not in the required groups. (default is On.)",
-        ),
-    ),
+    dir_setters={
+        "AuthDBMGroupFile": set_path("path"),
+        "AuthzDBMType": set_text("kind"),
+        "AuthzDBMAuthoritative": set_flag("authoritative"),
+    },
     hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),
     providers=(
         Provider("authz", "dbm-group", AuthzProvider(make_group, require_text), Versions.V24),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.core.access_22 import applying, requirements
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -52,14 +52,8 @@ MODULE = Module(
     source="mod_authz_default.c",
     versions=Versions.V22,
     dir_config=AuthzDefaultDirConfig,
-    directives=(
-        Directive(
-            name="AuthzDefaultAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)",
-        ),
-    ),
+    dir_setters={
+        "AuthzDefaultAuthoritative": set_flag("authoritative"),
+    },
     hooks=(Hook(AUTH_CHECKER, make_check, Order.LAST),),
 )

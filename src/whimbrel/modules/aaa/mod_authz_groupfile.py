@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
@@ -208,33 +208,10 @@ MODULE = Module(
     name="authz_groupfile_module",
     source="mod_authz_groupfile.c",
     dir_config=AuthzGroupFileDirConfig,
-    directives=(
-        Directive(
-            name="AuthGroupFile",
-            args=Args.TAKE12,
-            where=Context.OR_AUTHCFG,
-            apply=set_file,
-            versions=Versions.V22,
-            help="text file containing group names and member user IDs",
-        ),
-        Directive(
-            name="AuthGroupFile",
-            args=Args.TAKE1,
-            where=Context.OR_AUTHCFG,
-            apply=set_file,
-            versions=Versions.V24,
-            help="text file containing group names and member user IDs",
-        ),
-        Directive(
-            name="AuthzGroupFileAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require "
-            "group' fails. (default is On).",
-        ),
-    ),
+    dir_setters={
+        "AuthGroupFile": set_file,
+        "AuthzGroupFileAuthoritative": set_flag("authoritative"),
+    },
     hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),
     providers=(
         Provider("authz", "group", AuthzProvider(make_group, require_text), Versions.V24),

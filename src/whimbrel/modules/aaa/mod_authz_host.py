@@ -14,7 +14,12 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.explain.decisions import tracer_of
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig, compile_denied, directives, traced_check
+from whimbrel.modules.aaa.allow_deny import (
+    AllowDenyDirConfig,
+    allow_deny_setters,
+    compile_denied,
+    traced_check,
+)
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import auth_required, satisfies
 from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck, AuthzProvider
@@ -164,7 +169,7 @@ MODULE = Module(
     name="authz_host_module",
     source="mod_authz_host.c",
     dir_config=AllowDenyDirConfig,
-    directives=directives(Versions.V22),
+    dir_setters=allow_deny_setters(),
     hooks=(Hook(ACCESS_CHECKER, make_access22),),
     providers=(
         Provider("authz", "ip", AuthzProvider(make_ip, parse_ip, Networks.union), Versions.V24),

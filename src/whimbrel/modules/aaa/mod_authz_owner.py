@@ -11,7 +11,7 @@ import pwd
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.core.access_22 import Requirement, applying, requirements
 from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
@@ -150,16 +150,9 @@ MODULE = Module(
     name="authz_owner_module",
     source="mod_authz_owner.c",
     dir_config=AuthzOwnerDirConfig,
-    directives=(
-        Directive(
-            name="AuthzOwnerAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)",
-        ),
-    ),
+    dir_setters={
+        "AuthzOwnerAuthoritative": set_flag("authoritative"),
+    },
     hooks=(Hook(AUTH_CHECKER, make_check22),),
     providers=(
         Provider("authz", "file-owner", AuthzProvider(make_file_owner), Versions.V24),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Any
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import applying, requirements
@@ -103,18 +103,9 @@ MODULE = Module(
     name="authz_user_module",
     source="mod_authz_user.c",
     dir_config=AuthzUserDirConfig,
-    directives=(
-        Directive(
-            name="AuthzUserAuthoritative",
-            args=Args.FLAG,
-            where=Context.OR_AUTHCFG,
-            apply=set_flag("authoritative"),
-            versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require "
-            "user' or 'require valid-user' "
-            "statement is not met. (default: On).",
-        ),
-    ),
+    dir_setters={
+        "AuthzUserAuthoritative": set_flag("authoritative"),
+    },
     hooks=(Hook(AUTH_CHECKER, make_check22),),
     providers=(
         Provider("authz", "user", AuthzProvider(make_user, require_text), Versions.V24),

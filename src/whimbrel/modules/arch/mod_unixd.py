@@ -6,7 +6,7 @@ mod/mod_unixd.html.
 
 from __future__ import annotations
 
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.mpm.settings import GROUP, SUEXEC, USER, on_process, set_chroot
 from whimbrel.registry.module import Module
 
@@ -14,38 +14,10 @@ MODULE = Module(
     name="unixd_module",
     source="mod_unixd.c",
     versions=Versions.V24,
-    directives=(
-        Directive(
-            name="User",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=USER,
-            record=ConfigScope.NONE,
-            help="Effective user id for this server",
-        ),
-        Directive(
-            name="Group",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=GROUP,
-            record=ConfigScope.NONE,
-            help="Effective group id for this server",
-        ),
-        Directive(
-            name="ChrootDir",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=on_process(set_chroot),
-            record=ConfigScope.NONE,
-            help="The directory to chroot(2) into",
-        ),
-        Directive(
-            name="Suexec",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=SUEXEC,
-            record=ConfigScope.NONE,
-            help="Enable or disable suEXEC support",
-        ),
-    ),
+    setters={
+        "User": USER,
+        "Group": GROUP,
+        "ChrootDir": on_process(set_chroot),
+        "Suexec": SUEXEC,
+    },
 )

@@ -14,7 +14,6 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import HANDLER
@@ -70,22 +69,11 @@ def share_files(finished: Any) -> None:
         host.config(FileCacheServerConfig).files = main.config(FileCacheServerConfig).files
 
 
-_HELP: Final = "A space separated list of files to {} at config time"
 MODULE: Final = Module(
     name="file_cache_module",
     source="mod_file_cache.c",
     server_config=FileCacheServerConfig,
-    directives=tuple(
-        Directive(
-            name=name,
-            args=Args.ITERATE,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=add_file,
-            help=_HELP.format(what),
-        )
-        for name, what in (("cachefile", "add to the file handle cache"), ("mmapfile", "mmap"))
-    ),
+    server_setters={"cachefile": add_file, "mmapfile": add_file},
     hooks=(
         Hook(HANDLER, lazy_maker("whimbrel.modules.cache.file_cache_handler", "make_handler"), Order.LAST),
     ),

@@ -9,10 +9,9 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower, strtol
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.cache.mem_cache_settings import KILOBYTE, MemCacheServerConfig
 from whimbrel.modules.cache.store import CacheStore
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.module import Module, Provider
 
 
@@ -48,58 +47,21 @@ def make_store() -> CacheStore:
     return MemoryStore()
 
 
-_ROWS: Final[tuple[tuple[str, Setter, str], ...]] = (
-    (
-        "MCacheSize",
-        set_number(
-            "size",
-            "MCacheSize argument must be an integer representing the max cache size in KBytes.",
-            KILOBYTE,
-        ),
-        "The maximum amount of memory used by the cache in KBytes",
-    ),
-    (
-        "MCacheMaxObjectCount",
-        set_number("count", "MCacheMaxObjectCount value must be an integer"),
-        "The maximum number of objects allowed to be placed in the cache",
-    ),
-    (
-        "MCacheMinObjectSize",
-        set_number("min_object", "MCacheMinObjectSize value must be an positive integer (bytes)", low=1),
-        "The minimum size (in bytes) of an object to be placed in the cache",
-    ),
-    (
-        "MCacheMaxObjectSize",
-        set_number("max_object", "MCacheMaxObjectSize value must be an integer (bytes)"),
-        "The maximum size (in bytes) of an object to be placed in the cache",
-    ),
-    (
-        "MCacheRemovalAlgorithm",
-        set_algorithm,
-        "The algorithm used to remove entries from the cache (default: GDSF)",
-    ),
-    (
-        "MCacheMaxStreamingBuffer",
-        set_streaming,
-        "Maximum number of bytes of content to buffer for a streamed response",
-    ),
-)
+_SIZE: Final = "MCacheSize argument must be an integer representing the max cache size in KBytes."
+_LEAST: Final = "MCacheMinObjectSize value must be an positive integer (bytes)"
+_MOST: Final = "MCacheMaxObjectSize value must be an integer (bytes)"
 MODULE: Final = Module(
     name="mem_cache_module",
     source="mod_mem_cache.c",
     versions=Versions.V22,
     server_config=MemCacheServerConfig,
-    directives=tuple(
-        Directive(
-            name=name,
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.NONE,
-            apply=setter,
-            help=help,
-            versions=Versions.V22,
-        )
-        for name, setter, help in _ROWS
-    ),
+    setters={
+        "MCacheSize": set_number("size", _SIZE, KILOBYTE),
+        "MCacheMaxObjectCount": set_number("count", "MCacheMaxObjectCount value must be an integer"),
+        "MCacheMinObjectSize": set_number("min_object", _LEAST, low=1),
+        "MCacheMaxObjectSize": set_number("max_object", _MOST),
+        "MCacheRemovalAlgorithm": set_algorithm,
+        "MCacheMaxStreamingBuffer": set_streaming,
+    },
     providers=(Provider("cache", "mem", make_store), Provider("cache", "fd", make_store)),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
 from whimbrel.modules.cache.remote_settings import set_time
 from whimbrel.registry.module import Module, Provider
@@ -48,15 +48,8 @@ MODULE: Final = Module(
     source="mod_socache_memcache.c",
     versions=Versions.V24,
     server_config=MemcacheServerConfig,
-    directives=(
-        Directive(
-            name="MemcacheConnTTL",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_time("ttl", "MemcacheConnTTL"),
-            help="TTL used for the connection with the memcache server(s)",
-        ),
-    ),
+    server_setters={
+        "MemcacheConnTTL": set_time("ttl", "MemcacheConnTTL"),
+    },
     providers=(Provider(GROUP, "memcache", SocacheKind(check, make)),),
 )

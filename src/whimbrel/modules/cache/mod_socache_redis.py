@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
 from whimbrel.modules.cache.remote_settings import set_time
 from whimbrel.registry.module import Module, Provider
@@ -49,23 +49,9 @@ MODULE: Final = Module(
     source="mod_socache_redis.c",
     versions=Versions.V24,
     server_config=RedisServerConfig,
-    directives=(
-        Directive(
-            name="RedisConnPoolTTL",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_time("ttl", "RedisConnPoolTTL"),
-            help="TTL used for the connection pool with the Redis server(s)",
-        ),
-        Directive(
-            name="RedisTimeout",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_time("timeout", "RedisTimeout"),
-            help="R/W timeout used for the connection with the Redis server(s)",
-        ),
-    ),
+    server_setters={
+        "RedisConnPoolTTL": set_time("ttl", "RedisConnPoolTTL"),
+        "RedisTimeout": set_time("timeout", "RedisTimeout"),
+    },
     providers=(Provider(GROUP, "redis", SocacheKind(check, make)),),
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.modules.support.setters import Setter, timeout
+from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import timeout
 
 MAX_SECONDS: Final = 3600
 MICROSECONDS: Final = 1_000_000

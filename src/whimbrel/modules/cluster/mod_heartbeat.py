@@ -8,9 +8,8 @@ from __future__ import annotations
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.cluster.multicast import parse_address
-from whimbrel.modules.support.setters import global_only
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import UNSET, setting
 
@@ -62,15 +61,8 @@ MODULE: Final = Module(
     source="mod_heartbeat.c",
     versions=Versions.V24,
     server_config=HeartbeatServerConfig,
-    directives=(
-        Directive(
-            name="HeartbeatAddress",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=global_only(set_address),
-            record=ConfigScope.SERVER,
-            help="Address to send heartbeat requests",
-        ),
-    ),
+    server_setters={
+        "HeartbeatAddress": set_address,
+    },
     worker_begins=(begin,),
 )

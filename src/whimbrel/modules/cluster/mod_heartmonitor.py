@@ -12,10 +12,9 @@ from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.cluster.multicast import parse_address
 from whimbrel.modules.cluster.settings import DEFAULT_SERVERS, HeartmonitorServerConfig
-from whimbrel.modules.support.setters import global_only
 from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import UNSET
@@ -74,31 +73,16 @@ async def begin(engine: Any) -> None:
         monitor.start(engine)
 
 
-def _row(name: str, apply: Any, text: str) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=global_only(apply),
-        record=ConfigScope.SERVER,
-        help=text,
-    )
-
-
 MODULE: Final = Module(
     name="heartmonitor_module",
     source="mod_heartmonitor.c",
     versions=Versions.V24,
     server_config=HeartmonitorServerConfig,
-    directives=(
-        _row("HeartbeatListen", set_listen, "Address to listen for heartbeat requests"),
-        _row("HeartbeatStorage", set_storage, "Path to store heartbeat data."),
-        _row(
-            "HeartbeatMaxServers",
-            set_most,
-            "Max number of servers when using slotmem (instead file) to store heartbeat data.",
-        ),
-    ),
+    server_setters={
+        "HeartbeatListen": set_listen,
+        "HeartbeatStorage": set_storage,
+        "HeartbeatMaxServers": set_most,
+    },
     hooks=(Hook(HANDLER, lazy_maker(_PACKAGE, "make_handler"), Order.FIRST),),
     post_config=(check_providers,),
     shared=(segments,),

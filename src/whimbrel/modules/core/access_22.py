@@ -14,7 +14,7 @@ from whimbrel.base.numbers import split
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
@@ -100,40 +100,12 @@ def applying(lines: list[Requirement], r: Request) -> Iterator[Requirement]:
     return (line for line in lines if line.methods >> r.method_number & 1)
 
 
-DIRECTIVES: Final[tuple[AnyDirective, ...]] = (
-    Directive(
-        name="AuthType",
-        args=Args.TAKE1,
-        where=Context.OR_AUTHCFG,
-        apply=set_type,
-        versions=Versions.V22,
-        help='An HTTP authorization type (e.g., "Basic")',
-    ),
-    Directive(
-        name="AuthName",
-        args=Args.TAKE1,
-        where=Context.OR_AUTHCFG,
-        apply=set_name,
-        versions=Versions.V22,
-        help='The authentication realm (e.g. "Members Only")',
-    ),
-    Directive(
-        name="Require",
-        args=Args.RAW_ARGS,
-        where=Context.OR_AUTHCFG,
-        apply=require,
-        versions=Versions.V22,
-        help="Selects which authenticated users or groups may access a protected space",
-    ),
-    Directive(
-        name="Satisfy",
-        args=Args.TAKE1,
-        where=Context.OR_AUTHCFG,
-        apply=set_satisfy,
-        versions=Versions.V22,
-        help="access policy if both allow and require used ('all' or 'any')",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "AuthType": set_type,
+    "AuthName": set_name,
+    "Require": require,
+    "Satisfy": set_satisfy,
+}
 
 PROVIDERS: Final = (
     Provider("access", "satisfies", satisfies, Versions.V22),

@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Final
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import is_directory, root_relative, working_directory
+from whimbrel.config.execute import check_context, is_directory, root_relative, working_directory
 from whimbrel.config.includes import MAX_DEPTH, Includer
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Context, Setter, Versions
 from whimbrel.directives.tokens import getword
-from whimbrel.modules.support.setters import Forbidden, check_context
+from whimbrel.modules.support.setters import Forbidden
 
 ON_READ = Context.ACCESS_CONF | Context.RSRC_CONF | Context.EXEC_ON_READ
 ANYWHERE = Context.OR_ALL | Context.EXEC_ON_READ
@@ -138,127 +138,19 @@ def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
     return apply
 
 
-def _row(
-    name: str,
-    args: Args,
-    where: Context,
-    apply: Callable[[Command, Any, list[str]], None],
-    text: str,
-    versions: Versions = Versions.BOTH,
-) -> AnyDirective:
-    return Directive(
-        name=name, args=args, where=where, apply=apply, help=text, record=ConfigScope.NONE, versions=versions
-    )
-
-
 _V22, _V24 = Versions.V22, Versions.V24
 _IF_MODULE, _IF_DEFINE = conditional(module_loaded), conditional(defined)
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    _row(
-        "<IfModule",
-        Args.RAW_ARGS,
-        ANYWHERE,
-        _IF_MODULE,
-        "Container for directives based on existence of specified modules",
-        _V24,
-    ),
-    _row(
-        "<IfModule",
-        Args.TAKE1,
-        ANYWHERE,
-        _IF_MODULE,
-        "Container for directives based on existance of specified modules",
-        _V22,
-    ),
-    _row(
-        "<IfDefine",
-        Args.RAW_ARGS,
-        ANYWHERE,
-        _IF_DEFINE,
-        "Container for directives based on existence of command line defines",
-        _V24,
-    ),
-    _row(
-        "<IfDefine",
-        Args.TAKE1,
-        ANYWHERE,
-        _IF_DEFINE,
-        "Container for directives based on existance of command line defines",
-        _V22,
-    ),
-    _row(
-        "<IfFile",
-        Args.RAW_ARGS,
-        ANYWHERE,
-        conditional(file_exists),
-        "Container for directives based on existence of files on disk",
-        _V24,
-    ),
-    _row(
-        "<IfDirective",
-        Args.RAW_ARGS,
-        ANYWHERE,
-        conditional(directive_known),
-        "Container for directives based on existence of named directive",
-        _V24,
-    ),
-    _row(
-        "<IfSection",
-        Args.RAW_ARGS,
-        ANYWHERE,
-        conditional(section_known),
-        "Container for directives based on existence of named section",
-        _V24,
-    ),
-    _row(
-        "Define",
-        Args.TAKE12,
-        ON_READ,
-        set_define,
-        "Define a variable, optionally to a value.  Same as passing -D to the command line.",
-        _V24,
-    ),
-    _row(
-        "UnDefine",
-        Args.TAKE1,
-        ON_READ,
-        set_undefine,
-        "Undefine the existence of a variable. Undo a Define.",
-        _V24,
-    ),
-    _row(
-        "Error",
-        Args.RAW_ARGS,
-        Context.OR_ALL,
-        set_error,
-        "Generate error message from within configuration",
-        _V24,
-    ),
-    _row(
-        "ServerRoot",
-        Args.TAKE1,
-        Context.RSRC_CONF | Context.EXEC_ON_READ,
-        set_server_root,
-        "Common directory of server-related files (logs, confs, etc.)",
-    ),
-    _row(
-        "Include",
-        Args.TAKE1,
-        ON_READ,
-        set_include,
-        "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one "
-        "file",
-        _V24,
-    ),
-    _row("Include", Args.TAKE1, ON_READ, set_include, "Name of the config file to be included", _V22),
-    _row(
-        "IncludeOptional",
-        Args.TAKE1,
-        ON_READ,
-        set_include_optional,
-        "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the "
-        "pattern does not match any files",
-        _V24,
-    ),
-)
+SETTERS: Final[dict[str, Setter]] = {
+    "<IfModule": _IF_MODULE,
+    "<IfDefine": _IF_DEFINE,
+    "<IfFile": conditional(file_exists),
+    "<IfDirective": conditional(directive_known),
+    "<IfSection": conditional(section_known),
+    "Define": set_define,
+    "UnDefine": set_undefine,
+    "Error": set_error,
+    "ServerRoot": set_server_root,
+    "Include": set_include,
+    "IncludeOptional": set_include_optional,
+}

@@ -9,16 +9,16 @@ from functools import cache
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.engine.expressions import read_string
-from whimbrel.modules.support.setters import Setter, not_in_limit22, own, set_flag
+from whimbrel.modules.support.setters import own, set_flag
 
 
 @cache
@@ -113,80 +113,14 @@ def set_cgi_var(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     conf.cgi_vars = {**own(conf, "cgi_vars", dict), words[0]: words[1].lower()}
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="AddDefaultCharset",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=not_in_limit22(set_default_charset),
-        help="The name of the default charset to add to any Content-Type without one or 'Off' to disable",
-    ),
-    Directive(
-        name="DefaultType",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_default_type,
-        versions=Versions.V24,
-        help="the default media type for otherwise untyped files (DEPRECATED)",
-    ),
-    Directive(
-        name="DefaultType",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_default_type,
-        versions=Versions.V22,
-        help="the default MIME type for untypable files",
-    ),
-    Directive(
-        name="ForceType",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_type,
-        help="a mime type that overrides other configured type",
-    ),
-    Directive(
-        name="SetHandler",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_handler,
-        help="a handler name that overrides any other configured handler",
-    ),
-    Directive(
-        name="SetOutputFilter",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_filters("output_filters"),
-        help="filter (or ; delimited list of filters) to be run on the request content",
-    ),
-    Directive(
-        name="SetInputFilter",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_filters("input_filters"),
-        help="filter (or ; delimited list of filters) to be run on the request body",
-    ),
-    Directive(
-        name="AddOutputFilterByType",
-        args=Args.ITERATE2,
-        where=Context.OR_FILEINFO,
-        apply=add_filter_by_type,
-        versions=Versions.V22,
-        help="output filter name followed by one or more content-types",
-    ),
-    Directive(
-        name="CGIPassAuth",
-        args=Args.FLAG,
-        where=Context.OR_AUTHCFG,
-        apply=set_flag("cgi_pass_auth"),
-        versions=Versions.V24,
-        help="Controls whether HTTP authorization headers, normally hidden, will be passed to scripts",
-    ),
-    Directive(
-        name="CGIVar",
-        args=Args.TAKE2,
-        where=Context.OR_FILEINFO,
-        apply=set_cgi_var,
-        versions=Versions.V24,
-        help="Controls how some CGI variables are set",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "AddDefaultCharset": set_default_charset,
+    "DefaultType": set_default_type,
+    "ForceType": set_type,
+    "SetHandler": set_handler,
+    "SetOutputFilter": set_filters("output_filters"),
+    "SetInputFilter": set_filters("input_filters"),
+    "AddOutputFilterByType": add_filter_by_type,
+    "CGIPassAuth": set_flag("cgi_pass_auth"),
+    "CGIVar": set_cgi_var,
+}

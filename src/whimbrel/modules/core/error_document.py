@@ -10,13 +10,13 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.expr.errors import EvalError
-from whimbrel.modules.support.setters import not_in_limit22, own
+from whimbrel.modules.support.setters import own
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -79,12 +79,6 @@ def _document(cmd: Command, document: str, mark: str) -> str | DocumentTemplate 
     return DocumentTemplate(mark, template) if template.fixed is None else mark + template.fixed
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="ErrorDocument",
-        args=Args.TAKE2,
-        where=Context.OR_FILEINFO,
-        apply=not_in_limit22(set_error_document),
-        help="Change responses for HTTP errors",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "ErrorDocument": set_error_document,
+}

@@ -7,6 +7,7 @@ file. Manual: mod/core.html#fileetag and neighbours.
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import Final
 from whimbrel.config.core_config import (
     ETAG_DIGEST,
     ETAG_INODE,
@@ -17,9 +18,9 @@ from whimbrel.config.core_config import (
     EtagBits,
 )
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import Setter, not_in_limit22, set_choice, set_flag
+from whimbrel.modules.support.setters import set_choice, set_flag
 
 ON_OFF = {"on": True, "off": False}
 _WORDS = {"mtime": ETAG_MTIME, "inode": ETAG_INODE, "size": ETAG_SIZE, "digest": ETAG_DIGEST}
@@ -70,61 +71,18 @@ def set_encoded_slashes(cmd: Command, conf: CoreDirConfig, words: list[str]) -> 
     conf.encoded_slashes, conf.decode_slashes = word != "off", word == "on"
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="FileETag",
-        args=Args.RAW_ARGS,
-        where=Context.OR_FILEINFO,
-        apply=set_file_etag,
-        help="Specify components used to construct a file's ETag",
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "FileETag": set_file_etag,
+    "EnableMMAP": on_off("enable_mmap"),
+    "EnableSendfile": on_off("enable_sendfile"),
+    "ContentDigest": set_flag("content_md5"),
+    "AcceptPathInfo": set_choice(
+        "accept_path_info",
+        {"off": 0, "on": 1, "default": 2},
+        "AcceptPathInfo must be set to on, off or default",
     ),
-    Directive(
-        name="EnableMMAP",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=not_in_limit22(on_off("enable_mmap")),
-        help="Controls whether memory-mapping may be used to read files",
-    ),
-    Directive(
-        name="EnableSendfile",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=not_in_limit22(on_off("enable_sendfile")),
-        help="Controls whether sendfile may be used to transmit files",
-    ),
-    Directive(
-        name="ContentDigest",
-        args=Args.FLAG,
-        where=Context.OR_OPTIONS,
-        apply=not_in_limit22(set_flag("content_md5")),
-        help="whether or not to send a Content-MD5 header with each request",
-    ),
-    Directive(
-        name="AcceptPathInfo",
-        args=Args.TAKE1,
-        where=Context.OR_FILEINFO,
-        apply=set_choice(
-            "accept_path_info",
-            {"off": 0, "on": 1, "default": 2},
-            "AcceptPathInfo must be set to on, off or default",
-        ),
-        help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler "
-        "preference",
-    ),
-    Directive(
-        name="AllowEncodedSlashes",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_encoded_slashes,
-        help="Allow URLs containing '/' encoded as '%2F'",
-    ),
-    Directive(
-        name="MergeSlashes",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        apply=set_flag("merge_slashes"),
-        help="Controls whether consecutive slashes in the URI path are merged",
-    ),
-)
+    "AllowEncodedSlashes": set_encoded_slashes,
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "MergeSlashes": set_flag("merge_slashes"),
+}

@@ -13,8 +13,8 @@ from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import Setter, not_in_limit22, own
+from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import own
 from whimbrel.registry.settings import UNSET, with_defaults
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
@@ -149,131 +149,25 @@ def resource(name: str) -> Setter:
     return apply
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="Timeout",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=not_in_limit22(set_timeout),
-        record=ConfigScope.SERVER,
-        help="Timeout duration (sec)",
-    ),
-    Directive(
-        name="LimitRequestLine",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=not_in_limit22(head_limit("limit_line")),
-        record=ConfigScope.SERVER,
-        help="Limit on maximum size of an HTTP request line",
-    ),
-    Directive(
-        name="LimitRequestFieldsize",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        apply=not_in_limit22(head_limit("limit_field_size")),
-        help="Limit on maximum size of an HTTP request header field",
-    ),
-    Directive(
-        name="LimitRequestFields",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        apply=not_in_limit22(head_limit("limit_fields", " (0 = no limit)")),
-        help="Limit (0 = unlimited) on max number of header fields in a request message",
-    ),
-    Directive(
-        name="LimitRequestBody",
-        args=Args.TAKE1,
-        where=Context.OR_ALL,
-        apply=not_in_limit22(set_body),
-        help="Limit (in bytes) on maximum size of request message body",
-    ),
-    Directive(
-        name="LimitXMLRequestBody",
-        args=Args.TAKE1,
-        where=Context.OR_ALL,
-        apply=not_in_limit22(set_xml_body),
-        help="Limit (in bytes) on maximum size of an XML-based request body",
-    ),
-    Directive(
-        name="MaxRanges",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        apply=ranges("max_ranges", 200),
-        help="Maximum number of Ranges in a request before returning the entire resource, or 0 for unlimited",
-    ),
-    Directive(
-        name="MaxRangeOverlaps",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        versions=Versions.V24,
-        apply=ranges("max_overlaps", 20),
-        help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 "
-        "for unlimited",
-    ),
-    Directive(
-        name="MaxRangeReversals",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        versions=Versions.V24,
-        apply=ranges("max_reversals", 20),
-        help="Maximum number of reversals in Ranges in a request before returning the entire resource, or "
-        "0 for unlimited",
-    ),
-    Directive(
-        name="RLimitCPU",
-        args=Args.TAKE12,
-        where=Context.OR_ALL,
-        apply=resource("cpu"),
-        help="Soft/hard limits for max CPU usage in seconds",
-    ),
-    Directive(
-        name="RLimitMEM",
-        args=Args.TAKE12,
-        where=Context.OR_ALL,
-        apply=resource("mem"),
-        help="Soft/hard limits for max memory usage per process",
-    ),
-    Directive(
-        name="RLimitNPROC",
-        args=Args.TAKE12,
-        where=Context.OR_ALL,
-        apply=resource("nproc"),
-        help="soft/hard limits for max number of processes per uid",
-    ),
-    Directive(
-        name="LimitInternalRecursion",
-        args=Args.TAKE12,
-        where=Context.RSRC_CONF,
-        apply=set_recursion,
-        record=ConfigScope.SERVER,
-        help="maximum recursion depth of internal redirects and subrequests",
-    ),
-    Directive(
-        name="ReadBufferSize",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        versions=Versions.V24,
-        apply=number_between("read_buffer", *UNSIGNED),
-        help="Size (in bytes) of the memory buffers used to read data",
-    ),
-    Directive(
-        name="FlushMaxThreshold",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=number_between("", *UNSIGNED),
-        help="Maximum threshold above which pending data are flushed to the network",
-    ),
-    Directive(
-        name="FlushMaxPipelined",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=number_between("", -1, (1 << 31) - 1, "-1 and (2147483647)"),
-        help="Maximum number of pipelined responses (pending) above which they are flushed to the network",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "LimitRequestBody": set_body,
+    "LimitXMLRequestBody": set_xml_body,
+    "MaxRanges": ranges("max_ranges", 200),
+    "MaxRangeOverlaps": ranges("max_overlaps", 20),
+    "MaxRangeReversals": ranges("max_reversals", 20),
+    "RLimitCPU": resource("cpu"),
+    "RLimitMEM": resource("mem"),
+    "RLimitNPROC": resource("nproc"),
+    "ReadBufferSize": number_between("read_buffer", *UNSIGNED),
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "Timeout": set_timeout,
+    "LimitRequestLine": head_limit("limit_line"),
+    "LimitRequestFieldsize": head_limit("limit_field_size"),
+    "LimitRequestFields": head_limit("limit_fields", " (0 = no limit)"),
+    "LimitInternalRecursion": set_recursion,
+}
+SETTERS: Final[dict[str, Setter]] = {
+    "FlushMaxThreshold": number_between("", *UNSIGNED),
+    "FlushMaxPipelined": number_between("", -1, (1 << 31) - 1, "-1 and (2147483647)"),
+}

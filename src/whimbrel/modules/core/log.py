@@ -9,15 +9,15 @@ import os
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.load import ModuleEntry, catalogue
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.log.error_log_line import LEVELS
-from whimbrel.modules.support.setters import Forbidden, not_in, not_in_limit22, own
+from whimbrel.modules.support.setters import by_version, own
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
@@ -28,12 +28,12 @@ def set_error_log(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> No
     conf.error_log = words[0]
 
 
-def set_log_level_22(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+def set_log_level_22(cmd: Command, _none: None, words: list[str]) -> None:
     """Set LogLevel of 2.2: one level for the whole server; the first word of a quoted argument counts."""
     level = LEVELS.get(getword(words[0])[0].lower(), 99)
     if level > LEVELS["debug"]:
         raise ConfigError(f"LogLevel requires level keyword: {_KEYWORDS}")
-    conf.log_level = {"": level}
+    cmd.server_config(CoreServerConfig).log_level = {"": level}
 
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
@@ -170,40 +170,8 @@ def directory_problem(path: str) -> tuple[str, str]:
     return "", directory
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="ErrorLog",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=not_in_limit22(set_error_log),
-        record=ConfigScope.SERVER,
-        help="The filename of the error log",
-    ),
-    Directive(
-        name="ErrorLogFormat",
-        args=Args.TAKE12,
-        where=Context.RSRC_CONF,
-        apply=set_error_log_format,
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        help="Format string for the ErrorLog",
-    ),
-    Directive(
-        name="LogLevel",
-        args=Args.ITERATE,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=set_log_level,
-        help="Level of verbosity in error logging",
-    ),
-    Directive(
-        name="LogLevel",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        versions=Versions.V22,
-        apply=not_in(Forbidden.LIMIT, set_log_level_22),
-        help="Level of verbosity in error logging",
-    ),
-)
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "ErrorLog": set_error_log,
+    "ErrorLogFormat": set_error_log_format,
+}
+SETTERS: Final[dict[str, Setter]] = {"LogLevel": by_version(set_log_level_22, set_log_level)}

@@ -14,7 +14,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.read_budget import FILE_COST, LINE_COST
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.registry.module import Module
@@ -274,52 +274,15 @@ def set_allows_nesting(command: Command, _none: None, _words: list[str]) -> None
     reading(command).memory(Macros).allows_nesting = True
 
 
-_ON_READ = Context.OR_ALL | Context.EXEC_ON_READ
-
 MODULE = Module(
     name="macro_module",
     source="mod_macro.c",
     versions=Versions.V24,
-    directives=(
-        Directive(
-            name="<Macro",
-            args=Args.RAW_ARGS,
-            where=_ON_READ,
-            apply=set_macro,
-            record=ConfigScope.NONE,
-            help="Beginning of a macro definition section.",
-        ),
-        Directive(
-            name="Use",
-            args=Args.RAW_ARGS,
-            where=_ON_READ,
-            apply=set_use,
-            record=ConfigScope.NONE,
-            help="Use of a macro.",
-        ),
-        Directive(
-            name="UndefMacro",
-            args=Args.TAKE1,
-            where=_ON_READ,
-            apply=set_undef,
-            record=ConfigScope.NONE,
-            help="Remove a macro definition.",
-        ),
-        Directive(
-            name="MacroIgnoreEmptyArgs",
-            args=Args.RAW_ARGS,
-            where=_ON_READ,
-            apply=set_allows_empty,
-            record=ConfigScope.NONE,
-            help="Globally ignore warnings about empty arguments.",
-        ),
-        Directive(
-            name="MacroIgnoreBadNesting",
-            args=Args.RAW_ARGS,
-            where=_ON_READ,
-            apply=set_allows_nesting,
-            record=ConfigScope.NONE,
-            help="Globally ignore warnings about bad nesting.",
-        ),
-    ),
+    setters={
+        "<Macro": set_macro,
+        "Use": set_use,
+        "UndefMacro": set_undef,
+        "MacroIgnoreEmptyArgs": set_allows_empty,
+        "MacroIgnoreBadNesting": set_allows_nesting,
+    },
 )

@@ -14,7 +14,7 @@ from whimbrel.config.execute import root_relative
 from whimbrel.config.load import load_module, no_library
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Context
 from whimbrel.registry.module import Module
 
 ON_READ = Context.RSRC_CONF | Context.EXEC_ON_READ
@@ -41,22 +41,8 @@ def set_load_file(command: Command, _none: None, words: list[str]) -> None:
 MODULE = Module(
     name="so_module",
     source="mod_so.c",
-    directives=(
-        Directive(
-            name="LoadModule",
-            args=Args.TAKE2,
-            where=ON_READ,
-            apply=set_load_module,
-            record=ConfigScope.NONE,
-            help="a module name and the name of a shared object file to load it from",
-        ),
-        Directive(
-            name="LoadFile",
-            args=Args.ITERATE,
-            where=ON_READ,
-            apply=set_load_file,
-            record=ConfigScope.NONE,
-            help="shared object file or library to load into the server at runtime",
-        ),
-    ),
+    setters={
+        "LoadModule": set_load_module,
+        "LoadFile": set_load_file,
+    },
 )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import global_only, timeout
+from whimbrel.directives.spec import Versions
+from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.module import Module
 
 _SHORTEST = 100_000  # microseconds
@@ -27,14 +27,7 @@ MODULE = Module(
     name="watchdog_module",
     source="mod_watchdog.c",
     versions=Versions.V24,
-    directives=(
-        Directive(
-            name="WatchdogInterval",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=global_only(set_interval),
-            record=ConfigScope.NONE,
-            help="Watchdog interval in seconds",
-        ),
-    ),
+    setters={
+        "WatchdogInterval": set_interval,
+    },
 )

@@ -6,6 +6,7 @@ Manual: mod/core.html; error messages are httpd's.
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.static_typing import Final
 from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.core_config import (
     OPT_ALL,
@@ -22,12 +23,12 @@ from whimbrel.config.core_config import (
     CoreServerConfig,
     Options,
 )
-from whimbrel.config.execute import state_of
+from whimbrel.config.execute import check_context, state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Context, Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import Forbidden, check_context
+from whimbrel.modules.support.setters import Forbidden
 from whimbrel.registry.settings import UNSET
 
 OPTIONS = {
@@ -216,35 +217,11 @@ def set_access_names(command: Command, conf: CoreServerConfig, words: list[str])
     conf.access_names = split_words(words[0])
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="AccessFileName",
-        args=Args.RAW_ARGS,
-        where=Context.RSRC_CONF,
-        apply=set_access_names,
-        record=ConfigScope.SERVER,
-        help="Name(s) of per-directory config files (default: .htaccess)",
-    ),
-    Directive(
-        name="AllowOverride",
-        args=Args.RAW_ARGS,
-        where=Context.ACCESS_CONF,
-        apply=set_allow_override,
-        help="Controls what groups of directives can be configured by per-directory config files",
-    ),
-    Directive(
-        name="AllowOverrideList",
-        args=Args.TAKE_ARGV,
-        where=Context.ACCESS_CONF,
-        apply=set_allow_override_list,
-        versions=Versions.V24,
-        help="Controls what individual directives can be configured by per-directory config files",
-    ),
-    Directive(
-        name="Options",
-        args=Args.RAW_ARGS,
-        where=Context.OR_OPTIONS,
-        apply=set_options,
-        help="Set a number of attributes for a given directory",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "AllowOverride": set_allow_override,
+    "AllowOverrideList": set_allow_override_list,
+    "Options": set_options,
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "AccessFileName": set_access_names,
+}

@@ -10,17 +10,24 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.regex import without_end
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.addresses import Unresolved, virtual_addresses
 from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.config.execute import IN_SECTION, CommandContext, root_relative, state_of, working_directory
+from whimbrel.config.execute import (
+    IN_SECTION,
+    CommandContext,
+    check_context,
+    root_relative,
+    state_of,
+    working_directory,
+)
 from whimbrel.config.includes import has_wildcards
 from whimbrel.config.model import Layer, Section, SectionKind, Server
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_condition
-from whimbrel.modules.support.setters import Forbidden, check_context
+from whimbrel.modules.support.setters import Forbidden
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.settings import UNSET
 
@@ -133,7 +140,6 @@ def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
     section.
     """
     state = state_of(command)
-    check_context(command, Forbidden.LIMIT | Forbidden.LOCATION)
     path, rest = getword(container_text(command, words))
     section = _section(SectionKind.FILES, state)
     if path == "~":
@@ -147,7 +153,6 @@ def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
 def set_files_match(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
     """Set <FilesMatch>: an expression over file names; it belongs to the enclosing section."""
     state = state_of(command)
-    check_context(command, Forbidden.LIMIT | Forbidden.LOCATION)
     pattern, rest = getword(container_text(command, words))
     section = _section(SectionKind.FILES_MATCH, state)
     _set_regex(section, state, pattern)
@@ -178,7 +183,6 @@ def conditional(kind: SectionKind) -> Callable[[Command, CoreDirConfig, list[str
 
     def apply(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
         state = state_of(command)
-        check_context(command, Forbidden.LIMIT)
         condition, rest = _condition(command, kind, words)
         section = Section(kind, "*If", Layer(kind, state.node.place), condition=condition)
         if kind is not SectionKind.ELSE:
@@ -217,8 +221,6 @@ def set_limit_except(command: Command, _none: None, words: list[str]) -> None:
 
 
 def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
-    if command.dialect.contexts_22:
-        check_context(command, Forbidden.LIMIT)
     text, mask = container_text(command, words), 0
     while text:
         method, text = getword(text)
@@ -251,7 +253,6 @@ def _method_number(command: Command, method: str, except_these: bool) -> int:
 def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
     """Set <VirtualHost>: a virtual server; unresolvable addresses are omitted with a message."""
     state = state_of(command)
-    check_context(command, Forbidden.GLOBAL_ONLY)
     text = container_text(command, words)
     if state.current_server.is_virtual:
         raise ConfigError("<VirtualHost> doesn't nest!")
@@ -282,57 +283,19 @@ def add_addresses(state: CommandContext, word: str, port: int, to: list[Any]) ->
         )
 
 
-def _row(
-    name: str,
-    apply: Callable[[Command, Any, list[str]], None],
-    where: Context,
-    text: str,
-    record: ConfigScope = ConfigScope.NONE,
-    versions: Versions = Versions.BOTH,
-) -> AnyDirective:
-    return Directive(
-        name=name, args=Args.RAW_ARGS, where=where, apply=apply, help=text, record=record, versions=versions
-    )
-
-
-_LIMITS = Context.OR_LIMIT | Context.OR_AUTHCFG
-_IF_HELP = "Container for directives to be conditionally applied"
-_DIRECTORY_HELP = "Container for directives affecting resources located in the specified directories"
-_LOCATION_HELP = "Container for directives affecting resources accessed through the specified URL paths"
-_FILES_HELP = "Container for directives affecting files matching specified patterns"
-_LIMIT_HELP = "Container for authentication directives when accessed using specified HTTP methods"
-_EXCEPT_HELP = (
-    "Container for authentication directives to be applied when any HTTP method other than those specified "
-    "is used to access the resource"
-)
-
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    _row("<Directory", set_directory, Context.RSRC_CONF, _DIRECTORY_HELP),
-    _row("<Location", set_location, Context.RSRC_CONF, _LOCATION_HELP),
-    _row(
-        "<VirtualHost",
-        set_virtual_host,
-        Context.RSRC_CONF,
-        "Container to map directives to a particular virtual host, takes one or more host addresses",
-    ),
-    _row("<Files", set_files, Context.OR_ALL, _FILES_HELP, ConfigScope.DIRECTORY),
-    _row("<Limit", set_limit, _LIMITS, _LIMIT_HELP, versions=Versions.V24),
-    _row("<LimitExcept", set_limit_except, _LIMITS, _EXCEPT_HELP, versions=Versions.V24),
-    _row("<Limit", set_limit, Context.OR_ALL, _LIMIT_HELP, versions=Versions.V22),
-    _row("<LimitExcept", set_limit_except, Context.OR_ALL, _EXCEPT_HELP, versions=Versions.V22),
-    _row("<DirectoryMatch", set_directory_match, Context.RSRC_CONF, _DIRECTORY_HELP),
-    _row("<LocationMatch", set_location_match, Context.RSRC_CONF, _LOCATION_HELP),
-    _row("<FilesMatch", set_files_match, Context.OR_ALL, _FILES_HELP, ConfigScope.DIRECTORY),
-    _row("<If", conditional(SectionKind.IF), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
-    _row(
-        "<ElseIf",
-        conditional(SectionKind.ELSE_IF),
-        Context.OR_ALL,
-        _IF_HELP,
-        ConfigScope.DIRECTORY,
-        Versions.V24,
-    ),
-    _row(
-        "<Else", conditional(SectionKind.ELSE), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "<Files": set_files,
+    "<FilesMatch": set_files_match,
+    "<If": conditional(SectionKind.IF),
+    "<ElseIf": conditional(SectionKind.ELSE_IF),
+    "<Else": conditional(SectionKind.ELSE),
+}
+SETTERS: Final[dict[str, Setter]] = {
+    "<Directory": set_directory,
+    "<Location": set_location,
+    "<VirtualHost": set_virtual_host,
+    "<Limit": set_limit,
+    "<LimitExcept": set_limit_except,
+    "<DirectoryMatch": set_directory_match,
+    "<LocationMatch": set_location_match,
+}

@@ -6,12 +6,12 @@ Manual: mod/core.html#servertokens and neighbours.
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.core.file_options import ON_OFF
-from whimbrel.modules.support.setters import Setter, global_only, not_in_limit22, set_choice, set_flag
+from whimbrel.modules.support.setters import set_choice, set_flag
 
 TOKENS = {
     "prod": "prod",
@@ -56,78 +56,15 @@ SIGNATURE = set_choice(
 )
 PHYSICAL_PORT = set_choice("use_canonical_port", ON_OFF, "parameter must be 'on' or 'off'")
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="ServerAdmin",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=not_in_limit22(set_admin),
-        record=ConfigScope.SERVER,
-        help="The email address of the server administrator",
-    ),
-    Directive(
-        name="ServerSignature",
-        args=Args.TAKE1,
-        where=Context.OR_ALL,
-        apply=SIGNATURE,
-        help="En-/disable server signature (on|off|email)",
-    ),
-    Directive(
-        name="ServerTokens",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=global_only(set_tokens),
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        help="Determine tokens displayed in the Server: header - Min(imal), Major, Minor, Prod(uctOnly), "
-        "OS, or Full",
-    ),
-    Directive(
-        name="ServerTokens",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=global_only(set_tokens),
-        record=ConfigScope.SERVER,
-        versions=Versions.V22,
-        help="Determine tokens displayed in the Server: header - Min(imal), OS or Full",
-    ),
-    Directive(
-        name="UseCanonicalName",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        apply=not_in_limit22(choice("use_canonical_name", "dns")),
-        help="How to work out the ServerName : Port when constructing URLs",
-    ),
-    Directive(
-        name="UseCanonicalPhysicalPort",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        apply=not_in_limit22(PHYSICAL_PORT),
-        help="Whether to use the physical Port when constructing URLs",
-    ),
-    Directive(
-        name="HostnameLookups",
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF | Context.RSRC_CONF,
-        apply=not_in_limit22(choice("hostname_lookups", "double")),
-        help='"on" to enable, "off" to disable reverse DNS lookups, or "double" to enable double-reverse '
-        "DNS lookups",
-    ),
-    Directive(
-        name="StrictHostCheck",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        apply=set_flag("strict_host_check"),
-        help="Controls whether a hostname match is required",
-    ),
-    Directive(
-        name="QualifyRedirectURL",
-        args=Args.FLAG,
-        where=Context.OR_FILEINFO,
-        apply=set_flag("qualify_redirect"),
-        versions=Versions.V24,
-        help="Controls whether the REDIRECT_URL environment variable is fully qualified",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "ServerSignature": SIGNATURE,
+    "UseCanonicalName": choice("use_canonical_name", "dns"),
+    "UseCanonicalPhysicalPort": PHYSICAL_PORT,
+    "HostnameLookups": choice("hostname_lookups", "double"),
+    "QualifyRedirectURL": set_flag("qualify_redirect"),
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "ServerAdmin": set_admin,
+    "ServerTokens": set_tokens,
+    "StrictHostCheck": set_flag("strict_host_check"),
+}

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError, MissingDirectory
 from whimbrel.base.numbers import strtol
+from whimbrel.base.static_typing import Final
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.config.execute import is_directory, state_of
+from whimbrel.config.execute import check_context, is_directory, state_of
 from whimbrel.config.includes import has_wildcards
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.core.sections import add_addresses
-from whimbrel.modules.support.setters import Forbidden, check_context
+from whimbrel.modules.support.setters import Forbidden
 
 
 def set_server_name(command: Command, _none: None, words: list[str]) -> None:
@@ -101,45 +102,12 @@ def set_name_virtual_host(command: Command, _none: None, words: list[str]) -> No
     add_addresses(state, words[0], state.current_server.port, state.configuration.name_virtual_hosts)
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="DocumentRoot",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_document_root,
-        record=ConfigScope.SERVER,
-        help="Root directory of the document tree",
-    ),
-    Directive(
-        name="ServerName",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_server_name,
-        record=ConfigScope.NONE,
-        help="The hostname and port of the server",
-    ),
-    Directive(
-        name="ServerAlias",
-        args=Args.RAW_ARGS,
-        where=Context.RSRC_CONF,
-        apply=set_server_alias,
-        record=ConfigScope.NONE,
-        help="A name or names alternately used to access the server",
-    ),
-    Directive(
-        name="ServerPath",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_server_path,
-        record=ConfigScope.NONE,
-        help="The pathname the server can be reached at",
-    ),
-    Directive(
-        name="NameVirtualHost",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_name_virtual_host,
-        record=ConfigScope.NONE,
-        help="A numeric IP address:port, or the name of a host",
-    ),
-)
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "DocumentRoot": set_document_root,
+}
+SETTERS: Final[dict[str, Setter]] = {
+    "ServerName": set_server_name,
+    "ServerAlias": set_server_alias,
+    "ServerPath": set_server_path,
+    "NameVirtualHost": set_name_virtual_host,
+}

@@ -13,7 +13,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.database.dbd_drivers import (
     DRIVERS,
     LIBRARIES,
@@ -109,68 +108,20 @@ def add_first(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     record.first = [*([] if record.first is UNSET else record.first), words[0]]
 
 
-def _number(name: str, help: str) -> Directive[DbdServerConfig]:
-    return Directive(
-        name=name,
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        apply=check_number,
-        help=help,
-    )
-
-
 MODULE = Module(
     name="dbd_module",
     source="mod_dbd.c",
     server_config=DbdServerConfig,
-    directives=(
-        Directive(
-            name="DBDriver",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_driver,
-            help="SQL Driver",
-        ),
-        Directive(
-            name="DBDParams",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_text("params"),
-            help="SQL Driver Params",
-        ),
-        Directive(
-            name="DBDPersist",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_flag("persist"),
-            help="Use persistent connection/pool",
-        ),
-        Directive(
-            name="DBDPrepareSQL",
-            args=Args.TAKE12,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=prepare,
-            help="SQL statement to prepare (or nothing, to override statement inherited from main server) "
-            "and label",
-        ),
-        Directive(
-            name="DBDInitSQL",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=add_first,
-            versions=Versions.V24,
-            help="SQL statement to be executed after connection is created",
-        ),
-        _number("DBDMin", "Minimum number of connections"),
-        _number("DBDKeep", "Maximum number of sustained connections"),
-        _number("DBDMax", "Maximum number of connections"),
-        _number("DBDExptime", "Keepalive time for idle connections"),
-    ),
+    server_setters={
+        "DBDriver": set_driver,
+        "DBDParams": set_text("params"),
+        "DBDPersist": set_flag("persist"),
+        "DBDPrepareSQL": prepare,
+        "DBDInitSQL": add_first,
+        "DBDMin": check_number,
+        "DBDKeep": check_number,
+        "DBDMax": check_number,
+        "DBDExptime": check_number,
+    },
     providers=(Provider("dbd", "ask", query), Provider("libraries", "dbd", libraries)),
 )

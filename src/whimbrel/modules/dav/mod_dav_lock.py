@@ -11,7 +11,6 @@ from typing import Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 
@@ -42,14 +41,8 @@ MODULE = Module(
     name="dav_lock_module",
     source="mod_dav_lock.c",
     dir_config=DavLockDirConfig,
-    directives=(
-        Directive(
-            name="DAVGenericLockDB",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_lock_database,
-            help="specify a lock database",
-        ),
-    ),
+    dir_setters={
+        "DAVGenericLockDB": set_lock_database,
+    },
     providers=(Provider("dav-lock", "generic", generic_locks),),
 )

@@ -10,7 +10,6 @@ from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import confs
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.support.setters import set_choice, set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
@@ -42,36 +41,14 @@ MODULE = Module(
     name="dumpio_module",
     source="mod_dumpio.c",
     server_config=DumpioServerConfig,
-    directives=(
-        Directive(
-            name="DumpIOInput",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=set_flag("input"),
-            record=ConfigScope.SERVER,
-            help="Enable I/O Dump on Input Data",
+    server_setters={
+        "DumpIOInput": set_flag("input"),
+        "DumpIOOutput": set_flag("output"),
+        "DumpIOLogLevel": set_choice(
+            "level",
+            {word: word for word in LEVELS.split()},
+            f"DumpIOLogLevel requires level keyword: one of {LEVELS.replace(' ', '/')}",
         ),
-        Directive(
-            name="DumpIOOutput",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=set_flag("output"),
-            record=ConfigScope.SERVER,
-            help="Enable I/O Dump on Output Data",
-        ),
-        Directive(
-            name="DumpIOLogLevel",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            versions=Versions.V22,
-            apply=set_choice(
-                "level",
-                {word: word for word in LEVELS.split()},
-                f"DumpIOLogLevel requires level keyword: one of {LEVELS.replace(' ', '/')}",
-            ),
-            help="Level at which DumpIO info is logged",
-        ),
-    ),
+    },
     providers=(Provider("dumpio", "wanted", wanted), Provider("dumpio", "any_wanted", any_wanted)),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
@@ -36,15 +35,8 @@ MODULE = Module(
     name="echo_module",
     source="mod_echo.c",
     server_config=EchoServerConfig,
-    directives=(
-        Directive(
-            name="ProtocolEcho",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=set_flag("enabled"),
-            record=ConfigScope.SERVER,
-            help="Run an echo server on this host",
-        ),
-    ),
+    server_setters={
+        "ProtocolEcho": set_flag("enabled"),
+    },
     providers=(Provider("echo", "is_enabled", is_enabled), Provider("echo", "any_enabled", any_enabled)),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.engine.output.filter import OutputFilter, Transform, add_output_filter
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
@@ -75,16 +74,9 @@ MODULE = Module(
     name="case_filter_module",
     source="mod_case_filter.c",
     server_config=CaseFilterServerConfig,
-    directives=(
-        Directive(
-            name="CaseFilter",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=set_flag("enabled"),
-            record=ConfigScope.SERVER,
-            help="Run a case filter on this host",
-        ),
-    ),
+    server_setters={
+        "CaseFilter": set_flag("enabled"),
+    },
     hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE),),
     providers=(Provider("output_filter", "casefilter", CASE_FILTER),),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter, add_input_filter
 from whimbrel.modules.support.setters import set_flag
@@ -68,16 +67,9 @@ MODULE = Module(
     name="case_filter_in_module",
     source="mod_case_filter_in.c",
     server_config=CaseFilterInServerConfig,
-    directives=(
-        Directive(
-            name="CaseFilterIn",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=set_flag("enabled"),
-            record=ConfigScope.SERVER,
-            help="Run an input case filter on this host",
-        ),
-    ),
+    server_setters={
+        "CaseFilterIn": set_flag("enabled"),
+    },
     hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE),),
     providers=(Provider("input_filter", "casefilterin", CASE_FILTER_IN),),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import StartError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
 from whimbrel.modules.support.coded_bodies import Key, RecordedOutput, begin_coded
 from whimbrel.modules.support.codings import (
@@ -24,7 +24,7 @@ from whimbrel.modules.support.codings import (
     is_accepted,
     set_note,
 )
-from whimbrel.modules.support.setters import Setter, replaced, set_choice, set_in_range
+from whimbrel.modules.support.setters import replaced, set_choice, set_in_range
 from whimbrel.registry.module import CompletedConfig, Module, Provider
 from whimbrel.registry.settings import setting
 
@@ -174,49 +174,26 @@ def libraries(_config: Any) -> tuple[str, ...]:
     return (LIBRARY,)
 
 
-def _directive(name: str, apply: Setter, help: str, args: Args = Args.TAKE1) -> Directive[Any]:
-    return Directive(
-        name=name, args=args, where=Context.RSRC_CONF, apply=apply, record=ConfigScope.SERVER, help=help
-    )
-
-
 MODULE = Module(
     name="brotli_module",
     source="mod_brotli.c",
     versions=Versions.V24,
     server_config=BrotliServerConfig,
-    directives=(
-        _directive(
-            "BrotliFilterNote",
-            set_note("Unknown BrotliFilterNote type '{}'"),
-            "Set a note to report on compression ratio",
-            Args.TAKE12,
+    server_setters={
+        "BrotliFilterNote": set_note("Unknown BrotliFilterNote type '{}'"),
+        "BrotliCompressionQuality": set_in_range(
+            "quality", 0, 11, "BrotliCompressionQuality must be between 0 and 11"
         ),
-        _directive(
-            "BrotliCompressionQuality",
-            set_in_range("quality", 0, 11, "BrotliCompressionQuality must be between 0 and 11"),
-            "Compression quality between 0 and 11 (higher quality means slower compression)",
+        "BrotliCompressionWindow": set_in_range(
+            "window", 10, 24, "BrotliCompressionWindow must be between 10 and 24"
         ),
-        _directive(
-            "BrotliCompressionWindow",
-            set_in_range("window", 10, 24, "BrotliCompressionWindow must be between 10 and 24"),
-            "Sliding window size between 10 and 24 (larger windows can improve compression, but require more "
-            "memory)",
+        "BrotliCompressionMaxInputBlock": set_in_range(
+            "block", 16, 24, "BrotliCompressionMaxInputBlock must be between 16 and 24"
         ),
-        _directive(
-            "BrotliCompressionMaxInputBlock",
-            set_in_range("block", 16, 24, "BrotliCompressionMaxInputBlock must be between 16 and 24"),
-            "Maximum input block size between 16 and 24 (larger block sizes require more memory)",
+        "BrotliAlterETag": set_choice(
+            "etag", ETAG_MODES, "BrotliAlterETag accepts only 'AddSuffix', 'NoChange' and 'Remove'"
         ),
-        _directive(
-            "BrotliAlterETag",
-            set_choice(
-                "etag", ETAG_MODES, "BrotliAlterETag accepts only 'AddSuffix', 'NoChange' and 'Remove'"
-            ),
-            "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange', "
-            "'Remove'",
-        ),
-    ),
+    },
     providers=(
         Provider("output_filter", "brotli_compress", BrotliCompress()),
         Provider("libraries", LIBRARY, libraries),

@@ -11,7 +11,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.body import is_complete
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
@@ -119,15 +119,9 @@ MODULE = Module(
     source="mod_buffer.c",
     versions=Versions.V24,
     dir_config=BufferDirConfig,
-    directives=(
-        Directive(
-            name="BufferSize",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_size,
-            help="Maximum size of the buffer used by the buffer filter",
-        ),
-    ),
+    dir_setters={
+        "BufferSize": set_size,
+    },
     providers=(
         Provider("output_filter", "buffer", BufferOut()),
         Provider("input_filter", "buffer", BufferIn()),

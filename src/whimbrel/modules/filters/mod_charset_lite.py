@@ -13,7 +13,6 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter, add_input_filter
 from whimbrel.engine.log.error_log_line import enabled
@@ -322,29 +321,11 @@ MODULE = Module(
     name="charset_lite_module",
     source="mod_charset_lite.c",
     dir_config=CharsetDirConfig,
-    directives=(
-        Directive(
-            name="CharsetSourceEnc",
-            args=Args.TAKE1,
-            where=Context.OR_FILEINFO,
-            apply=set_text("source"),
-            help="source (html,cgi,ssi) file charset",
-        ),
-        Directive(
-            name="CharsetDefault",
-            args=Args.TAKE1,
-            where=Context.OR_FILEINFO,
-            apply=set_text("default"),
-            help="name of default charset",
-        ),
-        Directive(
-            name="CharsetOptions",
-            args=Args.ITERATE,
-            where=Context.OR_FILEINFO,
-            apply=set_option,
-            help="valid options: ImplicitAdd, NoImplicitAdd, TranslateAllMimeTypes, NoTranslateAllMimeTypes",
-        ),
-    ),
+    dir_setters={
+        "CharsetSourceEnc": set_text("source"),
+        "CharsetDefault": set_text("default"),
+        "CharsetOptions": set_option,
+    },
     hooks=(
         Hook(FIXUPS, make_fixup, Order.MIDDLE),
         Hook(INSERT_FILTER, make_insert, Order.REALLY_LAST),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.body import PIECE, Aborted, Source
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.http.http1.chunked import BodyError
@@ -122,14 +122,8 @@ MODULE = Module(
     source="mod_reflector.c",
     versions=Versions.V24,
     dir_config=ReflectorDirConfig,
-    directives=(
-        Directive(
-            name="ReflectorHeader",
-            args=Args.TAKE12,
-            where=Context.OR_OPTIONS,
-            apply=add_header,
-            help="Header to reflect back in the response, with an optional new name.",
-        ),
-    ),
+    dir_setters={
+        "ReflectorHeader": add_header,
+    },
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

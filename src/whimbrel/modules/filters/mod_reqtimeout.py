@@ -14,7 +14,6 @@ from whimbrel.base.numbers import atoi, strtol
 from whimbrel.config.model import unique_by
 from whimbrel.config.read_limits import ReadLimit, ReadLimits
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import Module, Provider
@@ -102,16 +101,9 @@ MODULE = Module(
     name="reqtimeout_module",
     source="mod_reqtimeout.c",
     server_config=ReqtimeoutServerConfig,
-    directives=(
-        Directive(
-            name="RequestReadTimeout",
-            args=Args.RAW_ARGS,
-            where=Context.RSRC_CONF,
-            apply=set_limits,
-            record=ConfigScope.SERVER,
-            help="Set various timeout parameters for TLS handshake and/or reading request headers and body",
-        ),
-    ),
+    server_setters={
+        "RequestReadTimeout": set_limits,
+    },
     providers=(
         Provider("reqtimeout", "limits", limits_of),
         Provider("reqtimeout", "first_timeouts", first_timeouts),

@@ -11,7 +11,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.input.body import RequestBody, ready_body
 from whimbrel.engine.input.filter import FilteredBody
 from whimbrel.http.http1.chunked import BodyError
@@ -88,14 +88,8 @@ MODULE = Module(
     source="mod_request.c",
     versions=Versions.V24,
     dir_config=RequestDirConfig,
-    directives=(
-        Directive(
-            name="KeptBodySize",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_size,
-            help="Maximum size of request bodies kept aside for use by filters",
-        ),
-    ),
+    dir_setters={
+        "KeptBodySize": set_size,
+    },
     hooks=(Hook(INSERT_FILTER, make_keep, Order.LAST),),
 )

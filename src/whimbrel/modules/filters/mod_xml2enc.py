@@ -13,13 +13,13 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import decimal, lower, upper
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.body import is_complete, size_of
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, Transform
 from whimbrel.modules.filters.charsets import UTF_8, built_in, detected, iconv_name
 from whimbrel.modules.filters.meta_tags import meta_tags
 from whimbrel.modules.support.first_bytes import cut, first_bytes
-from whimbrel.modules.support.setters import add_text, global_only
+from whimbrel.modules.support.setters import add_text
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 
@@ -249,30 +249,13 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=Xml2EncDirConfig,
     server_config=Xml2EncServerConfig,
-    directives=(
-        Directive(
-            name="xml2EncDefault",
-            args=Args.TAKE1,
-            where=Context.OR_ALL,
-            apply=set_default,
-            help="Usage: xml2EncDefault charset",
-        ),
-        Directive(
-            name="xml2EncAlias",
-            args=Args.ITERATE2,
-            where=Context.RSRC_CONF,
-            apply=global_only(set_alias),
-            record=ConfigScope.SERVER,
-            help="EncodingAlias charset alias [more aliases]",
-        ),
-        Directive(
-            name="xml2StartParse",
-            args=Args.ITERATE,
-            where=Context.OR_ALL,
-            apply=add_text("starts"),
-            help="Ignore anything in front of the first of these elements",
-        ),
-    ),
+    dir_setters={
+        "xml2EncDefault": set_default,
+        "xml2StartParse": add_text("starts"),
+    },
+    server_setters={
+        "xml2EncAlias": set_alias,
+    },
     providers=(
         Provider("output_filter", "xml2enc", Xml2Enc(skips=True)),
         Provider("xml2enc", "input", Xml2Enc(skips=False)),

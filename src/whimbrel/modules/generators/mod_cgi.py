@@ -10,8 +10,7 @@ from typing import Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
-from whimbrel.modules.support.cgi.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
+from whimbrel.modules.support.cgi.script_log import SERVER_SETTERS, ScriptLog, ScriptLogServerConfig
 from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
@@ -74,16 +73,7 @@ MODULE = Module(
     source="mod_cgi.c",
     dir_config=CgiDirConfig,
     server_config=CgiServerConfig,
-    directives=(
-        *DIRECTIVES,
-        Directive(
-            name="CGIScriptTimeout",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=set_timeout,
-            versions=Versions.V24,
-            help="The amount of time to wait between successful reads from the CGI script, in seconds.",
-        ),
-    ),
+    dir_setters={"CGIScriptTimeout": set_timeout},
+    server_setters=SERVER_SETTERS,
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

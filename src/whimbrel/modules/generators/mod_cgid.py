@@ -12,10 +12,9 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS, atoi
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.support.cgi.raw_stderr import stderr_writer
-from whimbrel.modules.support.cgi.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
-from whimbrel.modules.support.setters import global_only, timeout
+from whimbrel.modules.support.cgi.script_log import SERVER_SETTERS, ScriptLog, ScriptLogServerConfig
+from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
@@ -82,23 +81,7 @@ MODULE = Module(
     source="mod_cgid.c",
     dir_config=CgidDirConfig,
     server_config=CgidServerConfig,
-    directives=(
-        *DIRECTIVES,
-        Directive(
-            name="ScriptSock",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=global_only(set_socket),
-            record=ConfigScope.SERVER,
-            help="the name of the socket to use for communication with the cgi daemon.",
-        ),
-        Directive(
-            name="CGIDScriptTimeout",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=set_timeout,
-            help="The amount of time to wait between successful reads from the CGI script, in seconds.",
-        ),
-    ),
+    dir_setters={"CGIDScriptTimeout": set_timeout},
+    server_setters={**SERVER_SETTERS, "ScriptSock": set_socket},
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

@@ -10,10 +10,8 @@ from typing import Any
 from whimbrel.base.errors import MissingResource
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.mpm.settings import unknown
 from whimbrel.modules.support.cgi.suexec import SuexecServerConfig, disabled_now, enable, wrapper_of
-from whimbrel.modules.support.setters import Forbidden, not_in
 from whimbrel.registry.module import Module
 
 
@@ -44,15 +42,8 @@ MODULE = Module(
     name="suexec_module",
     source="mod_suexec.c",
     server_config=SuexecServerConfig,
-    directives=(
-        Directive(
-            name="SuexecUserGroup",
-            args=Args.TAKE2,
-            where=Context.RSRC_CONF,
-            apply=not_in(Forbidden.DIR_LOC_FILE | Forbidden.LIMIT, set_user_group),
-            record=ConfigScope.SERVER,
-            help="User and group for spawned processes",
-        ),
-    ),
+    server_setters={
+        "SuexecUserGroup": set_user_group,
+    },
     post_config=(report,),
 )

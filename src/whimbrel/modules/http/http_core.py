@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.core.file_options import ON_OFF
-from whimbrel.modules.support.setters import (
-    Forbidden,
-    global_only,
-    not_in,
-    not_in_limit22,
-    own,
-    set_choice,
-    set_flag,
-    set_lower,
-    set_number,
-    timeout,
-)
+from whimbrel.modules.support.setters import own, set_choice, set_flag, set_lower, set_number, timeout
 from whimbrel.registry.module import CompiledHook, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -100,114 +89,21 @@ TRACE = set_choice(
     "TraceEnable must be one of 'on', 'off', or 'extended'",
 )
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="HttpProtocolOptions",
-        args=Args.ITERATE,
-        where=Context.RSRC_CONF,
-        apply=set_protocol_options,
-        record=ConfigScope.SERVER,
-        help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); "
-        "'Unsafe' or 'Strict' "
-        "(default). Sets HTTP acceptance rules",
-    ),
-    Directive(
-        name="RegisterHttpMethod",
-        args=Args.ITERATE,
-        where=Context.RSRC_CONF,
-        apply=global_only(set_method),
-        record=ConfigScope.SERVER,
-        help="Registers non-standard HTTP methods",
-    ),
-    Directive(
-        name="TraceEnable",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=TRACE,
-        record=ConfigScope.SERVER,
-        help="'on' (default), 'off' or 'extended' to trace request body content",
-    ),
-    Directive(
-        name="MergeTrailers",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        apply=set_flag("merge_trailers"),
-        record=ConfigScope.SERVER,
-        help="merge request trailers into request headers or not",
-    ),
-    Directive(
-        name="Protocols",
-        args=Args.ITERATE,
-        where=Context.RSRC_CONF,
-        apply=set_protocols,
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        help="Controls which protocols are allowed",
-    ),
-    Directive(
-        name="ProtocolsHonorOrder",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=HONOR_ORDER,
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        help="'off' (default) or 'on' to respect given order of protocols, by default the client specified "
-        "order determines selection",
-    ),
-    Directive(
-        name="Protocol",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=not_in_limit22(set_lower("protocol")),
-        record=ConfigScope.SERVER,
-        help="Set the Protocol for httpd to use.",
-    ),
-    Directive(
-        name="AcceptFilter",
-        args=Args.TAKE2,
-        where=Context.RSRC_CONF,
-        apply=global_only(set_accept_filter),
-        record=ConfigScope.SERVER,
-        help="Set the Accept Filter to use for a protocol",
-    ),
-)
-
-HTTP_DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="KeepAliveTimeout",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=not_in_limit22(set_keep_alive_timeout),
-        record=ConfigScope.SERVER,
-        help="Keep-Alive timeout duration (sec)",
-    ),
-    Directive(
-        name="MaxKeepAliveRequests",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        apply=not_in_limit22(set_number("max_keep_alive")),
-        help="Maximum number of Keep-Alive requests per connection, or 0 for infinite",
-    ),
-    Directive(
-        name="KeepAlive",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        apply=set_keep_alive,
-        record=ConfigScope.SERVER,
-        versions=Versions.V24,
-        help="Whether persistent connections should be On or Off",
-    ),
-    Directive(
-        name="KeepAlive",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        versions=Versions.V22,
-        apply=not_in(Forbidden.LIMIT, set_keep_alive),
-        help="Whether persistent connections should be On or Off",
-    ),
-)
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "HttpProtocolOptions": set_protocol_options,
+    "RegisterHttpMethod": set_method,
+    "TraceEnable": TRACE,
+    "MergeTrailers": set_flag("merge_trailers"),
+    "Protocols": set_protocols,
+    "ProtocolsHonorOrder": HONOR_ORDER,
+    "Protocol": set_lower("protocol"),
+    "AcceptFilter": set_accept_filter,
+}
+HTTP_SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "KeepAliveTimeout": set_keep_alive_timeout,
+    "MaxKeepAliveRequests": set_number("max_keep_alive"),
+    "KeepAlive": set_keep_alive,
+}
 
 
 # traces ---------------------------------------------------------------------------------------------

@@ -21,11 +21,10 @@ from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
-from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
+from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
@@ -94,9 +93,6 @@ def _remove(attribute: str) -> Any:
 
 def set_match(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
     """Set one keyword of MultiviewsMatch; some exclude each other."""
-    check_context(
-        cmd, Forbidden.LOCATION | (Forbidden.NOTHING if cmd.dialect.contexts_22 else Forbidden.LIMIT)
-    )
     word = words[0].lower()
     known = conf.match if isinstance(conf.match, frozenset) else frozenset()
     if word not in ("any", "negotiatedonly", "filters", "handlers"):
@@ -387,74 +383,33 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 EXTENSIONS = "followed by one or more file extensions"
 
 
-def _adder(name: str, attribute: str, text: str) -> Directive[Any]:
-    return Directive(
-        name=name, args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=_add(attribute), help=text
-    )
-
-
-def _remover(name: str, attribute: str) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=Args.ITERATE,
-        where=Context.OR_FILEINFO,
-        apply=_remove(attribute),
-        help="one or more file extensions",
-    )
-
-
 MODULE = Module(
     name="mime_module",
     source="mod_mime.c",
     dir_config=MimeDirConfig,
     server_config=MimeServerConfig,
-    directives=(
-        _adder("AddCharset", "charset", f"a charset (e.g., iso-2022-jp), {EXTENSIONS}"),
-        _adder("AddEncoding", "encoding", f"an encoding (e.g., gzip), {EXTENSIONS}"),
-        _adder("AddHandler", "handler", f"a handler name {EXTENSIONS}"),
-        _adder("AddInputFilter", "input_filters", f"input filter name (or ; delimited names) {EXTENSIONS}"),
-        _adder("AddLanguage", "language", f"a language (e.g., fr), {EXTENSIONS}"),
-        _adder(
-            "AddOutputFilter", "output_filters", f"output filter name (or ; delimited names) {EXTENSIONS}"
-        ),
-        _adder("AddType", "type", f"a mime type {EXTENSIONS}"),
-        Directive(
-            name="DefaultLanguage",
-            args=Args.TAKE1,
-            where=Context.OR_FILEINFO,
-            apply=set_text("default_language"),
-            help="language to use for documents with no other language file extension",
-        ),
-        Directive(
-            name="MultiviewsMatch",
-            args=Args.ITERATE,
-            where=Context.OR_FILEINFO,
-            apply=set_match,
-            help="NegotiatedOnly (default), Handlers and/or Filters, or Any",
-        ),
-        _remover("RemoveCharset", "charset"),
-        _remover("RemoveEncoding", "encoding"),
-        _remover("RemoveHandler", "handler"),
-        _remover("RemoveInputFilter", "input_filters"),
-        _remover("RemoveLanguage", "language"),
-        _remover("RemoveOutputFilter", "output_filters"),
-        _remover("RemoveType", "type"),
-        Directive(
-            name="TypesConfig",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=set_path("types_config"),
-            record=ConfigScope.SERVER,
-            help="the MIME types config file",
-        ),
-        Directive(
-            name="ModMimeUsePathInfo",
-            args=Args.FLAG,
-            where=Context.ACCESS_CONF,
-            apply=set_flag("use_path_info"),
-            help="Set to 'yes' to allow mod_mime to use path info for type checking",
-        ),
-    ),
+    dir_setters={
+        "AddCharset": _add("charset"),
+        "AddEncoding": _add("encoding"),
+        "AddHandler": _add("handler"),
+        "AddInputFilter": _add("input_filters"),
+        "AddLanguage": _add("language"),
+        "AddOutputFilter": _add("output_filters"),
+        "AddType": _add("type"),
+        "DefaultLanguage": set_text("default_language"),
+        "MultiviewsMatch": set_match,
+        "RemoveCharset": _remove("charset"),
+        "RemoveEncoding": _remove("encoding"),
+        "RemoveHandler": _remove("handler"),
+        "RemoveInputFilter": _remove("input_filters"),
+        "RemoveLanguage": _remove("language"),
+        "RemoveOutputFilter": _remove("output_filters"),
+        "RemoveType": _remove("type"),
+        "ModMimeUsePathInfo": set_flag("use_path_info"),
+    },
+    server_setters={
+        "TypesConfig": set_path("types_config"),
+    },
     hooks=(Hook(TYPE_CHECKER, make_type, Order.MIDDLE), Hook(INSERT_FILTER, make_insert, Order.FIRST)),
     post_config=(load_types,),
 )

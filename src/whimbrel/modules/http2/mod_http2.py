@@ -7,19 +7,19 @@ workers have no effect, since one event loop serves all streams. Manual: mod/mod
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits, strip
 from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Pair
-from whimbrel.modules.support.setters import Setter, timeout
+from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -322,18 +322,9 @@ def propose(r: Request, offers: list[str]) -> str | None:
     return wanted
 
 
-_S, _B = Context.RSRC_CONF, Context.OR_AUTHCFG | Context.RSRC_CONF
-_POSITIVE, _WINDOW, _ZERO = "value must be > 0", "value must be >= 1024", "value must be 0 or larger"
-
-
-def _row(
-    name: str, apply: Callable[..., None], help: str, *, where: Context = _S, args: Args = Args.TAKE1
-) -> AnyDirective:
-    record = ConfigScope.SERVER if where == _S or name == "H2Push" else ConfigScope.DIRECTORY
-    return Directive(
-        name=name, args=args, where=where, apply=apply, record=record, versions=Versions.V24, help=help
-    )
-
+_POSITIVE: Final = "value must be > 0"
+_WINDOW: Final = "value must be >= 1024"
+_ZERO: Final = "value must be 0 or larger"
 
 MODULE = Module(
     name="http2_module",
@@ -341,82 +332,38 @@ MODULE = Module(
     versions=Versions.V24,
     server_config=Http2ServerConfig,
     dir_config=Http2DirConfig,
-    directives=(
-        _row(
-            "H2MaxSessionStreams",
-            number("max_streams", 1, _POSITIVE),
-            "maximum number of open streams per session",
-        ),
-        _row("H2WindowSize", number("window", 1024, _WINDOW), "window size on client DATA"),
-        _row("H2MinWorkers", number("", 1, _POSITIVE), "minimum number of worker threads per child"),
-        _row("H2MaxWorkers", number("", 1, _POSITIVE), "maximum number of worker threads per child"),
-        _row(
-            "H2MaxWorkerIdleSeconds",
-            time("", "Invalid idle limit value"),
-            "maximum number of idle seconds before a worker shuts down",
-        ),
-        _row(
-            "H2StreamMaxMemSize",
-            number("", 1024, _WINDOW),
-            "maximum number of bytes buffered in memory for a stream",
-        ),
-        _row("H2SerializeHeaders", warn_serialize, "disabled, this directive has no longer an effect."),
-        _row("H2ModernTLSOnly", switch("modern_tls_only"), "off to not impose RFC 7540 restrictions on TLS"),
-        _row("H2Upgrade", switch("upgrade"), "on to allow HTTP/1 Upgrades to h2/h2c", where=_B),
-        _row("H2Direct", switch("direct"), "on to enable direct HTTP/2 mode"),
-        _row("H2SessionExtraFiles", accepted, "number of extra file a session might keep open (obsolete)"),
-        _row("H2TLSWarmUpSize", accepted, "number of bytes on TLS connection before doing max writes"),
-        _row("H2TLSCoolDownSecs", accepted, "seconds of idle time on TLS before shrinking writes"),
-        _row("H2Push", set_push, "off to disable HTTP/2 server push", where=_B),
-        _row(
-            "H2PushPriority",
-            set_priority,
-            "define priority of PUSHed resources per content type",
-            args=Args.TAKE23,
-        ),
-        _row("H2PushDiarySize", set_diary, "size of push diary"),
-        _row("H2CopyFiles", switch(), "on to perform copy of file data", where=Context.OR_FILEINFO),
-        _row(
-            "H2PushResource",
-            add_resource,
-            "add a resource to be pushed in this location/on this server.",
-            where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
-            args=Args.TAKE123,
-        ),
-        _row("H2EarlyHints", switch("early_hints"), "on to enable interim status 103 responses"),
-        _row("H2Padding", set_padding, "set payload padding"),
-        _row("H2OutputBuffering", switch(), "set stream output buffer on/off"),
-        _row("H2StreamTimeout", time("stream_timeout", "Invalid timeout value"), "set stream timeout"),
-        _row(
-            "H2MaxDataFrameLen",
-            number("max_data", 0, _ZERO),
-            "maximum number of bytes in a single HTTP/2 DATA frame",
-        ),
-        _row(
-            "H2MaxHeaderBlockLen",
-            number("max_head", 0, _ZERO),
-            "maximum number of bytes in a response header block",
-        ),
-        _row(
-            "H2MaxStreamErrors",
-            number("max_errors", 0, _ZERO),
-            "maximum number of flow control errors tolerated",
-        ),
-        _row(
-            "H2EarlyHint",
-            add_hint,
-            "add a a 'Link:' header for a 103 Early Hints response.",
-            where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
-            args=Args.TAKE2,
-        ),
-        _row(
-            "H2ProxyRequests",
-            switch(),
-            "Enables forward proxy requests via HTTP/2",
-            where=Context.OR_FILEINFO,
-        ),
-        _row("H2WebSockets", switch("websockets"), "off to disable WebSockets over HTTP/2"),
-    ),
+    dir_setters={
+        "H2Upgrade": switch("upgrade"),
+        "H2CopyFiles": switch(),
+        "H2PushResource": add_resource,
+        "H2EarlyHint": add_hint,
+        "H2ProxyRequests": switch(),
+    },
+    server_setters={
+        "H2MaxSessionStreams": number("max_streams", 1, _POSITIVE),
+        "H2WindowSize": number("window", 1024, _WINDOW),
+        "H2MinWorkers": number("", 1, _POSITIVE),
+        "H2MaxWorkers": number("", 1, _POSITIVE),
+        "H2MaxWorkerIdleSeconds": time("", "Invalid idle limit value"),
+        "H2StreamMaxMemSize": number("", 1024, _WINDOW),
+        "H2SerializeHeaders": warn_serialize,
+        "H2ModernTLSOnly": switch("modern_tls_only"),
+        "H2Direct": switch("direct"),
+        "H2SessionExtraFiles": accepted,
+        "H2TLSWarmUpSize": accepted,
+        "H2TLSCoolDownSecs": accepted,
+        "H2Push": set_push,
+        "H2PushPriority": set_priority,
+        "H2PushDiarySize": set_diary,
+        "H2EarlyHints": switch("early_hints"),
+        "H2Padding": set_padding,
+        "H2OutputBuffering": switch(),
+        "H2StreamTimeout": time("stream_timeout", "Invalid timeout value"),
+        "H2MaxDataFrameLen": number("max_data", 0, _ZERO),
+        "H2MaxHeaderBlockLen": number("max_head", 0, _ZERO),
+        "H2MaxStreamErrors": number("max_errors", 0, _ZERO),
+        "H2WebSockets": switch("websockets"),
+    },
     hooks=(Hook(FIXUPS, make_fixups), Hook(FIXUPS, make_hints, Order.LAST)),
     providers=(
         Provider("http2", "settings", settings_of),

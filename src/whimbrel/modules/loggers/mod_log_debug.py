@@ -11,7 +11,7 @@ from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, evaluate, read_condition, read_string
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.expr.errors import EvalError
@@ -114,15 +114,9 @@ MODULE = Module(
     name="log_debug_module",
     source="mod_log_debug.c",
     dir_config=LogDebugDirConfig,
-    directives=(
-        Directive(
-            name="LogMessage",
-            args=Args.TAKE123,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=add_message,
-            help="Log a debug message to the error log if this config block is used for  a request",
-        ),
-    ),
+    dir_setters={
+        "LogMessage": add_message,
+    },
     hooks=tuple(Hook(phase, _maker(names), Order.FIRST) for phase, names in HOOKS.items()),
     versions=Versions.V24,
 )

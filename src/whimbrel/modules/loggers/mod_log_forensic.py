@@ -13,7 +13,6 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import LogSink, confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.core.log import log_sink
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, HookStatus
@@ -87,16 +86,9 @@ MODULE = Module(
     name="log_forensic_module",
     source="mod_log_forensic.c",
     server_config=ForensicServerConfig,
-    directives=(
-        Directive(
-            name="ForensicLog",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=set_log,
-            record=ConfigScope.SERVER,
-            help="the filename of the forensic log",
-        ),
-    ),
+    server_setters={
+        "ForensicLog": set_log,
+    },
     hooks=(
         Hook(POST_READ_REQUEST, make_begin, Order.REALLY_FIRST, after=("mod_unique_id.c",)),
         Hook(LOG_TRANSACTION, make_end, Order.REALLY_LAST),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.redirect_chain import first_request
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind
 from whimbrel.modules.support.setters import set_flag
@@ -73,16 +73,9 @@ MODULE = Module(
     name="logio_module",
     source="mod_logio.c",
     dir_config=LogIoDirConfig,
-    directives=(
-        Directive(
-            name="LogIOTrackTTFB",
-            args=Args.FLAG,
-            where=Context.OR_ALL,
-            apply=set_flag("track"),
-            versions=Versions.V24,
-            help="Set to 'ON' to enable tracking time to first byte",
-        ),
-    ),
+    dir_setters={
+        "LogIOTrackTTFB": set_flag("track"),
+    },
     hooks=(Hook(INSERT_FILTER, make_insert, Order.LAST),),
     providers=(
         Provider("log_item", "^FB", ItemKind(lambda r, _a: first_byte(r), dynamic=True), Versions.V24),

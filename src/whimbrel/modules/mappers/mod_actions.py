@@ -12,7 +12,6 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import ACTIONS
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -86,21 +85,9 @@ MODULE = Module(
     name="actions_module",
     source="mod_actions.c",
     dir_config=ActionsDirConfig,
-    directives=(
-        Directive(
-            name="Action",
-            args=Args.TAKE23,
-            where=Context.OR_FILEINFO,
-            apply=add_action,
-            help="a media type followed by a script name",
-        ),
-        Directive(
-            name="Script",
-            args=Args.TAKE2,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=add_script,
-            help="a method followed by a script name",
-        ),
-    ),
+    dir_setters={
+        "Action": add_action,
+        "Script": add_script,
+    },
     hooks=(Hook(HANDLER, make_handler, Order.LAST),),
 )

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
-from whimbrel.config.execute import root_relative
+from whimbrel.config.execute import check_context, root_relative
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Context
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri
-from whimbrel.modules.support.setters import Forbidden, check_context, set_flag
+from whimbrel.modules.support.setters import Forbidden, set_flag
 from whimbrel.modules.support.substitution import Substitution, compiled, is_url
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookStatus
@@ -389,8 +389,6 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 
 ANYWHERE = Context.OR_FILEINFO
-BY_REGEX = "an optional status, then a regular expression and destination URL"
-BY_PATH = "an optional status, then document to be redirected and destination URL"
 PLAIN = "a document to be redirected, then the destination URL"
 CGI = "cgi-script"
 LOCATIONS = Context.RSRC_CONF | Context.ACCESS_CONF
@@ -400,97 +398,21 @@ MODULE = Module(
     source="mod_alias.c",
     dir_config=AliasDirConfig,
     server_config=AliasServerConfig,
-    directives=(
-        Directive(
-            name="Alias",
-            args=Args.TAKE12,
-            where=LOCATIONS,
-            apply=_alias_setter(None),
-            versions=Versions.V24,
-            help="a fakename and a realname, or a realname in a Location",
-        ),
-        Directive(
-            name="ScriptAlias",
-            args=Args.TAKE12,
-            where=LOCATIONS,
-            apply=_alias_setter(CGI),
-            versions=Versions.V24,
-            help="a fakename and a realname, or a realname in a Location",
-        ),
-        Directive(
-            name="Alias",
-            args=Args.TAKE2,
-            where=Context.RSRC_CONF,
-            apply=_alias_setter(None),
-            versions=Versions.V22,
-            help="a fakename and a realname",
-        ),
-        Directive(
-            name="ScriptAlias",
-            args=Args.TAKE2,
-            where=Context.RSRC_CONF,
-            apply=_alias_setter(CGI),
-            versions=Versions.V22,
-            help="a fakename and a realname",
-        ),
-        Directive(
-            name="Redirect",
-            args=Args.TAKE123,
-            where=ANYWHERE,
-            apply=_redirect_setter(302),
-            versions=Versions.V24,
-            help=BY_PATH,
-        ),
-        Directive(
-            name="Redirect",
-            args=Args.TAKE23,
-            where=ANYWHERE,
-            apply=_redirect_setter(302),
-            versions=Versions.V22,
-            help=BY_PATH,
-        ),
-        Directive(
-            name="AliasMatch",
-            args=Args.TAKE2,
-            where=Context.RSRC_CONF,
-            apply=_match_setter(None),
-            record=ConfigScope.SERVER,
-            help="a regular expression and a filename",
-        ),
-        Directive(
-            name="ScriptAliasMatch",
-            args=Args.TAKE2,
-            where=Context.RSRC_CONF,
-            apply=_match_setter(CGI),
-            record=ConfigScope.SERVER,
-            help="a regular expression and a filename",
-        ),
-        Directive(
-            name="RedirectMatch", args=Args.TAKE23, where=ANYWHERE, apply=_redirect_setter(302), help=BY_REGEX
-        ),
-        Directive(
-            name="RedirectTemp", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(302), help=PLAIN
-        ),
-        Directive(
-            name="RedirectPermanent", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(301), help=PLAIN
-        ),
-        Directive(
-            name="RedirectRelative",
-            args=Args.FLAG,
-            where=ANYWHERE,
-            apply=set_flag("relative"),
-            versions=Versions.V24,
-            help="Set to ON to allow relative redirect targets to be issued as-is",
-        ),
-        Directive(
-            name="AliasPreservePath",
-            args=Args.FLAG,
-            where=ANYWHERE,
-            apply=set_flag("preserve"),
-            versions=Versions.V24,
-            help="Set to ON to map the full path after the fakename to the realname.",
-        ),
-    ),
+    own_context_checks=frozenset(("Alias", "ScriptAlias")),
+    dir_setters={
+        "Alias": _alias_setter(None),
+        "ScriptAlias": _alias_setter(CGI),
+        "Redirect": _redirect_setter(302),
+        "RedirectMatch": _redirect_setter(302),
+        "RedirectTemp": _redirect_setter(302),
+        "RedirectPermanent": _redirect_setter(301),
+        "RedirectRelative": set_flag("relative"),
+        "AliasPreservePath": set_flag("preserve"),
+    },
+    server_setters={
+        "AliasMatch": _match_setter(None),
+        "ScriptAliasMatch": _match_setter(CGI),
+    },
     hooks=(
         Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, before=("mod_userdir.c", "mod_vhost_alias.c")),
         Hook(FIXUPS, make_fixup, Order.MIDDLE),

@@ -13,11 +13,11 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
 from whimbrel.base.static_typing import Any
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND, is_file
 from whimbrel.http.syntax.url import escape_uri
-from whimbrel.modules.support.setters import set_flag
+from whimbrel.modules.support.setters import by_version, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -187,53 +187,12 @@ MODULE = Module(
     name="dir_module",
     source="mod_dir.c",
     dir_config=DirDirConfig,
-    directives=(
-        Directive(
-            name="FallbackResource",
-            args=Args.TAKE1,
-            where=INDEXES,
-            apply=set_fallback,
-            help="Set a default handler",
-        ),
-        Directive(
-            name="DirectoryIndex",
-            args=Args.RAW_ARGS,
-            where=INDEXES,
-            apply=add_names_24,
-            help="a list of file names",
-            versions=Versions.V24,
-        ),
-        Directive(
-            name="DirectoryIndex",
-            args=Args.ITERATE,
-            where=INDEXES,
-            apply=add_name_22,
-            help="a list of file names",
-            versions=Versions.V22,
-        ),
-        Directive(
-            name="DirectorySlash",
-            args=Args.FLAG,
-            where=INDEXES,
-            apply=set_flag("add_slash"),
-            help="On or Off",
-        ),
-        Directive(
-            name="DirectoryCheckHandler",
-            args=Args.FLAG,
-            where=INDEXES,
-            apply=set_flag("check_handler"),
-            help="On or Off",
-            versions=Versions.V24,
-        ),
-        Directive(
-            name="DirectoryIndexRedirect",
-            args=Args.TAKE1,
-            where=INDEXES,
-            apply=set_redirect,
-            help="On, Off, or a 3xx status code.",
-            versions=Versions.V24,
-        ),
-    ),
+    dir_setters={
+        "FallbackResource": set_fallback,
+        "DirectoryIndex": by_version(add_name_22, add_names_24),
+        "DirectorySlash": set_flag("add_slash"),
+        "DirectoryCheckHandler": set_flag("check_handler"),
+        "DirectoryIndexRedirect": set_redirect,
+    },
     hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),
 )

@@ -13,7 +13,6 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import BLANKS, is_digits, split, strip
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -305,28 +304,10 @@ MODULE = Module(
     name="imagemap_module",
     source="mod_imagemap.c",
     dir_config=ImagemapDirConfig,
-    directives=(
-        Directive(
-            name="ImapMenu",
-            args=Args.TAKE1,
-            where=Context.OR_INDEXES,
-            apply=set_text("menu"),
-            help="the type of menu generated: none, formatted, semiformatted, unformatted",
-        ),
-        Directive(
-            name="ImapDefault",
-            args=Args.TAKE1,
-            where=Context.OR_INDEXES,
-            apply=set_text("default"),
-            help="the action taken if no match: error, nocontent, referer, menu, URL",
-        ),
-        Directive(
-            name="ImapBase",
-            args=Args.TAKE1,
-            where=Context.OR_INDEXES,
-            apply=set_text("base"),
-            help="the base for all URL's: map, referer, URL (or start of)",
-        ),
-    ),
+    dir_setters={
+        "ImapMenu": set_text("menu"),
+        "ImapDefault": set_text("default"),
+        "ImapBase": set_text("base"),
+    },
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

@@ -10,7 +10,6 @@ from typing import Any
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.time_slices import Slices, names_in
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.setters import set_flag
@@ -167,29 +166,10 @@ MODULE = Module(
     name="speling_module",
     source="mod_speling.c",
     dir_config=SpelingDirConfig,
-    directives=(
-        Directive(
-            name="CheckSpelling",
-            args=Args.FLAG,
-            where=Context.OR_OPTIONS,
-            apply=set_flag("active"),
-            help="whether or not to fix miscapitalized/misspelled requests",
-        ),
-        Directive(
-            name="CheckCaseOnly",
-            args=Args.FLAG,
-            where=Context.OR_OPTIONS,
-            apply=set_flag("case_only"),
-            help="whether or not to fix only miscapitalized requests",
-        ),
-        Directive(
-            name="CheckBasenameMatch",
-            args=Args.FLAG,
-            where=Context.OR_OPTIONS,
-            apply=set_flag("basename"),
-            versions=Versions.V24,
-            help="whether or not to fix files with the same base name",
-        ),
-    ),
+    dir_setters={
+        "CheckSpelling": set_flag("active"),
+        "CheckCaseOnly": set_flag("case_only"),
+        "CheckBasenameMatch": set_flag("basename"),
+    },
     hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),
 )

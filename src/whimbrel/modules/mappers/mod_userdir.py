@@ -12,7 +12,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import getword
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -140,18 +139,9 @@ MODULE = Module(
     name="userdir_module",
     source="mod_userdir.c",
     server_config=UserDirServerConfig,
-    directives=(
-        Directive(
-            name="UserDir",
-            args=Args.RAW_ARGS,
-            where=Context.RSRC_CONF,
-            apply=set_userdir,
-            record=ConfigScope.SERVER,
-            help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username "
-            "username...', "
-            "or 'enabled username username...'",
-        ),
-    ),
+    server_setters={
+        "UserDir": set_userdir,
+    },
     post_config=(enable_suexec,),
     hooks=(
         Hook(

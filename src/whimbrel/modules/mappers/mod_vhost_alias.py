@@ -12,9 +12,8 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.engine import identity
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import setting
@@ -107,26 +106,15 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     return CompiledHook(translate)
 
 
-def _directive(name: str, field: str, by_address: bool, what: str) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=_setter(field, by_address),
-        record=ConfigScope.SERVER,
-        help=f"how to create {what} based on the host",
-    )
-
-
 MODULE = Module(
     name="vhost_alias_module",
     source="mod_vhost_alias.c",
     server_config=VhostAliasServerConfig,
-    directives=(
-        _directive("VirtualScriptAlias", "scripts", False, "a ScriptAlias"),
-        _directive("VirtualDocumentRoot", "root", False, "the DocumentRoot"),
-        _directive("VirtualScriptAliasIP", "scripts", True, "a ScriptAlias"),
-        _directive("VirtualDocumentRootIP", "root", True, "the DocumentRoot"),
-    ),
+    server_setters={
+        "VirtualScriptAlias": _setter("scripts", False),
+        "VirtualDocumentRoot": _setter("root", False),
+        "VirtualScriptAliasIP": _setter("scripts", True),
+        "VirtualDocumentRootIP": _setter("root", True),
+    },
     hooks=(Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, after=("mod_userdir.c", "mod_alias.c")),),
 )

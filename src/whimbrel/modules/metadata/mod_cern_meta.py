@@ -11,7 +11,6 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -93,28 +92,10 @@ MODULE = Module(
     name="cern_meta_module",
     source="mod_cern_meta.c",
     dir_config=CernMetaDirConfig,
-    directives=(
-        Directive(
-            name="MetaFiles",
-            args=Args.FLAG,
-            where=Context.OR_INDEXES,
-            apply=set_flag("active"),
-            help="Limited to 'on' or 'off'",
-        ),
-        Directive(
-            name="MetaDir",
-            args=Args.TAKE1,
-            where=Context.OR_INDEXES,
-            apply=set_text("directory"),
-            help="the name of the directory containing meta files",
-        ),
-        Directive(
-            name="MetaSuffix",
-            args=Args.TAKE1,
-            where=Context.OR_INDEXES,
-            apply=set_text("suffix"),
-            help="the filename suffix for meta files",
-        ),
-    ),
+    dir_setters={
+        "MetaFiles": set_flag("active"),
+        "MetaDir": set_text("directory"),
+        "MetaSuffix": set_text("suffix"),
+    },
     hooks=(Hook(FIXUPS, make_fields, Order.MIDDLE),),
 )

@@ -11,7 +11,6 @@ from typing import Any
 from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.engine.env import append
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, OK, HookStatus
@@ -74,28 +73,10 @@ MODULE = Module(
     name="env_module",
     source="mod_env.c",
     dir_config=EnvDirConfig,
-    directives=(
-        Directive(
-            name="PassEnv",
-            args=Args.ITERATE,
-            where=Context.OR_FILEINFO,
-            apply=pass_env,
-            help="a list of environment variables to pass to CGI.",
-        ),
-        Directive(
-            name="SetEnv",
-            args=Args.TAKE12,
-            where=Context.OR_FILEINFO,
-            apply=set_env,
-            help="an environment variable name and optional value to pass to CGI.",
-        ),
-        Directive(
-            name="UnsetEnv",
-            args=Args.ITERATE,
-            where=Context.OR_FILEINFO,
-            apply=unset_env,
-            help="a list of variables to remove from the CGI environment.",
-        ),
-    ),
+    dir_setters={
+        "PassEnv": pass_env,
+        "SetEnv": set_env,
+        "UnsetEnv": unset_env,
+    },
     hooks=(Hook(FIXUPS, make_fixup, Order.MIDDLE),),
 )

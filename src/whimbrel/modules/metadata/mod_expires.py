@@ -11,7 +11,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits, strip
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.output.field_slots import ClockValue
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
@@ -156,29 +155,11 @@ MODULE = Module(
     name="expires_module",
     source="mod_expires.c",
     dir_config=ExpiresDirConfig,
-    directives=(
-        Directive(
-            name="ExpiresActive",
-            args=Args.FLAG,
-            where=Context.OR_INDEXES,
-            apply=set_flag("active"),
-            help="Limited to 'on' or 'off'",
-        ),
-        Directive(
-            name="ExpiresByType",
-            args=Args.TAKE2,
-            where=Context.OR_INDEXES,
-            apply=add_type,
-            help="a MIME type followed by an expiry date code",
-        ),
-        Directive(
-            name="ExpiresDefault",
-            args=Args.TAKE1,
-            where=Context.OR_INDEXES,
-            apply=set_default,
-            help="an expiry date code",
-        ),
-    ),
+    dir_setters={
+        "ExpiresActive": set_flag("active"),
+        "ExpiresByType": add_type,
+        "ExpiresDefault": set_default,
+    },
     hooks=(
         Hook(INSERT_FILTER, make_insert, Order.MIDDLE),
         Hook(INSERT_ERROR_FILTER, make_insert, Order.MIDDLE),

@@ -16,10 +16,9 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import decimal
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE, Connection
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.modules.support.setters import not_in_limit22, set_flag, set_number
+from whimbrel.modules.support.setters import set_flag, set_number
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import setting
@@ -141,22 +140,10 @@ MODULE = Module(
     name="ident_module",
     source="mod_ident.c",
     dir_config=IdentDirConfig,
-    directives=(
-        Directive(
-            name="IdentityCheck",
-            args=Args.FLAG,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=not_in_limit22(set_check),
-            help="Enable identd (RFC 1413) user lookups - SLOW",
-        ),
-        Directive(
-            name="IdentityCheckTimeout",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=not_in_limit22(set_number("timeout")),
-            help="Identity check (RFC 1413) timeout duration (sec)",
-        ),
-    ),
+    dir_setters={
+        "IdentityCheck": set_check,
+        "IdentityCheckTimeout": set_number("timeout"),
+    },
     hooks=(
         Hook(POST_READ_REQUEST, make_lookup, Order.MIDDLE),
         Hook(HEADER_PARSER, make_lookup, Order.REALLY_FIRST),

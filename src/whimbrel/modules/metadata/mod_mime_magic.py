@@ -17,7 +17,6 @@ from whimbrel.base.file_reading import read_regular, read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.modules.support.magic_file import Matcher, Rule, parse_rules
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -207,16 +206,9 @@ MODULE = Module(
     name="mime_magic_module",
     source="mod_mime_magic.c",
     server_config=MagicServerConfig,
-    directives=(
-        Directive(
-            name="MimeMagicFile",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=set_file,
-            record=ConfigScope.SERVER,
-            help="Path to MIME Magic file (in file(1) format)",
-        ),
-    ),
+    server_setters={
+        "MimeMagicFile": set_file,
+    },
     hooks=(Hook(TYPE_CHECKER, make_type, Order.LAST),),
     post_config=(read_rules,),
 )

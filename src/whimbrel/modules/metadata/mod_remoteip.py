@@ -16,9 +16,9 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import InvalidNetwork, Network, Networks, parse_network, parse_written
 from whimbrel.base.numbers import is_digits, lower, strip
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Context, Setter, Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import Setter, own, set_text
+from whimbrel.modules.support.setters import own, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
@@ -300,71 +300,24 @@ def make_reset(scope: Scope) -> CompiledHook | None:
 SERVER = Context.RSRC_CONF
 
 
-def _directive(name: str, args: Args, apply: Setter, text: str) -> Directive[Any]:
-    return Directive(name=name, args=args, where=SERVER, apply=apply, record=ConfigScope.SERVER, help=text)
-
-
 MODULE = Module(
     name="remoteip_module",
     source="mod_remoteip.c",
     server_config=RemoteIpServerConfig,
-    directives=(
-        _directive(
-            "RemoteIPHeader",
-            Args.TAKE1,
-            set_text("header"),
-            "Specifies a request header to trust as the client IP, e.g. X-Forwarded-For",
-        ),
-        _directive(
-            "RemoteIPProxiesHeader",
-            Args.TAKE1,
-            set_text("proxies_header"),
-            "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not "
-            "record",
-        ),
-        _directive(
-            "RemoteIPTrustedProxy",
-            Args.ITERATE,
-            _add_proxy(False),
-            "Specifies one or more proxies which are trusted to present IP headers",
-        ),
-        _directive(
-            "RemoteIPInternalProxy",
-            Args.ITERATE,
-            _add_proxy(True),
-            "Specifies one or more internal (transparent) proxies which are trusted to present IP headers",
-        ),
-        _directive(
-            "RemoteIPTrustedProxyList",
-            Args.TAKE1,
-            _add_list(False),
-            "The filename to read the list of trusted proxies, see the RemoteIPTrustedProxy directive",
-        ),
-        _directive(
-            "RemoteIPInternalProxyList",
-            Args.TAKE1,
-            _add_list(True),
-            "The filename to read the list of internal proxies, see the RemoteIPInternalProxy directive",
-        ),
-        _directive(
-            "RemoteIPProxyProtocol",
-            Args.FLAG,
-            switch_protocol,
-            "Enable PROXY protocol handling ('on', 'off')",
-        ),
-        _directive(
-            "RemoteIPProxyProtocolExceptions",
-            Args.TAKE_ARGV,
-            add_exceptions,
-            "Disable PROXY protocol handling for this list of networks in CIDR format",
-        ),
-    ),
+    server_setters={
+        "RemoteIPHeader": set_text("header"),
+        "RemoteIPProxiesHeader": set_text("proxies_header"),
+        "RemoteIPTrustedProxy": _add_proxy(False),
+        "RemoteIPInternalProxy": _add_proxy(True),
+        "RemoteIPTrustedProxyList": _add_list(False),
+        "RemoteIPInternalProxyList": _add_list(True),
+        "RemoteIPProxyProtocol": switch_protocol,
+        "RemoteIPProxyProtocolExceptions": add_exceptions,
+    },
     hooks=(
         Hook(POST_READ_REQUEST, make_address, Order.FIRST),
         Hook(LOG_TRANSACTION, make_reset, Order.REALLY_LAST),
     ),
-    providers=(
-        Provider("remoteip", "proxied_addresses", ProxiedAddresses),
-    ),
+    providers=(Provider("remoteip", "proxied_addresses", ProxiedAddresses),),
     versions=Versions.V24,
 )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import evaluate_match, read_condition, reads_of
 from whimbrel.expr.errors import EvalError
@@ -370,30 +369,18 @@ def make_header_parser(scope: Scope) -> CompiledHook | None:
     return _make(scope.dir_config(SetEnvIfDirConfig).conditions)
 
 
-def _row(name: str, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=Args.RAW_ARGS,
-        where=Context.OR_FILEINFO,
-        apply=apply,
-        help=text,
-        record=ConfigScope.NONE,
-        versions=versions,
-    )
-
-
 MODULE = Module(
     name="setenvif_module",
     source="mod_setenvif.c",
     dir_config=SetEnvIfDirConfig,
     server_config=SetEnvIfServerConfig,
-    directives=(
-        _row("SetEnvIf", set_env_if(False), "A header-name, regex and a list of variables."),
-        _row("SetEnvIfNoCase", set_env_if(True), "a header-name, regex and a list of variables."),
-        _row("SetEnvIfExpr", set_env_if_expr, "an expression and a list of variables.", Versions.V24),
-        _row("BrowserMatch", browser_match(False), "A browser regex and a list of variables."),
-        _row("BrowserMatchNoCase", browser_match(True), "A browser regex and a list of variables."),
-    ),
+    setters={
+        "SetEnvIf": set_env_if(False),
+        "SetEnvIfNoCase": set_env_if(True),
+        "SetEnvIfExpr": set_env_if_expr,
+        "BrowserMatch": browser_match(False),
+        "BrowserMatchNoCase": browser_match(True),
+    },
     hooks=(
         Hook(POST_READ_REQUEST, make_post_read, Order.MIDDLE),
         Hook(HEADER_PARSER, make_header_parser, Order.MIDDLE),

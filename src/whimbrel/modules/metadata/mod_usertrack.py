@@ -14,7 +14,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 from whimbrel.modules.support.setters import set_choice, set_flag, set_text
@@ -152,67 +152,19 @@ MODULE = Module(
     source="mod_usertrack.c",
     dir_config=UsertrackDirConfig,
     server_config=UsertrackServerConfig,
-    directives=(
-        Directive(
-            name="CookieExpires",
-            args=Args.TAKE1,
-            where=FILEINFO,
-            apply=set_expires,
-            record=ConfigScope.SERVER,
-            help="an expiry date code",
+    dir_setters={
+        "CookieDomain": set_domain,
+        "CookieStyle": set_style,
+        "CookieTracking": set_flag("active"),
+        "CookieName": set_text("name"),
+        "CookieSameSite": set_choice(
+            "samesite", _SAMESITE, "CookieSameSite accepts 'Strict', 'Lax', or 'None'"
         ),
-        Directive(
-            name="CookieDomain",
-            args=Args.TAKE1,
-            where=FILEINFO,
-            apply=set_domain,
-            help="domain to which this cookie applies",
-        ),
-        Directive(
-            name="CookieStyle",
-            args=Args.TAKE1,
-            where=FILEINFO,
-            apply=set_style,
-            help="'Netscape', 'Cookie' (RFC2109), or 'Cookie2' (RFC2965)",
-        ),
-        Directive(
-            name="CookieTracking",
-            args=Args.FLAG,
-            where=FILEINFO,
-            apply=set_flag("active"),
-            help="whether or not to enable cookies",
-        ),
-        Directive(
-            name="CookieName",
-            args=Args.TAKE1,
-            where=FILEINFO,
-            apply=set_text("name"),
-            help="name of the tracking cookie",
-        ),
-        Directive(
-            name="CookieSameSite",
-            args=Args.TAKE1,
-            where=FILEINFO,
-            versions=Versions.V24,
-            help="SameSite setting",
-            apply=set_choice("samesite", _SAMESITE, "CookieSameSite accepts 'Strict', 'Lax', or 'None'"),
-        ),
-        Directive(
-            name="CookieSecure",
-            args=Args.FLAG,
-            where=FILEINFO,
-            apply=set_flag("secure"),
-            versions=Versions.V24,
-            help="is cookie secure",
-        ),
-        Directive(
-            name="CookieHttpOnly",
-            args=Args.FLAG,
-            where=FILEINFO,
-            apply=set_flag("http_only"),
-            versions=Versions.V24,
-            help="is cookie http only",
-        ),
-    ),
+        "CookieSecure": set_flag("secure"),
+        "CookieHttpOnly": set_flag("http_only"),
+    },
+    server_setters={
+        "CookieExpires": set_expires,
+    },
     hooks=(Hook(FIXUPS, make_fixup, Order.MIDDLE),),
 )

@@ -10,7 +10,6 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.registry.module import Module
 
 _BAD_VERSION = (
@@ -94,14 +93,7 @@ def _matches(pattern: str, version: Version) -> bool:
 MODULE = Module(
     name="version_module",
     source="mod_version.c",
-    directives=(
-        Directive(
-            name="<IfVersion",
-            args=Args.TAKE123,
-            where=Context.OR_ALL | Context.EXEC_ON_READ,
-            apply=set_if_version,
-            record=ConfigScope.NONE,
-            help="a comparison operator, a version (and a delimiter)",
-        ),
-    ),
+    setters={
+        "<IfVersion": set_if_version,
+    },
 )

@@ -8,13 +8,10 @@ from whimbrel.config.addresses import BadAddress, parse_host_port, resolved, res
 from whimbrel.config.execute import CommandContext, state_of
 from whimbrel.config.model import Listener
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
-from whimbrel.modules.support.setters import Forbidden, check_context
 
 
 def set_listen(command: Command, _none: None, words: list[str]) -> None:
     """Execute Listen [host:]port [protocol]; host may be ``*`` or a name."""
-    check_context(command, Forbidden.GLOBAL_ONLY)
     state = state_of(command)
     if not 1 <= len(words) <= 2:
         raise ConfigError("Listen requires 1 or 2 arguments.")
@@ -90,13 +87,3 @@ def _add(state: CommandContext, listener: Listener) -> None:
     ):
         raise ConfigError("Cannot define multiple Listeners on the same IP:port")
     listeners.append(listener)
-
-
-LISTEN: AnyDirective = Directive(
-    name="Listen",
-    args=Args.TAKE_ARGV,
-    where=Context.RSRC_CONF,
-    apply=set_listen,
-    record=ConfigScope.NONE,
-    help="A port number or a numeric IP address and a port number, and an optional protocol",
-)

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.mpm.listen import LISTEN
+from whimbrel.directives.spec import Setter, Versions
+from whimbrel.modules.mpm.listen import set_listen
 from whimbrel.modules.mpm.settings import GROUP, USER, on_process, process_number, set_chroot
-from whimbrel.modules.support.setters import Setter
+from whimbrel.modules.support.setters import by_version
 from whimbrel.registry.module import Module
 
 
@@ -260,288 +260,54 @@ def set_min_spare_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     conf.min_spare = max(1, value)
 
 
-_LISTENING: tuple[AnyDirective, ...] = (
-    Directive(
-        name="ListenBacklog",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=positive("backlog"),
-        help="Maximum length of the queue of pending connections, as used by listen(2)",
-    ),
-    Directive(
-        name="ListenCoresBucketsRatio",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=positive(""),
-        help="Ratio between the number of CPU cores (online) and the number of listeners buckets",
-    ),
-    Directive(
-        name="SendBufferSize",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=on_process(buffer_size),
-        help="Send buffer size in bytes",
-    ),
-    Directive(
-        name="ReceiveBufferSize",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=on_process(buffer_size),
-        help="Receive buffer size in bytes",
-    ),
-    Directive(
-        name="ListenTCPDeferAccept",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=positive(""),
-        help="Value set for the socket option TCP_DEFER_ACCEPT if it is set",
-    ),
-)
-_THREADED: tuple[AnyDirective, ...] = (
-    Directive(
-        name="StartServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("start_servers"),
-        help="Number of child processes launched at server startup",
-    ),
-    Directive(
-        name="ServerLimit",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("server_limit"),
-        help="Maximum number of child processes for this run of Apache",
-    ),
-    Directive(
-        name="MinSpareThreads",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("min_spare"),
-        help="Minimum number of idle threads, to handle request spikes",
-    ),
-    Directive(
-        name="MaxSpareThreads",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("max_spare"),
-        help="Maximum number of idle threads",
-    ),
-    Directive(
-        name="MaxClients",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("max_workers"),
-        help="Deprecated name of MaxRequestWorkers",
-    ),
-    Directive(
-        name="MaxRequestWorkers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("max_workers"),
-        help="Maximum number of threads alive at the same time",
-    ),
-    Directive(
-        name="ThreadsPerChild",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("threads_per_child"),
-        help="Number of threads each child creates",
-    ),
-    Directive(
-        name="ThreadLimit",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("thread_limit"),
-        help="Maximum number of worker threads per child process for this run of Apache - Upper limit for "
-        "ThreadsPerChild",
-    ),
-)
-_ASYNC: tuple[AnyDirective, ...] = (
-    Directive(
-        name="AsyncRequestWorkerFactor",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=on_process(set_async_factor),
-        help="How many additional connects will be accepted per idle worker thread",
-    ),
-)
-_GRACEFUL: tuple[AnyDirective, ...] = (
-    Directive(
-        name="GracefulShutdownTimeout",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        apply=process_number("graceful_timeout"),
-        help="Maximum time in seconds to wait for child processes to complete transactions during shutdown",
-    ),
-)
-_PREFORK_24: tuple[AnyDirective, ...] = (
-    Directive(
-        name="StartServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("start_servers"),
-        help="Number of child processes launched at server startup",
-    ),
-    Directive(
-        name="MinSpareServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("min_spare"),
-        help="Minimum number of idle children, to handle request spikes",
-    ),
-    Directive(
-        name="MaxSpareServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("max_spare"),
-        help="Maximum number of idle children",
-    ),
-    Directive(
-        name="MaxClients",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("max_workers"),
-        help="Deprecated name of MaxRequestWorkers",
-    ),
-    Directive(
-        name="MaxRequestWorkers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("max_workers"),
-        help="Maximum number of children alive at the same time",
-    ),
-    Directive(
-        name="ServerLimit",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("server_limit"),
-        help="Maximum value of MaxRequestWorkers for this run of Apache",
-    ),
-)
-_PREFORK_22: tuple[AnyDirective, ...] = (
-    Directive(
-        name="User",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=USER,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        help="Effective user id for this server",
-    ),
-    Directive(
-        name="Group",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=GROUP,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        help="Effective group id for this server",
-    ),
-    Directive(
-        name="ChrootDir",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=on_process(set_chroot),
-        help="The directory to chroot(2) into",
-    ),
-    Directive(
-        name="StartServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=process_number("start_servers"),
-        help="Number of child processes launched at server startup",
-    ),
-    Directive(
-        name="MinSpareServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=on_process(set_min_spare_22),
-        help="Minimum number of idle children, to handle request spikes",
-    ),
-    Directive(
-        name="MaxSpareServers",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=process_number("max_spare"),
-        help="Maximum number of idle children",
-    ),
-    Directive(
-        name="MaxClients",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=on_process(set_max_clients_22),
-        help="Maximum number of children alive at the same time",
-    ),
-    Directive(
-        name="ServerLimit",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=on_process(set_server_limit_22),
-        help="Maximum value of MaxClients for this run of Apache",
-    ),
-)
-
-# In the order of -L.
-_HEAD = (*_LISTENING[:2], LISTEN, *_LISTENING[2:])
+_COMMON: Final[dict[str, Setter]] = {
+    "Listen": set_listen,
+    "ListenBacklog": positive("backlog"),
+    "ListenCoresBucketsRatio": positive(""),
+    "SendBufferSize": on_process(buffer_size),
+    "ReceiveBufferSize": on_process(buffer_size),
+    "ListenTCPDeferAccept": positive(""),
+    "GracefulShutdownTimeout": process_number("graceful_timeout"),
+    "StartServers": process_number("start_servers"),
+}
+_THREADED: Final[dict[str, Setter]] = {
+    **_COMMON,
+    "ServerLimit": process_number("server_limit"),
+    "MinSpareThreads": process_number("min_spare"),
+    "MaxSpareThreads": process_number("max_spare"),
+    "MaxClients": process_number("max_workers"),
+    "MaxRequestWorkers": process_number("max_workers"),
+    "ThreadsPerChild": process_number("threads_per_child"),
+    "ThreadLimit": process_number("thread_limit"),
+}
 
 EVENT = Module(
     name="mpm_event_module",
     source="event.c",
     versions=Versions.V24,
     check_config=(checked_by(_EVENT),),
-    directives=(*_HEAD, *_THREADED, *_ASYNC, *_GRACEFUL),
+    setters={**_THREADED, "AsyncRequestWorkerFactor": on_process(set_async_factor)},
 )
 WORKER = Module(
     name="mpm_worker_module",
     source="worker.c",
     versions=Versions.V24,
     check_config=(checked_by(_WORKER),),
-    directives=(*_HEAD, *_THREADED, *_GRACEFUL),
+    setters=_THREADED,
 )
 PREFORK = Module(
     name="mpm_prefork_module",
     source="prefork.c",
     check_config=(check_prefork,),
-    directives=(*_PREFORK_22[:3], *_HEAD, *_PREFORK_24, *_PREFORK_22[3:], *_GRACEFUL),
+    setters={
+        **_COMMON,
+        "User": USER,
+        "Group": GROUP,
+        "ChrootDir": on_process(set_chroot),
+        "MinSpareServers": by_version(on_process(set_min_spare_22), process_number("min_spare")),
+        "MaxSpareServers": process_number("max_spare"),
+        "MaxClients": by_version(on_process(set_max_clients_22), process_number("max_workers")),
+        "MaxRequestWorkers": process_number("max_workers"),
+        "ServerLimit": by_version(on_process(set_server_limit_22), process_number("server_limit")),
+    },
 )

@@ -12,17 +12,17 @@ from collections.abc import Callable
 from whimbrel.base.errors import ConfigError, MissingResource, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, strtol, upper
+from whimbrel.base.static_typing import Final
 from whimbrel.config.execute import state_of
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import Setter, global_only
 
 
 def on_process(setter: Setter) -> Setter:
-    """Return *setter*, global only, applied to the main server's `MpmConfig`."""
-    return global_only(lambda cmd, _none, words: setter(cmd, cmd.main_server(MpmConfig), words))
+    """Return *setter*, applied to the main server's `MpmConfig`."""
+    return lambda cmd, _none, words: setter(cmd, cmd.main_server(MpmConfig), words)
 
 
 def program(cmd: Command) -> str:
@@ -242,166 +242,21 @@ USER = on_process(set_user)
 GROUP = user_of("group", "bad group name", "AH00544", group_exists)
 SUEXEC = on_process(set_suexec)
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="PidFile",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=process_text("pid_file"),
-        record=ConfigScope.NONE,
-        help="A file for logging the server process ID",
-    ),
-    Directive(
-        name="ScoreBoardFile",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=process_text("scoreboard_file"),
-        record=ConfigScope.NONE,
-        help="A file for Apache to maintain runtime process management information",
-    ),
-    Directive(
-        name="CoreDumpDirectory",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=on_process(set_core_directory),
-        record=ConfigScope.NONE,
-        help="The location of the directory Apache changes to before dumping core",
-    ),
-    Directive(
-        name="DefaultRuntimeDir",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF | Context.EXEC_ON_READ,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=set_run_directory,
-        help="Common directory for run-time files (shared memory, locks, etc.)",
-    ),
-    Directive(
-        name="MaxRequestsPerChild",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("requests_per_child"),
-        help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use "
-        "MaxConnectionsPerChild)",
-    ),
-    Directive(
-        name="MaxRequestsPerChild",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=process_number("requests_per_child"),
-        help="Maximum number of requests a particular child serves before dying.",
-    ),
-    Directive(
-        name="MaxConnectionsPerChild",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_number("requests_per_child"),
-        help="Maximum number of connections a particular child serves before dying.",
-    ),
-    Directive(
-        name="MaxMemFree",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=on_process(memory),
-        help="Maximum number of 1k blocks a particular child's allocator may hold.",
-    ),
-    Directive(
-        name="MaxMemFree",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=on_process(memory),
-        help="Maximum number of 1k blocks a particular childs allocator may hold.",
-    ),
-    Directive(
-        name="ThreadStackSize",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=on_process(memory),
-        help="Size in bytes of stack used by threads handling client connections",
-    ),
-    Directive(
-        name="ExtendedStatus",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_flag("extended_status"),
-        help='"On" to track extended status information, "Off" to disable',
-    ),
-    Directive(
-        name="SeeRequestTail",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=process_flag("see_request_tail"),
-        help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
-        "see the first 63",
-    ),
-    Directive(
-        name="Mutex",
-        args=Args.RAW_ARGS,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=on_process(set_mutex),
-        help='mutex (or "default") and mechanism',
-    ),
-    Directive(
-        name="RegexDefaultOptions",
-        args=Args.RAW_ARGS,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V24,
-        apply=on_process(set_regex_options),
-        help="default options for regexes (prefixed by '+' to add, '-' to del)",
-    ),
-    Directive(
-        name="Port",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_port,
-        record=ConfigScope.NONE,
-        help="Port was replaced with Listen in Apache 2.0",
-    ),
-    Directive(
-        name="LockFile",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=process_text("lock_file"),
-        help="The lockfile used when Apache needs to lock the accept() call",
-    ),
-    Directive(
-        name="AcceptMutex",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        apply=on_process(set_accept_mutex),
-        help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, "
-        "posixsem, pthread.",
-    ),
-    Directive(
-        name="Suexec",
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        apply=SUEXEC,
-        record=ConfigScope.NONE,
-        versions=Versions.V22,
-        help="Enable or disable suEXEC support",
-    ),
-)
+SETTERS: Final[dict[str, Setter]] = {
+    "PidFile": process_text("pid_file"),
+    "ScoreBoardFile": process_text("scoreboard_file"),
+    "CoreDumpDirectory": on_process(set_core_directory),
+    "DefaultRuntimeDir": set_run_directory,
+    "MaxRequestsPerChild": process_number("requests_per_child"),
+    "MaxConnectionsPerChild": process_number("requests_per_child"),
+    "MaxMemFree": on_process(memory),
+    "ThreadStackSize": on_process(memory),
+    "ExtendedStatus": process_flag("extended_status"),
+    "SeeRequestTail": process_flag("see_request_tail"),
+    "Mutex": on_process(set_mutex),
+    "RegexDefaultOptions": on_process(set_regex_options),
+    "Port": set_port,
+    "LockFile": process_text("lock_file"),
+    "AcceptMutex": on_process(set_accept_mutex),
+    "Suexec": SUEXEC,
+}

@@ -7,9 +7,9 @@ fields of back ends pass unchanged: httpd adds a ProxyPassReverse for none of th
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, TRANSLATE_NAME, HookStatus
@@ -73,21 +73,15 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     return CompiledHook(translate, Reads.UNCACHEABLE)
 
 
-def _row(name: str, args: Args, apply: Any, text: str) -> Any:
-    return Directive(
-        name=name, args=args, where=Context.OR_FILEINFO, apply=apply, help=text, record=ConfigScope.SERVER
-    )
-
-
 MODULE: Final = Module(
     name="proxy_express_module",
     source="mod_proxy_express.c",
     versions=Versions.V24,
     server_config=ExpressServerConfig,
-    directives=(
-        _row("ProxyExpressEnable", Args.FLAG, set_flag("enabled"), "Enable the ProxyExpress functionality"),
-        _row("ProxyExpressDBMFile", Args.TAKE1, set_file, "Location of ProxyExpressDBMFile file"),
-        _row("ProxyExpressDBMType", Args.TAKE1, set_text("kind"), "Type of ProxyExpressDBMFile file"),
-    ),
+    server_setters={
+        "ProxyExpressEnable": set_flag("enabled"),
+        "ProxyExpressDBMFile": set_file,
+        "ProxyExpressDBMType": set_text("kind"),
+    },
     hooks=(Hook(TRANSLATE_NAME, make_translate, Order.FIRST),),
 )

@@ -16,7 +16,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import escape_form
@@ -32,7 +32,6 @@ _MODULE = "session"
 _EXPIRY: Final = "expiry"
 _SECOND: Final = 1_000_000  # microseconds
 _ESCAPE: Final = re.compile(r"%(..?)?", re.DOTALL)
-_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
@@ -374,58 +373,15 @@ MODULE = Module(
     source="mod_session.c",
     versions=Versions.V24,
     dir_config=SessionDirConfig,
-    directives=(
-        Directive(
-            name="Session",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("enabled"),
-            help="on if a session should be maintained for these URLs",
-        ),
-        Directive(
-            name="SessionMaxAge",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=set_number("max_age"),
-            help="length of time for which a session should be valid. Zero to disable",
-        ),
-        Directive(
-            name="SessionHeader",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=set_text("header"),
-            help="output header, if present, whose contents will be injected into the session.",
-        ),
-        Directive(
-            name="SessionEnv",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("env"),
-            help="on if a session should be written to the CGI environment. Defaults to off",
-        ),
-        Directive(
-            name="SessionInclude",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=add_text("include"),
-            help="URL prefixes to include in the session. Defaults to all URLs",
-        ),
-        Directive(
-            name="SessionExclude",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=add_text("exclude"),
-            help="URL prefixes to exclude from the session. Defaults to no URLs",
-        ),
-        Directive(
-            name="SessionExpiryUpdateInterval",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=set_update,
-            help="time interval for which a session's expiry time may change without having to be "
-            "rewritten. Zero to disable",
-        ),
-    ),
+    dir_setters={
+        "Session": set_flag("enabled"),
+        "SessionMaxAge": set_number("max_age"),
+        "SessionHeader": set_text("header"),
+        "SessionEnv": set_flag("env"),
+        "SessionInclude": add_text("include"),
+        "SessionExclude": add_text("exclude"),
+        "SessionExpiryUpdateInterval": set_update,
+    },
     hooks=(
         Hook(FIXUPS, make_fixup, Order.MIDDLE),
         Hook(INSERT_FILTER, make_insert, Order.MIDDLE),

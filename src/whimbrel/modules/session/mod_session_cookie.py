@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.session import mod_session
 from whimbrel.modules.session.mod_session import Session, Store
 from whimbrel.modules.session.session_cookies import CookieName, clear, named, read, write
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _NOTE: Final = "mod_session_cookie"
-_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
@@ -77,29 +76,10 @@ MODULE = Module(
     source="mod_session_cookie.c",
     versions=Versions.V24,
     dir_config=SessionCookieDirConfig,
-    directives=(
-        Directive(
-            name="SessionCookieName",
-            args=Args.RAW_ARGS,
-            where=_ANYWHERE,
-            apply=set_name("name"),
-            help="The name of the RFC2109 cookie carrying the session",
-        ),
-        Directive(
-            name="SessionCookieName2",
-            args=Args.RAW_ARGS,
-            where=_ANYWHERE,
-            apply=set_name("name2"),
-            help="The name of the RFC2965 cookie carrying the session",
-        ),
-        Directive(
-            name="SessionCookieRemove",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("remove"),
-            help="Set to 'On' to remove the session cookie from the headers and hide the cookie from a "
-            "backend server or process",
-        ),
-    ),
+    dir_setters={
+        "SessionCookieName": set_name("name"),
+        "SessionCookieName2": set_name("name2"),
+        "SessionCookieRemove": set_flag("remove"),
+    },
     providers=(Provider("session_store", "cookie", Store(load, save)),),
 )

@@ -18,12 +18,12 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS, strip
 from whimbrel.base.programs import may_start_programs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.session.mod_session import SessionCodec, SessionError
 from whimbrel.modules.session.session_cipher import CipherError, decrypt, encrypt
 from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
-from whimbrel.modules.support.setters import global_only, set_text
+from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
 
@@ -35,7 +35,6 @@ _CIPHERS: Final = ("aes128", "aes192", "aes256", "3des192")
 _BAD_CIPHER: Final = "(20014)Internal error (specific information not available)"
 _BAD_DATA: Final = "(100005)Error string not specified yet"
 _PROGRAM_TIMEOUT: Final = 30.0  # seconds for a program to print its passphrase
-_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
@@ -191,41 +190,14 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=SessionCryptoDirConfig,
     server_config=SessionCryptoServerConfig,
-    directives=(
-        Directive(
-            name="SessionCryptoPassphrase",
-            args=Args.ITERATE,
-            where=_ANYWHERE,
-            apply=add_passphrase,
-            help="The passphrase(s) used to encrypt the session. First will be used for encryption, all "
-            "phrases will be accepted for "
-            "decryption",
-        ),
-        Directive(
-            name="SessionCryptoPassphraseFile",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=add_file,
-            help="File containing passphrase(s) used to encrypt the session, one per line. First will be "
-            "used for encryption, all phrases will "
-            "be accepted for decryption",
-        ),
-        Directive(
-            name="SessionCryptoCipher",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=set_text("cipher"),
-            help="The underlying crypto cipher to use",
-        ),
-        Directive(
-            name="SessionCryptoDriver",
-            args=Args.RAW_ARGS,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=global_only(set_driver),
-            help="The underlying crypto library driver to use",
-        ),
-    ),
+    dir_setters={
+        "SessionCryptoPassphrase": add_passphrase,
+        "SessionCryptoPassphraseFile": add_file,
+        "SessionCryptoCipher": set_text("cipher"),
+    },
+    server_setters={
+        "SessionCryptoDriver": set_driver,
+    },
     providers=(Provider("session_seal", "crypto", SessionCodec(encrypt_session, decrypt_session)),),
     post_config=(check_driver,),
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.database.dbd_drivers import DatabaseError, Result
 from whimbrel.modules.database.mod_dbd import prepared
 from whimbrel.modules.session import mod_session
@@ -29,7 +29,6 @@ _MODULE = "session_dbd"
 _NOTE: Final = "mod_session_dbd"
 _FAILED: Final = "(20014)Internal error (specific information not available)"
 _CACHE: Final = ("Cache-Control", "no-cache, private")
-_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
@@ -167,54 +166,20 @@ def set_name(field: str) -> Callable[[Command, SessionDbdDirConfig, list[str]], 
     return apply
 
 
-def _label(name: str, field: str, what: str) -> Directive[SessionDbdDirConfig]:
-    return Directive(
-        name=name,
-        args=Args.TAKE1,
-        where=_ANYWHERE,
-        apply=set_text(field),
-        help=f"Query label used to {what} session",
-    )
-
-
 MODULE = Module(
     name="session_dbd_module",
     source="mod_session_dbd.c",
     versions=Versions.V24,
     dir_config=SessionDbdDirConfig,
-    directives=(
-        _label("SessionDBDSelectLabel", "select", "select a new"),
-        _label("SessionDBDInsertLabel", "insert", "insert a new"),
-        _label("SessionDBDUpdateLabel", "update", "update an existing"),
-        _label("SessionDBDDeleteLabel", "delete", "delete an existing"),
-        Directive(
-            name="SessionDBDPerUser",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("per_user"),
-            help="Save the session per user",
-        ),
-        Directive(
-            name="SessionDBDCookieRemove",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("remove"),
-            help="Remove the session cookie after session load. On by default.",
-        ),
-        Directive(
-            name="SessionDBDCookieName",
-            args=Args.RAW_ARGS,
-            where=_ANYWHERE,
-            apply=set_name("name"),
-            help="The name of the RFC2109 cookie carrying the session key",
-        ),
-        Directive(
-            name="SessionDBDCookieName2",
-            args=Args.RAW_ARGS,
-            where=_ANYWHERE,
-            apply=set_name("name2"),
-            help="The name of the RFC2965 cookie carrying the session key",
-        ),
-    ),
+    dir_setters={
+        "SessionDBDSelectLabel": set_text("select"),
+        "SessionDBDInsertLabel": set_text("insert"),
+        "SessionDBDUpdateLabel": set_text("update"),
+        "SessionDBDDeleteLabel": set_text("delete"),
+        "SessionDBDPerUser": set_flag("per_user"),
+        "SessionDBDCookieRemove": set_flag("remove"),
+        "SessionDBDCookieName": set_name("name"),
+        "SessionDBDCookieName2": set_name("name2"),
+    },
     providers=(Provider("session_store", "dbd", Store(load, save)),),
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.engine.log.error_log_line import enabled
-from whimbrel.modules.support.setters import Setter
 from whimbrel.modules.support.tokens import get_token
 
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
 """Setters shared by many directives: httpd's ap_set_*_slot functions, and its check of contexts.
 
 A setter is called with the command, the record of its directive and the arguments; it raises ConfigError with
-httpd's own text.  `not_in(...)` wraps a setter with ap_check_cmd_context; `set_...("field")` return setters
-of one field.
+httpd's own text.  `set_...("field")` return setters of one field.
 """
 
 from __future__ import annotations
@@ -15,15 +14,10 @@ from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.base.static_typing import Any, Final
-from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, message, violated
-from whimbrel.config.execute import context_of
+from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, Places
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.registry.settings import UNSET
-
-Setter = Callable[[Command, Any, list[str]], None]
-
-
-Places = frozenset[str]
 
 
 class Forbidden:
@@ -44,42 +38,11 @@ class Forbidden:
     GLOBAL_ONLY: Final[Places] = CONTEXT_GROUPS["GLOBAL_ONLY"]
 
 
-def check_context(cmd: Command, forbidden: Places) -> None:
-    """Refuse the command in the *forbidden* contexts (ap_check_cmd_context)."""
-    if (
-        not cmd.path
-        and cmd.methods == -1
-        and not cmd.in_htaccess
-        and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden)
-    ):
-        return  # at server level, as most directives are
-    context = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
-    if context:
-        raise ConfigError(message(cmd.name, context))
-
-
-def not_in(forbidden: Places, setter: Setter) -> Setter:
-    """Return *setter*, refused in the *forbidden* contexts."""
+def by_version(setter_22: Setter, setter_24: Setter) -> Setter:
+    """Return the setter of a directive that each version executes in its own way."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
-        check_context(cmd, forbidden)
-        setter(cmd, record, words)
-
-    return apply
-
-
-def global_only(setter: Setter) -> Setter:
-    """Return *setter*, for the main server's level alone."""
-    return not_in(Forbidden.GLOBAL_ONLY, setter)
-
-
-def not_in_limit22(setter: Setter) -> Setter:
-    """Return *setter*, refused inside <Limit> by 2.2 (2.4 checks the context before)."""
-
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
-        if cmd.dialect.contexts_22:
-            check_context(cmd, Forbidden.LIMIT)
-        setter(cmd, record, words)
+        (setter_22 if cmd.dialect.contexts_22 else setter_24)(cmd, record, words)
 
     return apply
 

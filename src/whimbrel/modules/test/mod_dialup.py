@@ -10,7 +10,7 @@ from stat import S_ISDIR
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.body import size_of, sized
 from whimbrel.modules.support.setters import set_choice
 from whimbrel.modules.support.throttled_source import ThrottledSource
@@ -75,14 +75,8 @@ MODULE = Module(
     source="mod_dialup.c",
     versions=Versions.V24,
     dir_config=DialupDirConfig,
-    directives=(
-        Directive(
-            name="ModemStandard",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_choice("speed", _SPEEDS, "mod_dialup: Unknown Modem Standard specified."),
-            help="Modem Standard to.. simulate. Must be one of: 'V.21', 'V.26bis', 'V.32', 'V.34', or 'V.92'",
-        ),
-    ),
+    dir_setters={
+        "ModemStandard": set_choice("speed", _SPEEDS, "mod_dialup: Unknown Modem Standard specified."),
+    },
     hooks=(Hook(HANDLER, make_handler, ALMOST_LAST),),
 )

@@ -19,8 +19,7 @@ from whimbrel.base.net import numeric_address
 from whimbrel.base.numbers import strtol
 from whimbrel.base.programs import may_start_programs, require_programs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
-from whimbrel.modules.support.setters import Setter
+from whimbrel.directives.spec import Setter
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, Segment
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -249,33 +248,23 @@ class Notices:
             return  # a program that is missing stops nothing, as in a shell
 
 
-def _row(name: str, apply: Setter, text: str, args: Args = Args.TAKE1) -> Directive[Any]:
-    return Directive(
-        name=name, args=args, where=Context.RSRC_CONF, apply=apply, record=ConfigScope.SERVER, help=text
-    )
-
-
 MODULE = Module(
     name="evasive20_module",
     source="mod_evasive20.c",
     server_config=EvasiveServerConfig,
-    directives=(
-        _row("DOSHashTableSize", _number("table_size", 3097), "Set size of hash table"),
-        _row("DOSPageCount", _number("page_count", 2), "Set maximum page hit count per interval"),
-        _row("DOSSiteCount", _number("site_count", 50), "Set maximum site hit count per interval"),
-        _row("DOSPageInterval", _number("page_interval", 1), "Set page interval"),
-        _row("DOSSiteInterval", _number("site_interval", 1), "Set site interval"),
-        _row("DOSBlockingPeriod", _number("blocking_period", 10), "Set blocking period for detected DoS IPs"),
-        _row("DOSEmailNotify", _text("mail_to"), "Set email notification"),
-        _row("DOSLogDir", _text("log_directory"), "Set log dir"),
-        _row("DOSSystemCommand", _text("command"), "Set system command on DoS"),
-        _row("DOSWhitelist", add_to_whitelist, "IP-addresses wildcards to whitelist", Args.ITERATE),
-        _row(
-            "DOSHTTPResponseCode",
-            _number("status", 403),
-            "Set HTTP response code returned when IP is blocked",
-        ),
-    ),
+    server_setters={
+        "DOSHashTableSize": _number("table_size", 3097),
+        "DOSPageCount": _number("page_count", 2),
+        "DOSSiteCount": _number("site_count", 50),
+        "DOSPageInterval": _number("page_interval", 1),
+        "DOSSiteInterval": _number("site_interval", 1),
+        "DOSBlockingPeriod": _number("blocking_period", 10),
+        "DOSEmailNotify": _text("mail_to"),
+        "DOSLogDir": _text("log_directory"),
+        "DOSSystemCommand": _text("command"),
+        "DOSWhitelist": add_to_whitelist,
+        "DOSHTTPResponseCode": _number("status", 403),
+    },
     hooks=(Hook(ACCESS_CHECKER, make_check, Order.MIDDLE),),
     shared=(shared,),
 )

@@ -17,8 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import InvalidNetwork, Network, Networks, numeric_address, parse_written
 from whimbrel.base.numbers import atoi, strip
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
-from whimbrel.modules.support.setters import Setter
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.tokens import get_token
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, HookStatus
@@ -241,55 +240,24 @@ def make_reset(_scope: Scope) -> CompiledHook:
     return CompiledHook(reset)
 
 
-def _row(name: str, args: Args, apply: Setter, text: str) -> Directive[Any]:
-    return Directive(
-        name=name, args=args, where=Context.RSRC_CONF, apply=apply, record=ConfigScope.SERVER, help=text
-    )
-
-
-_HOST_HELP: Final = "Let mod_rpaf set the hostname from the X-Host header and update vhosts"
-_PROXY_HELP: Final = "IP(s) of Proxy server setting X-Forwarded-For header"
-_HEADER_HELP: Final = (
-    "Which header to look for when trying to find the real ip of the client in a proxy setup"
-)
 MODULE = Module(
     name="rpaf_module",
     source="mod_rpaf-2.0.c",
     server_config=RpafServerConfig,
-    directives=(
-        _row("RPAFenable", Args.FLAG, _flag("is_on"), "Enable mod_rpaf"),
-        _row(
-            "RPAFsethostname",
-            Args.FLAG,
-            _flag("sets_host"),
-            "Let mod_rpaf set the hostname from X-Host header and update vhosts",
-        ),
-        _row("RPAFproxy_ips", Args.ITERATE, add_proxy, _PROXY_HELP),
-        _row("RPAFheader", Args.TAKE1, set_header, _HEADER_HELP),
-        _row("RPAF_Enable", Args.FLAG, _flag("is_on"), "Enable mod_rpaf"),
-        _row("RPAF_SetHostName", Args.FLAG, _flag("sets_host"), _HOST_HELP),
-        _row(
-            "RPAF_SetHTTPS",
-            Args.FLAG,
-            _flag("sets_https"),
-            "Let mod_rpaf set the HTTPS environment variable from the X-HTTPS header",
-        ),
-        _row(
-            "RPAF_SetPort",
-            Args.FLAG,
-            _flag("sets_port"),
-            "Let mod_rpaf set the server port from the X-Port header",
-        ),
-        _row(
-            "RPAF_ForbidIfNotProxy",
-            Args.FLAG,
-            _flag("forbids"),
-            "Deny access if connection not from trusted RPAF_ProxyIPs",
-        ),
-        _row("RPAF_CleanHeaders", Args.FLAG, _flag("cleans"), "Remove forwarded headers from the request"),
-        _row("RPAF_ProxyIPs", Args.ITERATE, add_proxy, _PROXY_HELP),
-        _row("RPAF_Header", Args.TAKE1, set_header, _HEADER_HELP),
-    ),
+    server_setters={
+        "RPAFenable": _flag("is_on"),
+        "RPAFsethostname": _flag("sets_host"),
+        "RPAFproxy_ips": add_proxy,
+        "RPAFheader": set_header,
+        "RPAF_Enable": _flag("is_on"),
+        "RPAF_SetHostName": _flag("sets_host"),
+        "RPAF_SetHTTPS": _flag("sets_https"),
+        "RPAF_SetPort": _flag("sets_port"),
+        "RPAF_ForbidIfNotProxy": _flag("forbids"),
+        "RPAF_CleanHeaders": _flag("cleans"),
+        "RPAF_ProxyIPs": add_proxy,
+        "RPAF_Header": set_header,
+    },
     hooks=(
         Hook(POST_READ_REQUEST, make_change, Order.FIRST),
         Hook(LOG_TRANSACTION, make_reset, Order.REALLY_LAST),

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.engine.body import FileSegment, release
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, add_output_filter
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.syntax.url import unescape
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import prepended, setting
@@ -230,37 +229,20 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     return CompiledHook(insert, Reads.HEAD)
 
 
-def _row(name: str, field: str, text: str) -> Directive[Any]:
-    return Directive(name=name, args=Args.FLAG, where=Context.OR_FILEINFO, apply=_flag(field), help=text)
-
-
 MODULE = Module(
     name="xsendfile_module",
     source="mod_xsendfile.c",
     dir_config=XSendFileDirConfig,
     server_config=XSendFileServerConfig,
-    directives=(
-        _row("XSendFile", "is_on", "On|Off - Enable/disable(default) processing"),
-        _row(
-            "XSendFileIgnoreEtag",
-            "ignores_etag",
-            "On|Off - Ignore script provided Etag headers (default: Off)",
-        ),
-        _row(
-            "XSendFileIgnoreLastModified",
-            "ignores_time",
-            "On|Off - Ignore script provided Last-Modified headers (default: Off)",
-        ),
-        _row("XSendFileUnescape", "unescapes", "On|Off - Unescape/url-decode the value of the header"),
-        _row("XSendFileAllowAbove", "may_go_above", "On|Off - Allow/disallow(default) any path"),
-        Directive(
-            name="XSendFilePath",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF | Context.ACCESS_CONF,
-            apply=add_path,
-            record=ConfigScope.SERVER,
-            help="Allow to serve files from that Path. Must be absolute",
-        ),
-    ),
+    dir_setters={
+        "XSendFile": _flag("is_on"),
+        "XSendFileIgnoreEtag": _flag("ignores_etag"),
+        "XSendFileIgnoreLastModified": _flag("ignores_time"),
+        "XSendFileUnescape": _flag("unescapes"),
+        "XSendFileAllowAbove": _flag("may_go_above"),
+    },
+    server_setters={
+        "XSendFilePath": add_path,
+    },
     hooks=(Hook(INSERT_FILTER, make_insert, Order.LAST + 1),),
 )

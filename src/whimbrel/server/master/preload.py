@@ -114,7 +114,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     ".modules.lua.mod_lua.machine",
     "modules.support.auth.hashing": "bcrypt passlib.hash passlib.handlers.des_crypt "
     "passlib.handlers.md5_crypt",
-    "modules.support.catalogue_rows": ".config.unimplemented .modules.support.auth.auth_api",
+    "modules.support.catalogue_checks": ".config.unimplemented .modules.support.auth.auth_api",
     "modules.aaa.mod_authnz_fcgi.setters": ".modules.aaa.mod_authnz_fcgi.checks",
     "modules.proxy.mod_proxy_connect": ".modules.proxy.mod_proxy_connect.handler",
     "modules.proxy.mod_proxy_express": ".modules.support.dbm.open",

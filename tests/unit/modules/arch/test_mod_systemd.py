@@ -9,7 +9,7 @@ from whimbrel.modules import ALL
 
 def test_it_is_a_module_of_2_4_without_directives() -> None:
     module = ALL["mod_systemd"]
-    assert (module.name, module.versions, module.directives) == ("systemd_module", Versions.V24, ())
+    assert (module.name, module.versions, module.setters) == ("systemd_module", Versions.V24, {})
 
 
 def test_only_the_catalogue_of_2_4_knows_it() -> None:

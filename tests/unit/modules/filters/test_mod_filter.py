@@ -9,9 +9,8 @@ from tests.support.client import fetch
 from tests.support.engine import build_engine
 from tests.support.site import Site
 
-from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType
-from whimbrel.modules.filters.mod_filter import MODULE, change_chain
+from whimbrel.modules.filters.mod_filter import change_chain
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, joined, since_reset
 
 LOAD = "LoadModule filter_module m/mod_filter.so\nLoadModule case_filter_module m/mod_case_filter.so\n"
@@ -149,8 +148,3 @@ def test_htaccess_declares_and_chains(tmp_path: Path) -> None:
     reply = fetch(engine, "/d/b.txt")
     assert (reply.body, reply.get("Cache-Control")) == ("INNER", "no-cache")
     assert fetch(engine, "/a.txt").body == "some words"
-
-
-def test_the_module_knows_the_directives_of_each_version() -> None:
-    by_type = [row.versions for row in MODULE.directives if row.name == "AddOutputFilterByType"]
-    assert by_type == [Versions.V24]

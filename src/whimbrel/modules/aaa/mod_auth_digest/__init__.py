@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.modules.aaa.mod_auth_digest.decide import INFO, Digest
 from whimbrel.modules.aaa.mod_auth_digest.settings import (
-    DIRECTIVES,
+    DIR_SETTERS,
+    SERVER_SETTERS,
     AuthDigestDirConfig,
     AuthDigestServerConfig,
     make_clients,
@@ -61,7 +62,8 @@ MODULE = Module(
     source="mod_auth_digest.c",
     dir_config=AuthDigestDirConfig,
     server_config=AuthDigestServerConfig,
-    directives=DIRECTIVES,
+    dir_setters=DIR_SETTERS,
+    server_setters=SERVER_SETTERS,
     hooks=(
         Hook(CHECK_USER_ID, make_authentication),
         Hook(FIXUPS, lambda scope: CompiledHook(add_info, Reads.NOTHING)),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import strip, strtol, upper
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.aaa.mod_auth_digest.clients import Clients
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import AuthnProvider
@@ -139,55 +138,15 @@ def make_clients(finished: Any) -> None:
         server.config(AuthDigestServerConfig).clients = clients
 
 
-def _row(
-    name: str,
-    args: Args,
-    apply: Callable[[Command, AuthDigestDirConfig, list[str]], None],
-    help: str,
-    versions: Versions = Versions.BOTH,
-) -> Directive[AuthDigestDirConfig]:
-    return Directive(
-        name=name, args=args, where=Context.OR_AUTHCFG, apply=apply, help=help, versions=versions
-    )
-
-
-DIRECTIVES: Final = (
-    _row(
-        "AuthDigestProvider",
-        Args.ITERATE,
-        add_provider,
-        "specify the auth providers for a directory or location",
-    ),
-    _row("AuthDigestQop", Args.ITERATE, add_qop, "A list of quality-of-protection options"),
-    _row(
-        "AuthDigestNonceLifetime", Args.TAKE1, set_lifetime, "Maximum lifetime of the server nonce (seconds)"
-    ),
-    _row(
-        "AuthDigestNonceFormat",
-        Args.TAKE1,
-        set_format,
-        "The format to use when generating the server nonce",
-        Versions.V22,
-    ),
-    _row(
-        "AuthDigestNcCheck",
-        Args.FLAG,
-        set_count,
-        "Whether or not to check the nonce-count sent by the client",
-    ),
-    _row("AuthDigestAlgorithm", Args.TAKE1, set_algorithm, "The algorithm used for the hash calculation"),
-    _row(
-        "AuthDigestDomain",
-        Args.ITERATE,
-        add_domain,
-        "A list of URI's which belong to the same protection space as the current URI",
-    ),
-    Directive(
-        name="AuthDigestShmemSize",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        record=ConfigScope.SERVER,
-        apply=set_memory,
-        help="The amount of shared memory to allocate for keeping track of clients",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "AuthDigestProvider": add_provider,
+    "AuthDigestQop": add_qop,
+    "AuthDigestNonceLifetime": set_lifetime,
+    "AuthDigestNonceFormat": set_format,
+    "AuthDigestNcCheck": set_count,
+    "AuthDigestAlgorithm": set_algorithm,
+    "AuthDigestDomain": add_domain,
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "AuthDigestShmemSize": set_memory,
+}

@@ -9,10 +9,8 @@ Must not import: server, cli.
 from __future__ import annotations
 
 from whimbrel.base.static_typing import Final
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.aaa.mod_authnz_fcgi.setters import define_provider, set_check
 from whimbrel.modules.aaa.mod_authnz_fcgi.settings import AuthnzFcgiDirConfig
-from whimbrel.modules.support.setters import global_only
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import CHECK_USER_ID
 
@@ -21,24 +19,10 @@ MODULE: Final = Module(
     name="authnz_fcgi_module",
     source="mod_authnz_fcgi.c",
     dir_config=AuthnzFcgiDirConfig,
-    directives=(
-        Directive(
-            name="AuthnzFcgiDefineProvider",
-            args=Args.TAKE_ARGV,
-            where=Context.RSRC_CONF,
-            apply=global_only(define_provider),
-            versions=Versions.V24,
-            help="Define a FastCGI authn and/or authz provider",
-        ),
-        Directive(
-            name="AuthnzFcgiCheckAuthnProvider",
-            args=Args.TAKE_ARGV,
-            where=Context.OR_FILEINFO,
-            apply=set_check,
-            versions=Versions.V24,
-            help="Enable/disable a FastCGI authorizer to handle check_authn phase",
-        ),
-    ),
+    dir_setters={
+        "AuthnzFcgiDefineProvider": define_provider,
+        "AuthnzFcgiCheckAuthnProvider": set_check,
+    },
     hooks=(
         Hook(
             CHECK_USER_ID,

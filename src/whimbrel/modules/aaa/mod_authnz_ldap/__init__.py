@@ -11,50 +11,46 @@ import sys
 from whimbrel.base.errors import PostConfigError, StartError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.static_typing import Any, Final
-from whimbrel.directives.spec import ConfigScope, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.aaa.mod_authnz_ldap import settings
 from whimbrel.modules.aaa.mod_authnz_ldap.settings import AuthnzLdapDirConfig, AuthnzLdapServerConfig
 from whimbrel.modules.aaa.mod_authz_core.providers import require_text
 from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider
-from whimbrel.modules.support.catalogue_rows import rows
+from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import Hook, Module, Provider, Scope
 from whimbrel.registry.phases import AUTH_CHECKER
 
 SOURCE: Final = "mod_authnz_ldap.c"
 _PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
-_DIRECTORY = ConfigScope.DIRECTORY
-_SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
-    "AuthLDAPURL": (settings.set_url, _DIRECTORY),
-    "AuthLDAPBindDN": (set_text("bind_dn"), _DIRECTORY),
-    "AuthLDAPBindPassword": (settings.set_bind_password, _DIRECTORY),
-    "AuthLDAPBindAuthoritative": (set_flag("bind_authoritative"), _DIRECTORY),
-    "AuthLDAPRemoteUserIsDN": (set_flag("user_is_dn"), _DIRECTORY),
-    "AuthLDAPRemoteUserAttribute": (set_text("user_attribute"), _DIRECTORY),
-    "AuthLDAPCompareDNOnServer": (set_flag("compare_on_server"), _DIRECTORY),
-    "AuthLDAPSubGroupAttribute": (
-        settings.add_name("subgroup_attributes", "Too many AuthLDAPSubGroupAttribute values"),
-        _DIRECTORY,
+_DIR_SETTERS: Final[dict[str, Setter]] = {
+    "AuthLDAPURL": settings.set_url,
+    "AuthLDAPBindDN": set_text("bind_dn"),
+    "AuthLDAPBindPassword": settings.set_bind_password,
+    "AuthLDAPBindAuthoritative": set_flag("bind_authoritative"),
+    "AuthLDAPRemoteUserIsDN": set_flag("user_is_dn"),
+    "AuthLDAPRemoteUserAttribute": set_text("user_attribute"),
+    "AuthLDAPCompareDNOnServer": set_flag("compare_on_server"),
+    "AuthLDAPSubGroupAttribute": settings.add_name(
+        "subgroup_attributes", "Too many AuthLDAPSubGroupAttribute values"
     ),
-    "AuthLDAPSubGroupClass": (
-        settings.add_name("subgroup_classes", "Too many AuthLDAPSubGroupClass values"),
-        _DIRECTORY,
+    "AuthLDAPSubGroupClass": settings.add_name("subgroup_classes", "Too many AuthLDAPSubGroupClass values"),
+    "AuthLDAPMaxSubGroupDepth": settings.set_depth,
+    "AuthLDAPGroupAttribute": settings.add_name(
+        "group_attributes", "Too many AuthLDAPGroupAttribute directives"
     ),
-    "AuthLDAPMaxSubGroupDepth": (settings.set_depth, _DIRECTORY),
-    "AuthLDAPGroupAttribute": (
-        settings.add_name("group_attributes", "Too many AuthLDAPGroupAttribute directives"),
-        _DIRECTORY,
-    ),
-    "AuthLDAPGroupAttributeIsDN": (set_flag("group_has_dn"), _DIRECTORY),
-    "AuthLDAPDereferenceAliases": (settings.set_dereference, _DIRECTORY),
-    "AuthLDAPCharsetConfig": (set_path("charset_file"), ConfigScope.SERVER),
-    "AuthLDAPAuthorizePrefix": (set_text("prefix"), _DIRECTORY),
-    "AuthLDAPInitialBindAsUser": (set_flag("binds_as_user"), _DIRECTORY),
-    "AuthLDAPInitialBindPattern": (settings.set_bind_pattern, _DIRECTORY),
-    "AuthLDAPSearchAsUser": (set_flag("searches_as_user"), _DIRECTORY),
-    "AuthLDAPCompareAsUser": (set_flag("compares_as_user"), _DIRECTORY),
-    "AuthzLDAPAuthoritative": (set_flag("authoritative"), _DIRECTORY),
+    "AuthLDAPGroupAttributeIsDN": set_flag("group_has_dn"),
+    "AuthLDAPDereferenceAliases": settings.set_dereference,
+    "AuthLDAPAuthorizePrefix": set_text("prefix"),
+    "AuthLDAPInitialBindAsUser": set_flag("binds_as_user"),
+    "AuthLDAPInitialBindPattern": settings.set_bind_pattern,
+    "AuthLDAPSearchAsUser": set_flag("searches_as_user"),
+    "AuthLDAPCompareAsUser": set_flag("compares_as_user"),
+    "AuthzLDAPAuthoritative": set_flag("authoritative"),
+}
+_SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "AuthLDAPCharsetConfig": set_path("charset_file"),
 }
 _WORDS: Final = ("ldap-user", "ldap-group", "ldap-dn", "ldap-attribute", "ldap-filter", "ldap-search")
 
@@ -130,7 +126,8 @@ MODULE = Module(
     source=SOURCE,
     dir_config=AuthnzLdapDirConfig,
     server_config=AuthnzLdapServerConfig,
-    directives=rows(SOURCE, _SETTERS),
+    dir_setters=checked(SOURCE, _DIR_SETTERS),
+    server_setters=checked(SOURCE, _SERVER_SETTERS),
     hooks=(Hook(AUTH_CHECKER, make_check22, before=("mod_authz_user.c",)),),
     providers=(
         Provider("authn", "ldap", AuthnProvider(make_ldap, realms=False)),

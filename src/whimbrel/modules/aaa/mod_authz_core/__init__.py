@@ -11,7 +11,8 @@ from __future__ import annotations
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.aaa.mod_authz_core.providers import PROVIDERS
 from whimbrel.modules.aaa.mod_authz_core.setters import (
-    DIRECTIVES,
+    DIR_SETTERS,
+    SETTERS,
     AuthzCoreServerConfig,
     check_trees,
     join_trees,
@@ -28,7 +29,8 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=AuthzCoreDirConfig,
     server_config=AuthzCoreServerConfig,
-    directives=DIRECTIVES,
+    dir_setters=DIR_SETTERS,
+    setters=SETTERS,
     providers=(
         *PROVIDERS,
         Provider("aliases", "authz", lambda main: main.config(AuthzCoreServerConfig).aliases),

@@ -10,7 +10,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Context, Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.modules.aaa.mod_authz_core.providers import refuse
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule, join_ahead
@@ -21,7 +21,7 @@ from whimbrel.modules.support.auth.auth_api import (
     with_layer,
     without_behaviour,
 )
-from whimbrel.modules.support.setters import global_only, set_flag
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompletedConfig, Scope
 from whimbrel.registry.settings import UNSET, setting
 
@@ -224,60 +224,14 @@ def _unwrapped(section: Rule, child: Rule) -> Sequence[Rule]:
     return child.children
 
 
-_CONTAINER_HELP: Final = "container for grouping authorization directives of which "
-DIRECTIVES: Final = (
-    Directive(
-        name="<AuthzProviderAlias",
-        args=Args.RAW_ARGS,
-        where=Context.RSRC_CONF,
-        apply=global_only(alias),
-        record=ConfigScope.NONE,
-        help="container for grouping an authorization provider's directives under a provider alias",
-    ),
-    Directive(
-        name="Require",
-        args=Args.RAW_ARGS,
-        where=Context.OR_AUTHCFG,
-        apply=require,
-        help="specifies authorization directives which one must pass (or not) for a request to suceeed",
-    ),
-    Directive(
-        name="<RequireAll",
-        args=Args.RAW_ARGS,
-        where=Context.OR_AUTHCFG,
-        apply=container,
-        help=_CONTAINER_HELP + "none must fail and at least one must pass for a request to succeed",
-    ),
-    Directive(
-        name="<RequireAny",
-        args=Args.RAW_ARGS,
-        where=Context.OR_AUTHCFG,
-        apply=container,
-        help=_CONTAINER_HELP + "one must pass for a request to succeed",
-    ),
-    Directive(
-        name="<RequireNone",
-        args=Args.RAW_ARGS,
-        where=Context.OR_AUTHCFG,
-        apply=container,
-        help=_CONTAINER_HELP + "none must pass for a request to succeed",
-    ),
-    Directive(
-        name="AuthMerging",
-        args=Args.TAKE1,
-        where=Context.OR_AUTHCFG,
-        apply=set_merging,
-        help="controls how a <Directory>, <Location>, or similar directive's authorization directives are "
-        "combined with those of its "
-        "predecessor",
-    ),
-    Directive(
-        name="AuthzSendForbiddenOnFailure",
-        args=Args.FLAG,
-        where=Context.OR_AUTHCFG,
-        apply=set_forbidden,
-        help="Controls if an authorization failure should result in a '403 FORBIDDEN' response instead of "
-        "the HTTP-conforming "
-        "'401 UNAUTHORIZED'",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "Require": require,
+    "<RequireAll": container,
+    "<RequireAny": container,
+    "<RequireNone": container,
+    "AuthMerging": set_merging,
+    "AuthzSendForbiddenOnFailure": set_forbidden,
+}
+SETTERS: Final[dict[str, Setter]] = {
+    "<AuthzProviderAlias": alias,
+}

@@ -7,12 +7,12 @@ from whimbrel.base.numbers import lower, strip, strtol
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.catalogue.checks.numbers import is_float
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.http.syntax.target import UriParts, split_url
 from whimbrel.modules.cache.mod_cache.settings import CacheDirConfig, CachedUrl, CacheServerConfig
-from whimbrel.modules.support.setters import Forbidden, Setter, check_context, own
+from whimbrel.modules.support.setters import own
 from whimbrel.registry.settings import UNSET
 
-_FORBIDDEN: Final = Forbidden.DIRECTORY | Forbidden.LIMIT | Forbidden.FILES
 _BELOW: Final = "When in a Location, CacheEnable must specify a path or an URL below that location."
 
 
@@ -33,7 +33,6 @@ def enable(cmd: Command, _record: Any, words: list[str]) -> None:
     server = cmd.server_config(CacheServerConfig)
     kind, url = words[0], words[1] if len(words) > 1 else ""
     if not cmd.dialect.cache_22:
-        check_context(cmd, _FORBIDDEN)
         if kind.startswith("/"):
             raise ConfigError(f"provider ({kind}) starts with a '/'.  Are url and provider switched?")
         if not url and not cmd.path:
@@ -51,7 +50,6 @@ def disable(cmd: Command, _record: Any, words: list[str]) -> None:
     """CacheDisable URL; in a section ``on``."""
     url = words[0]
     if not cmd.dialect.cache_22:
-        check_context(cmd, _FORBIDDEN)
         if cmd.path:
             if lower(url) != "on":
                 raise ConfigError("CacheDisable must be followed by the word 'on' when in a Location.")

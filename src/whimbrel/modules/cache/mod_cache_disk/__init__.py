@@ -6,21 +6,21 @@ body. Manual: mod/mod_cache_disk.html.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from whimbrel.base.static_typing import Final
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.cache.mod_cache_disk.settings import (
-    SIZES,
+    READ_SETTERS,
+    SIZE_SETTERS,
     CacheDiskDirConfig,
     CacheDiskServerConfig,
     set_length,
     set_levels,
     set_root,
 )
-from whimbrel.modules.cache.numbers import rows
 from whimbrel.modules.cache.store import CacheStore
 from whimbrel.registry.module import Module, Provider
-
-_IN_24: Final = ("CacheReadSize", "CacheReadTime")
 
 
 def make_store() -> CacheStore:
@@ -30,45 +30,18 @@ def make_store() -> CacheStore:
     return DiskStore()
 
 
-def _sizes() -> tuple[AnyDirective, ...]:
-    out: tuple[AnyDirective, ...] = ()
-    for name, setter, help in SIZES:
-        versions = Versions.V24 if name in _IN_24 else Versions.BOTH
-        out += rows(name, Args.TAKE1, setter, help, versions=versions)
-    return out
-
-
-DIRECTIVES: Final = (
-    *rows("CacheRoot", Args.TAKE1, set_root, "The directory to store cache files", record=ConfigScope.SERVER),
-    *rows(
-        "CacheDirLevels",
-        Args.TAKE1,
-        set_levels,
-        "The number of levels of subdirectories in the cache",
-        record=ConfigScope.SERVER,
-    ),
-    *rows(
-        "CacheDirLength",
-        Args.TAKE1,
-        set_length,
-        "The number of characters in subdirectory names",
-        record=ConfigScope.SERVER,
-    ),
-    *_sizes(),
-)
-
-
-def _module(name: str, source: str, versions: Versions) -> Module:
+def _module(name: str, source: str, versions: Versions, sizes: Mapping[str, Setter]) -> Module:
     return Module(
         name=name,
         source=source,
         versions=versions,
         dir_config=CacheDiskDirConfig,
         server_config=CacheDiskServerConfig,
-        directives=DIRECTIVES,
+        dir_setters=sizes,
+        server_setters={"CacheRoot": set_root, "CacheDirLevels": set_levels, "CacheDirLength": set_length},
         providers=(Provider("cache", "disk", make_store),),
     )
 
 
-MODULE: Final = _module("cache_disk_module", "mod_cache_disk.c", Versions.V24)
-DISK_CACHE: Final = _module("disk_cache_module", "mod_disk_cache.c", Versions.V22)
+MODULE: Final = _module("cache_disk_module", "mod_cache_disk.c", Versions.V24, READ_SETTERS | SIZE_SETTERS)
+DISK_CACHE: Final = _module("disk_cache_module", "mod_disk_cache.c", Versions.V22, SIZE_SETTERS)

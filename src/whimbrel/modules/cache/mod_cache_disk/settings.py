@@ -5,8 +5,9 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.cache.numbers import set_size
 from whimbrel.modules.support.setters import replaced
 from whimbrel.registry.settings import UNSET, setting
@@ -72,32 +73,18 @@ def set_length(cmd: Command, conf: CacheDiskServerConfig, words: list[str]) -> N
 
 
 _MESSAGE: Final = "{} argument must be a non-negative integer representing the {}"
-SIZES: Final[tuple[tuple[str, Any, str], ...]] = tuple(
-    (name, set_size(field, 0, _MESSAGE.format(name, what)), help)
-    for name, field, what, help in (
-        (
-            "CacheMinFileSize",
-            "min_size",
-            "min size of a file to cache in bytes.",
-            "The minimum file size to cache a document",
-        ),
-        (
-            "CacheMaxFileSize",
-            "max_size",
-            "max size of a file to cache in bytes.",
-            "The maximum file size to cache a document",
-        ),
-        (
-            "CacheReadSize",
-            "read_size",
-            "max amount of data to cache in go.",
-            "The maximum quantity of data to attempt to read and cache in one go",
-        ),
-        (
-            "CacheReadTime",
-            "read_time",
-            "max amount of time taken to cache in go.",
-            "The maximum time taken to attempt to read and cache in go",
-        ),
-    )
-)  # directives of sizes: name, setter, help
+
+
+def _sizes(*rows: tuple[str, str, str]) -> dict[str, Setter]:
+    """Return setters of sizes by directive; each row is directive, field, what the message calls it."""
+    return {name: set_size(field, 0, _MESSAGE.format(name, what)) for name, field, what in rows}
+
+
+SIZE_SETTERS: Final = _sizes(
+    ("CacheMinFileSize", "min_size", "min size of a file to cache in bytes."),
+    ("CacheMaxFileSize", "max_size", "max size of a file to cache in bytes."),
+)
+READ_SETTERS: Final = _sizes(  # of 2.4
+    ("CacheReadSize", "read_size", "max amount of data to cache in go."),
+    ("CacheReadTime", "read_time", "max amount of time taken to cache in go."),
+)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.dav.mod_dav.settings import (
     HANDLER_NAME,
     DavDirConfig,
@@ -49,50 +48,17 @@ def register_methods(configuration: Any) -> None:
         configuration.methods.register(name)
 
 
-_ANYWHERE = Context.ACCESS_CONF | Context.RSRC_CONF
 MODULE = Module(
     name="dav_module",
     source="mod_dav.c",
     dir_config=DavDirConfig,
-    directives=(
-        Directive(
-            name="DAV",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_provider,
-            help="specify the DAV provider for a directory or location",
-        ),
-        Directive(
-            name="DAVBasePath",
-            args=Args.TAKE1,
-            where=Context.ACCESS_CONF,
-            apply=set_text("base_path"),
-            versions=Versions.V24,
-            help="specify the DAV repository base URL",
-        ),
-        Directive(
-            name="DAVMinTimeout",
-            args=Args.TAKE1,
-            where=_ANYWHERE,
-            apply=set_min_timeout,
-            help="specify minimum allowed timeout",
-        ),
-        Directive(
-            name="DAVDepthInfinity",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("depth_infinity"),
-            help="allow Depth infinity PROPFIND requests",
-        ),
-        Directive(
-            name="DAVLockDiscovery",
-            args=Args.FLAG,
-            where=_ANYWHERE,
-            apply=set_flag("lock_discovery"),
-            versions=Versions.V24,
-            help="allow lock discovery by PROPFIND requests",
-        ),
-    ),
+    dir_setters={
+        "DAV": set_provider,
+        "DAVBasePath": set_text("base_path"),
+        "DAVMinTimeout": set_min_timeout,
+        "DAVDepthInfinity": set_flag("depth_infinity"),
+        "DAVLockDiscovery": set_flag("lock_discovery"),
+    },
     hooks=(
         Hook(FIXUPS, make_fixup, Order.MIDDLE),
         Hook(HANDLER, lazy_maker("whimbrel.modules.dav.mod_dav.handler", "make_handler"), Order.MIDDLE),

@@ -13,7 +13,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HookStatus
 from whimbrel.registry.settings import setting
@@ -93,16 +92,9 @@ MODULE = Module(
     name="dav_fs_module",
     source="mod_dav_fs.c",
     server_config=DavFsServerConfig,
-    directives=(
-        Directive(
-            name="DAVLockDB",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            record=ConfigScope.SERVER,
-            apply=set_lock_database,
-            help="specify a lock database",
-        ),
-    ),
+    server_setters={
+        "DAVLockDB": set_lock_database,
+    },
     hooks=(Hook(FIXUPS, make_fixup, Order.FIRST),),
     providers=(Provider("dav", FileRepository.name, FileRepository()),),
     post_config=(check_lock_databases,),

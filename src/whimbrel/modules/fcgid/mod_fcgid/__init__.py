@@ -8,119 +8,61 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.base.errors import PostConfigError
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.fcgid.mod_fcgid import settings as s
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidDirConfig, FcgidServerConfig
-from whimbrel.modules.support.setters import Setter, set_flag
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, HANDLER
 from whimbrel.registry.programs import ProgramHost
 
 MAX_SLOTS: Final = 4096
 
-# name, former name, setter, help: directives of the server
-_SERVER: Final[tuple[tuple[str, str, Setter, str], ...]] = (
-    ("FcgidBusyScanInterval", "BusyScanInterval", s.main_number("busy_scan"),
-     "scan interval for busy timeout process"),
-    ("FcgidBusyTimeout", "BusyTimeout", s.number("busy_timeout"),
-     "a fastcgi application will be killed after handling a request for BusyTimeout"),
-    ("FcgidMaxProcessesPerClass", "DefaultMaxClassProcessCount", s.number("most"),
-     "Max process count of one class of fastcgi application"),
-    ("FcgidMinProcessesPerClass", "DefaultMinClassProcessCount", s.number("least"),
-     "Min process count of one class of fastcgi application"),
-    ("FcgidErrorScanInterval", "ErrorScanInterval", s.main_number("error_scan"),
-     "scan interval for exited process"),
-    ("FcgidIdleScanInterval", "IdleScanInterval", s.main_number("idle_scan"),
-     "scan interval for idle timeout process"),
-    ("FcgidIdleTimeout", "IdleTimeout", s.number("idle_timeout"),
-     "an idle fastcgi application will be killed after IdleTimeout"),
-    ("FcgidIOTimeout", "IPCCommTimeout", s.set_io_timeout, "Communication timeout to fastcgi server"),
-    ("FcgidConnectTimeout", "IPCConnectTimeout", s.number("connect_timeout"),
-     "Connect timeout to fastcgi server"),
-    ("FcgidMaxProcesses", "MaxProcessCount", s.main_number("max_processes"), "Max total process count"),
-    ("FcgidMaxRequestInMem", "MaxRequestInMem", s.number("in_memory"),
-     "The part of HTTP request which greater than this limit will swap to disk"),
-    ("FcgidMaxRequestLen", "MaxRequestLen", s.set_max_request, "Max HTTP request length in byte"),
-    ("FcgidMaxRequestsPerProcess", "MaxRequestsPerProcess", s.number("max_requests"),
-     "Max requests handled by each fastcgi application"),
-    ("FcgidOutputBufferSize", "OutputBufferSize", s.number("output_buffer"), "CGI output buffer size"),
-    ("FcgidPassHeader", "PassHeader", s.add_header,
-     "Header name which will be passed to FastCGI as environment variable."),
-    ("FcgidFixPathinfo", "PHP_Fix_Pathinfo_Enable", s.main_number("fix_pathinfo"),
-     "Set 1, if cgi.fix_pathinfo=1 in php.ini"),
-    ("FcgidProcessLifeTime", "ProcessLifeTime", s.number("lifetime"), "fastcgi application lifetime"),
-    ("FcgidProcessTableFile", "SharememPath", s.main_path("table_file"),
-     "fastcgi shared memory file path"),
-    ("FcgidIPCDir", "SocketPath", s.main_path("ipc_dir"), "fastcgi socket file path"),
-    ("FcgidSpawnScore", "SpawnScore", s.main_number("spawn_score"), "Score of spawn"),
-    ("FcgidSpawnScoreUpLimit", "SpawnScoreUpLimit", s.main_number("score_limit"), "Spawn score up limit"),
-    ("FcgidTerminationScore", "TerminationScore", s.main_number("termination_score"),
-     "Score of termination"),
-    ("FcgidTimeScore", "TimeScore", s.main_number("time_score"), "Score of passage of time (in seconds)"),
-    ("FcgidZombieScanInterval", "ZombieScanInterval", s.main_number("zombie_scan"),
-     "scan interval for zombie process"),
-)  # fmt: skip
-# name after Fcgid and FastCgi, field, kind in messages, words of help texts
-_DECIDERS: Final = (
-    ("AccessChecker", "access_checker", "Access checker", "access checker", "access control"),
-    ("Authenticator", "authenticator", "Authenticator", "authenticator", "authentication"),
-    ("Authorizer", "authorizer", "Authorizer", "authorizer", "authorization"),
-)  # fmt: skip
-_ANYWHERE: Final = Context.ACCESS_CONF | Context.OR_FILEINFO
+# by name and former name
+_SERVER: Final[dict[tuple[str, str], Setter]] = {
+    ("FcgidBusyScanInterval", "BusyScanInterval"): s.main_number("busy_scan"),
+    ("FcgidBusyTimeout", "BusyTimeout"): s.number("busy_timeout"),
+    ("FcgidMaxProcessesPerClass", "DefaultMaxClassProcessCount"): s.number("most"),
+    ("FcgidMinProcessesPerClass", "DefaultMinClassProcessCount"): s.number("least"),
+    ("FcgidErrorScanInterval", "ErrorScanInterval"): s.main_number("error_scan"),
+    ("FcgidIdleScanInterval", "IdleScanInterval"): s.main_number("idle_scan"),
+    ("FcgidIdleTimeout", "IdleTimeout"): s.number("idle_timeout"),
+    ("FcgidIOTimeout", "IPCCommTimeout"): s.set_io_timeout,
+    ("FcgidConnectTimeout", "IPCConnectTimeout"): s.number("connect_timeout"),
+    ("FcgidMaxProcesses", "MaxProcessCount"): s.main_number("max_processes"),
+    ("FcgidMaxRequestInMem", "MaxRequestInMem"): s.number("in_memory"),
+    ("FcgidMaxRequestLen", "MaxRequestLen"): s.set_max_request,
+    ("FcgidMaxRequestsPerProcess", "MaxRequestsPerProcess"): s.number("max_requests"),
+    ("FcgidOutputBufferSize", "OutputBufferSize"): s.number("output_buffer"),
+    ("FcgidPassHeader", "PassHeader"): s.add_header,
+    ("FcgidFixPathinfo", "PHP_Fix_Pathinfo_Enable"): s.main_number("fix_pathinfo"),
+    ("FcgidProcessLifeTime", "ProcessLifeTime"): s.number("lifetime"),
+    ("FcgidProcessTableFile", "SharememPath"): s.main_path("table_file"),
+    ("FcgidIPCDir", "SocketPath"): s.main_path("ipc_dir"),
+    ("FcgidSpawnScore", "SpawnScore"): s.main_number("spawn_score"),
+    ("FcgidSpawnScoreUpLimit", "SpawnScoreUpLimit"): s.main_number("score_limit"),
+    ("FcgidTerminationScore", "TerminationScore"): s.main_number("termination_score"),
+    ("FcgidTimeScore", "TimeScore"): s.main_number("time_score"),
+    ("FcgidZombieScanInterval", "ZombieScanInterval"): s.main_number("zombie_scan"),
+    ("FcgidCmdOptions", "FcgidCmdOptions"): s.set_options,
+    ("FcgidInitialEnv", "DefaultInitEnv"): s.set_environment,
+}
+# name after Fcgid and FastCgi: field, kind in messages
+_DECIDERS: Final = {
+    "AccessChecker": ("access_checker", "Access checker"),
+    "Authenticator": ("authenticator", "Authenticator"),
+    "Authorizer": ("authorizer", "Authorizer"),
+}
 
 
-def _row(name: str, apply: Setter, text: str, args: Args = Args.TAKE1) -> Directive[Any]:
-    return Directive(
-        name=name, args=args, where=Context.RSRC_CONF, apply=apply, help=text, record=ConfigScope.SERVER
-    )
-
-
-def _directives() -> tuple[Directive[Any], ...]:
-    """Return the table: each directive under its name, then under that of 2.2."""
-    rows = [_row(name, apply, text) for name, _old, apply, text in _SERVER]
-    rows += [_row(old, apply, f"Deprecated - Use '{name}' instead") for name, old, apply, _text in _SERVER]
-    rows.append(
-        _row("FcgidCmdOptions", s.set_options, "set processing options for a FastCGI command", Args.RAW_ARGS)
-    )
-    text = "an environment variable name and optional value to pass to FastCGI."
-    rows.append(_row("FcgidInitialEnv", s.set_environment, text, Args.TAKE12))
-    text = "Deprecated - Use 'FcgidInitialEnv' instead"
-    rows.append(_row("DefaultInitEnv", s.set_environment, text, Args.TAKE12))
-    out: list[Directive[Any]] = rows
-    for name, field, kind, file, what in _DECIDERS:
-        text = f"a absolute {file} file path"
-        apply, flag = s.program(field, kind), set_flag(f"{field}_authoritative")
-        allow = f"Set to 'off' to allow {what} to be passed along to lower modules upon failure"
-        for prefix, help_text, help_flag in (
-            ("Fcgid", text, allow),
-            (
-                "FastCgi",
-                f"Deprecated - Use 'Fcgid{name}' instead",
-                f"Deprecated - Use 'Fcgid{name}Authoritative' instead",
-            ),
-        ):
-            out.append(
-                Directive(
-                    name=f"{prefix}{name}", args=Args.TAKE1, where=_ANYWHERE, apply=apply, help=help_text
-                )
-            )
-            out.append(
-                Directive(
-                    name=f"{prefix}{name}Authoritative",
-                    args=Args.FLAG,
-                    where=_ANYWHERE,
-                    apply=flag,
-                    help=help_flag,
-                )
-            )
-    text = "The CGI wrapper file an optional URL suffix and an optional flag"
-    for name, help_text in (
-        ("FcgidWrapper", text),
-        ("FCGIWrapper", "Deprecated - Use 'FcgidWrapper' instead"),
-    ):
-        where = Context.RSRC_CONF | _ANYWHERE
-        out.append(Directive(name=name, args=Args.TAKE123, where=where, apply=s.set_wrapper, help=help_text))
-    return tuple(out)
+def _dir_setters() -> dict[str, Setter]:
+    """Return the setters of per-directory settings: each directive under its name and that of mod_fastcgi."""
+    setters: dict[str, Setter] = {"FcgidWrapper": s.set_wrapper, "FCGIWrapper": s.set_wrapper}
+    for name, (field, kind) in _DECIDERS.items():
+        for prefix in ("Fcgid", "FastCgi"):
+            setters[f"{prefix}{name}"] = s.program(field, kind)
+            setters[f"{prefix}{name}Authoritative"] = set_flag(f"{field}_authoritative")
+    return setters
 
 
 def make_handler(scope: Scope) -> CompiledHook:
@@ -174,7 +116,8 @@ MODULE = Module(
     source="mod_fcgid.c",
     dir_config=FcgidDirConfig,
     server_config=FcgidServerConfig,
-    directives=_directives(),
+    dir_setters=_dir_setters(),
+    server_setters={name: setter for names, setter in _SERVER.items() for name in names},
     hooks=(
         Hook(HANDLER, make_handler, Order.MIDDLE),
         Hook(CHECK_USER_ID, _decider("authenticator"), Order.MIDDLE),

@@ -10,7 +10,8 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits, lower, split, strip
 from whimbrel.directives.command import Command
-from whimbrel.modules.support.setters import Forbidden, Setter, check_context, own
+from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import own
 from whimbrel.registry.settings import appended, overlaid, setting
 
 ANY_SUFFIX = ""
@@ -102,7 +103,6 @@ def main_number(name: str) -> Setter:
     """Return the setter of a number of the whole server."""
 
     def apply(cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-        check_context(cmd, Forbidden.GLOBAL_ONLY)
         setattr(conf, name, atoi(words[0]))
 
     return apply
@@ -112,7 +112,6 @@ def main_path(name: str) -> Setter:
     """Return the setter of a path of the whole server."""
 
     def apply(cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-        check_context(cmd, Forbidden.GLOBAL_ONLY)
         setattr(conf, name, cmd.server_path(words[0]))
 
     return apply

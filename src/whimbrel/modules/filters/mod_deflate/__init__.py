@@ -9,7 +9,8 @@ from whimbrel.modules.filters.mod_deflate.compress import DEFLATE
 from whimbrel.modules.filters.mod_deflate.inflate import INFLATE
 from whimbrel.modules.filters.mod_deflate.request_body import DEFLATE_INPUT
 from whimbrel.modules.filters.mod_deflate.settings import (
-    DIRECTIVES,
+    DIR_SETTERS,
+    SERVER_SETTERS,
     DeflateDirConfig,
     DeflateServerConfig,
 )
@@ -18,7 +19,8 @@ from whimbrel.registry.module import Module, Provider
 MODULE = Module(
     name="deflate_module",
     source="mod_deflate.c",
-    directives=DIRECTIVES,
+    dir_setters=DIR_SETTERS,
+    server_setters=SERVER_SETTERS,
     dir_config=DeflateDirConfig,
     server_config=DeflateServerConfig,
     providers=(

@@ -6,15 +6,15 @@ has a section.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.codings import ADD_SUFFIX, ETAG_MODES, set_note
-from whimbrel.modules.support.setters import Setter, replaced, set_choice, set_in_range
+from whimbrel.modules.support.setters import replaced, set_choice, set_in_range
 from whimbrel.registry.settings import setting
 
 
@@ -77,73 +77,22 @@ def set_limit(_cmd: Command, conf: DeflateDirConfig, words: list[str]) -> None:
 MAX_INT: Final = (1 << 31) - 1
 
 
-def _server(name: str, apply: Setter, help: str, args: Args = Args.TAKE1, **more: Any) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=args,
-        where=Context.RSRC_CONF,
-        apply=apply,
-        record=ConfigScope.SERVER,
-        help=help,
-        **more,
-    )
-
-
-def _directory(name: str, apply: Setter, help: str) -> Directive[Any]:
-    return Directive(name=name, args=Args.TAKE1, where=Context.OR_ALL, apply=apply, help=help)
-
-
-DIRECTIVES: Final = (
-    _server(
-        "DeflateFilterNote",
-        set_note("Unknown note type {}"),
-        "Set a note to report on compression ratio",
-        Args.TAKE12,
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "DeflateInflateLimitRequestBody": set_limit,
+    "DeflateInflateRatioLimit": set_in_range(
+        "ratio", 1, MAX_INT, "DeflateInflateRatioLimit must be positive"
     ),
-    _server(
-        "DeflateWindowSize",
-        set_in_range("window", 1, 15, "DeflateWindowSize must be between 1 and 15"),
-        "Set the Deflate window size (1-15)",
+    "DeflateInflateRatioBurst": set_in_range(
+        "burst", 1, MAX_INT, "DeflateInflateRatioBurst must be positive"
     ),
-    _server(
-        "DeflateBufferSize",
-        set_in_range("buffer", 1, MAX_INT, "DeflateBufferSize should be positive"),
-        "Set the Deflate Buffer Size",
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "DeflateFilterNote": set_note("Unknown note type {}"),
+    "DeflateWindowSize": set_in_range("window", 1, 15, "DeflateWindowSize must be between 1 and 15"),
+    "DeflateBufferSize": set_in_range("buffer", 1, MAX_INT, "DeflateBufferSize should be positive"),
+    "DeflateMemLevel": set_in_range("memory", 1, 9, "DeflateMemLevel must be between 1 and 9"),
+    "DeflateCompressionLevel": set_in_range("level", 1, 9, "Compression Level must be between 1 and 9"),
+    "DeflateAlterEtag": set_choice(
+        "etag", ETAG_MODES, "DeflateAlterETAG accepts only 'NoChange', 'AddSuffix', and 'Remove'"
     ),
-    _server(
-        "DeflateMemLevel",
-        set_in_range("memory", 1, 9, "DeflateMemLevel must be between 1 and 9"),
-        "Set the Deflate Memory Level (1-9)",
-    ),
-    _server(
-        "DeflateCompressionLevel",
-        set_in_range("level", 1, 9, "Compression Level must be between 1 and 9"),
-        "Set the Deflate Compression Level (1-9)",
-    ),
-    _directory(
-        "DeflateInflateLimitRequestBody",
-        set_limit,
-        "Set a limit on size of inflated input",
-    ),
-    _directory(
-        "DeflateInflateRatioLimit",
-        set_in_range("ratio", 1, MAX_INT, "DeflateInflateRatioLimit must be positive"),
-        "Set the inflate ratio limit above which inflation is aborted (default: 200)",
-    ),
-    _directory(
-        "DeflateInflateRatioBurst",
-        set_in_range("burst", 1, MAX_INT, "DeflateInflateRatioBurst must be positive"),
-        "Set the maximum number of following inflate ratios above limit (default: 3)",
-    ),
-    _server(
-        "DeflateAlterEtag",
-        set_choice(
-            "etag",
-            ETAG_MODES,
-            "DeflateAlterETAG accepts only 'NoChange', 'AddSuffix', and 'Remove'",
-        ),
-        "Set how mod_deflate should modify ETAG response headers: 'AddSuffix' (default), "
-        "'NoChange' (2.2.x behavior), 'Remove'",
-        versions=Versions.V24,
-    ),
-)
+}

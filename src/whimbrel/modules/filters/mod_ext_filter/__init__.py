@@ -9,7 +9,6 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.filters.mod_ext_filter.definition import (
     ExtFilterDirConfig,
     ExtFilterServerConfig,
@@ -55,21 +54,10 @@ MODULE = Module(
     source="mod_ext_filter.c",
     dir_config=ExtFilterDirConfig,
     server_config=ExtFilterServerConfig,
-    directives=(
-        Directive(
-            name="ExtFilterOptions",
-            args=Args.ITERATE,
-            where=Context.ACCESS_CONF,
-            apply=set_option,
-            help="valid options: LogStderr, NoLogStderr",
-        ),
-        Directive(
-            name="ExtFilterDefine",
-            args=Args.RAW_ARGS,
-            where=Context.RSRC_CONF,
-            apply=define,
-            record=ConfigScope.SERVER,
-            help="Define an external filter",
-        ),
-    ),
+    dir_setters={
+        "ExtFilterOptions": set_option,
+    },
+    server_setters={
+        "ExtFilterDefine": define,
+    },
 )

@@ -7,13 +7,12 @@ Manual: mod/mod_filter.html. Must not import: other modules.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
 from whimbrel.modules.core.filters import IdleFilter, is_registered
 from whimbrel.modules.filters.mod_filter.conditions_22 import read_condition_22
@@ -25,6 +24,7 @@ from whimbrel.modules.filters.mod_filter.settings import (
     SmartFilter,
     own_filters,
 )
+from whimbrel.modules.support.setters import by_version
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import INSERT_FILTER
 from whimbrel.syntax.words import getword
@@ -186,66 +186,19 @@ def set_trace(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
 Setter = Callable[[Command, FilterDirConfig, list[str]], None]
 
 
-def _directive(
-    name: str,
-    args: Args,
-    apply: Setter,
-    help: str,
-    versions: Versions = Versions.BOTH,
-    where: Context = Context.OR_OPTIONS,
-) -> Directive[Any]:
-    return Directive(name=name, args=args, where=where, apply=apply, versions=versions, help=help)
-
-
 MODULE = Module(
     name="filter_module",
     source="mod_filter.c",
     dir_config=FilterDirConfig,
     server_config=FilterServerConfig,
-    directives=(
-        _directive("FilterDeclare", Args.TAKE12, declare, "filter-name [, filter-type]", Versions.V22),
-        _directive("FilterDeclare", Args.TAKE12, declare, "filter-name [filter-type]", Versions.V24),
-        _directive(
-            "FilterProvider",
-            Args.RAW_ARGS,
-            add_provider_22,
-            "filter-name provider-name match-expression",
-            Versions.V22,
-        ),
-        _directive(
-            "FilterProvider",
-            Args.TAKE3,
-            add_provider_24,
-            "filter-name provider-name match-expression",
-            Versions.V24,
-        ),
-        _directive("FilterChain", Args.ITERATE, change_chain, "list of filter names with optional [+-=!@]"),
-        _directive(
-            "FilterTrace",
-            Args.TAKE2,
-            set_trace,
-            "Debug level",
-            Versions.V22,
-            Context.RSRC_CONF | Context.ACCESS_CONF,
-        ),
-        _directive(
-            "FilterTrace",
-            Args.TAKE2,
-            set_trace,
-            "filter-name debug-level",
-            Versions.V24,
-            Context.RSRC_CONF | Context.ACCESS_CONF,
-        ),
-        _directive(
-            "AddOutputFilterByType",
-            Args.TAKE_ARGV,
-            add_by_type,
-            "output filter name followed by one or more content-types",
-            Versions.V24,
-            Context.OR_FILEINFO,
-        ),
-        _directive("FilterProtocol", Args.TAKE23, set_protocol, "filter-name [provider-name] protocol-args"),
-    ),
+    dir_setters={
+        "FilterDeclare": declare,
+        "FilterProvider": by_version(add_provider_22, add_provider_24),
+        "FilterChain": change_chain,
+        "FilterTrace": set_trace,
+        "AddOutputFilterByType": add_by_type,
+        "FilterProtocol": set_protocol,
+    },
     hooks=(
         Hook(
             INSERT_FILTER,

@@ -12,9 +12,10 @@ from whimbrel.config.core_config import OPT_INCLUDES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.modules.filters.mod_include.settings import (
-    DIRECTIVES,
+    DIR_SETTERS,
     FULL,
     OFF,
+    SERVER_SETTERS,
     IncludeDirConfig,
     IncludeServerConfig,
 )
@@ -141,7 +142,8 @@ def make_fixup(scope: Scope) -> CompiledHook:
 MODULE = Module(
     name="include_module",
     source="mod_include.c",
-    directives=DIRECTIVES,
+    dir_setters=DIR_SETTERS,
+    server_setters=SERVER_SETTERS,
     dir_config=IncludeDirConfig,
     server_config=IncludeServerConfig,
     hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),

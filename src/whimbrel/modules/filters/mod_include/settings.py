@@ -6,8 +6,8 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import Setter, set_flag
+from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.settings import setting
 
 OFF, ON, FULL = 0, 1, 2
@@ -63,69 +63,16 @@ def _set_tag(name: str) -> Setter:
     return apply
 
 
-def _flag(name: str, field: str, text: str, versions: Versions = Versions.BOTH) -> AnyDirective:
-    words = f"{text} Limited to 'on' or 'off'"
-    return Directive(
-        name=name,
-        args=Args.FLAG,
-        where=Context.OR_LIMIT,
-        apply=set_flag(field),
-        versions=versions,
-        help=words,
-    )
-
-
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="XBitHack", args=Args.TAKE1, where=Context.OR_OPTIONS, apply=set_hack, help="Off, On, or Full"
-    ),
-    Directive(
-        name="SSIErrorMsg", args=Args.TAKE1, where=Context.OR_ALL, apply=_set_some("error"), help="a string"
-    ),
-    Directive(
-        name="SSITimeFormat",
-        args=Args.TAKE1,
-        where=Context.OR_ALL,
-        apply=_set_some("time_format"),
-        help="a strftime(3) formatted string",
-    ),
-    Directive(
-        name="SSIStartTag",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=_set_tag("start"),
-        record=ConfigScope.SERVER,
-        help="SSI Start String Tag",
-    ),
-    Directive(
-        name="SSIEndTag",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=_set_tag("end"),
-        record=ConfigScope.SERVER,
-        help="SSI End String Tag",
-    ),
-    Directive(
-        name="SSIUndefinedEcho",
-        args=Args.TAKE1,
-        where=Context.OR_ALL,
-        apply=_set_some("undefined"),
-        help="String to be displayed if an echoed variable is undefined",
-    ),
-    _flag(
-        "SSILegacyExprParser",
-        "legacy",
-        "Whether to use the legacy expression parser compatible with <= 2.2.x.",
-        Versions.V24,
-    ),
-    _flag(
-        "SSILastModified",
-        "last_modified",
-        "Whether to set the last modified header or respect an existing header.",
-    ),
-    _flag(
-        "SSIEtag",
-        "etag",
-        "Whether to allow the generation of ETags within the server. Existing ETags will be preserved.",
-    ),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "XBitHack": set_hack,
+    "SSIErrorMsg": _set_some("error"),
+    "SSITimeFormat": _set_some("time_format"),
+    "SSIUndefinedEcho": _set_some("undefined"),
+    "SSILegacyExprParser": set_flag("legacy"),
+    "SSILastModified": set_flag("last_modified"),
+    "SSIEtag": set_flag("etag"),
+}
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "SSIStartTag": _set_tag("start"),
+    "SSIEndTag": _set_tag("end"),
+}

@@ -13,7 +13,7 @@ from whimbrel.base.errors import StartError
 from whimbrel.base.numbers import lower
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, add_output_filter
-from whimbrel.modules.filters.mod_proxy_html.settings import DIRECTIVES, ProxyHtmlDirConfig
+from whimbrel.modules.filters.mod_proxy_html.settings import DIR_SETTERS, ProxyHtmlDirConfig
 from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter, active_maps
 from whimbrel.modules.support.first_bytes import cut, first_bytes
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
@@ -133,7 +133,7 @@ MODULE = Module(
     source="mod_proxy_html.c",
     versions=Versions.V24,
     dir_config=ProxyHtmlDirConfig,
-    directives=DIRECTIVES,
+    dir_setters=DIR_SETTERS,
     hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE, after=("mod_filter.c",)),),
     providers=(
         Provider("output_filter", "proxy-html", PROXY_HTML),

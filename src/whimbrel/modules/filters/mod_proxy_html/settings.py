@@ -10,7 +10,7 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import lower, strtol
 from whimbrel.base.regex import RegexError
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_condition
 from whimbrel.modules.filters.mod_proxy_html.url_map import UrlMap
@@ -149,24 +149,17 @@ def _modern(condition: str) -> str:
     return "!" + new[:-1] if negation and "=" not in condition else new
 
 
-_PLACES: Final = Context.RSRC_CONF | Context.ACCESS_CONF
-
-
-def _row(name: str, args: Args, apply: Any, help: str) -> Directive[Any]:
-    return Directive(name=name, args=args, where=_PLACES, apply=apply, help=help)
-
-
-DIRECTIVES: Final = (
-    _row("ProxyHTMLEvents", Args.ITERATE, add_event, "Strings to be treated as scripting events"),
-    _row("ProxyHTMLLinks", Args.ITERATE2, add_link, "Declare HTML Attributes"),
-    _row("ProxyHTMLURLMap", Args.RAW_ARGS, add_url_map, "Map URL From To"),
-    _row("ProxyHTMLDoctype", Args.TAKE12, set_doctype, "(HTML|XHTML) [Legacy]"),
-    _row("ProxyHTMLFixups", Args.ITERATE, set_fixup, "Options are lowercase, dospath"),
-    _row("ProxyHTMLMeta", Args.FLAG, _switch("meta"), "Fix META http-equiv elements"),
-    _row("ProxyHTMLInterp", Args.FLAG, _switch("interp"), "Support interpolation and conditions in URLMaps"),
-    _row("ProxyHTMLExtended", Args.FLAG, _switch("extended"), "Map URLs in Javascript and CSS"),
-    _row("ProxyHTMLStripComments", Args.FLAG, _switch("strip-comments"), "Strip out comments"),
-    _row("ProxyHTMLBufSize", Args.TAKE1, set_buffer_size, "Buffer size"),
-    _row("ProxyHTMLCharsetOut", Args.TAKE1, set_text("charset_out"), "Usage: ProxyHTMLCharsetOut charset"),
-    _row("ProxyHTMLEnable", Args.FLAG, _switch("enabled"), "Enable proxy-html and xml2enc filters"),
-)
+DIR_SETTERS: Final[dict[str, Setter]] = {
+    "ProxyHTMLEvents": add_event,
+    "ProxyHTMLLinks": add_link,
+    "ProxyHTMLURLMap": add_url_map,
+    "ProxyHTMLDoctype": set_doctype,
+    "ProxyHTMLFixups": set_fixup,
+    "ProxyHTMLMeta": _switch("meta"),
+    "ProxyHTMLInterp": _switch("interp"),
+    "ProxyHTMLExtended": _switch("extended"),
+    "ProxyHTMLStripComments": _switch("strip-comments"),
+    "ProxyHTMLBufSize": set_buffer_size,
+    "ProxyHTMLCharsetOut": set_text("charset_out"),
+    "ProxyHTMLEnable": _switch("enabled"),
+}

@@ -7,14 +7,11 @@ Must not import: server, cli.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.filters.mod_sed.filters import SED_INPUT, SED_OUTPUT, SedDirConfig
 from whimbrel.modules.filters.mod_sed.parser import Parser, ScriptError
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.module import Module, Provider
 
 
@@ -32,24 +29,14 @@ def add_script(name: str) -> Setter:
     return apply
 
 
-def _directive(name: str, field: str, subject: str) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=Args.TAKE1,
-        where=Context.ACCESS_CONF,
-        apply=add_script(field),
-        help=f"Sed regular expression for {subject}",
-    )
-
-
 MODULE = Module(
     name="sed_module",
     source="mod_sed.c",
     dir_config=SedDirConfig,
-    directives=(
-        _directive("OutputSed", "output", "Response"),
-        _directive("InputSed", "input", "Request"),
-    ),
+    dir_setters={
+        "OutputSed": add_script("output"),
+        "InputSed": add_script("input"),
+    },
     providers=(
         Provider("output_filter", "sed", SED_OUTPUT),
         Provider("input_filter", "sed", SED_INPUT),

@@ -6,7 +6,7 @@ once). Manual: mod/mod_substitute.html. Must not import: server, cli.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -14,7 +14,6 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.catalogue.checks.numbers import LONG_MAX, strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.output.filter import FilterError, OutputFilter, Transform
 from whimbrel.engine.time_slices import Slices
@@ -193,40 +192,14 @@ def set_limit(_cmd: Command, conf: SubstituteDirConfig, words: list[str]) -> Non
     conf.limit = value
 
 
-def _directive(
-    name: str,
-    where: Context,
-    apply: Any,
-    help: str,
-    versions: Versions = Versions.BOTH,
-    args: Args = Args.TAKE1,
-) -> Directive[Any]:
-    return Directive(name=name, args=args, where=where, apply=apply, help=help, versions=versions)
-
-
-_PATTERN_HELP: Final = "Pattern to filter the response content (s/foo/bar/[inf])"
-
 MODULE = Module(
     name="substitute_module",
     source="mod_substitute.c",
     dir_config=SubstituteDirConfig,
-    directives=(
-        _directive("Substitute", Context.OR_FILEINFO, add_pattern, _PATTERN_HELP, versions=Versions.V24),
-        _directive("Substitute", Context.OR_ALL, add_pattern, _PATTERN_HELP, versions=Versions.V22),
-        _directive(
-            "SubstituteMaxLineLength",
-            Context.OR_FILEINFO,
-            set_limit,
-            "Maximum line length",
-            versions=Versions.V24,
-        ),
-        _directive(
-            "SubstituteInheritBefore",
-            Context.OR_FILEINFO,
-            set_flag("inherit_before"),
-            "Apply inherited patterns before those of the current context",
-            args=Args.FLAG,
-        ),
-    ),
+    dir_setters={
+        "Substitute": add_pattern,
+        "SubstituteMaxLineLength": set_limit,
+        "SubstituteInheritBefore": set_flag("inherit_before"),
+    },
     providers=(Provider("output_filter", "substitute", Substitute()),),
 )

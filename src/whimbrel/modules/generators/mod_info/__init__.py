@@ -9,7 +9,6 @@ from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
@@ -61,16 +60,9 @@ MODULE = Module(
     name="info_module",
     source="mod_info.c",
     server_config=InfoServerConfig,
-    directives=(
-        Directive(
-            name="AddModuleInfo",
-            args=Args.TAKE2,
-            where=Context.RSRC_CONF,
-            apply=add_info,
-            record=ConfigScope.SERVER,
-            help="a module name and additional information on that module",
-        ),
-    ),
+    server_setters={
+        "AddModuleInfo": add_info,
+    },
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
     post_config=(keep_lines,),
 )

@@ -10,8 +10,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, strtol
 from whimbrel.base.static_typing import TYPE_CHECKING, Any
 from whimbrel.config.mpm_config import MpmConfig
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import global_only, set_flag
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -106,30 +105,13 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     return CompiledHook(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, TYPE)))
 
 
-def _row22(name: str, field: str, text: str) -> Directive[Any]:
-    return Directive(
-        name=name,
-        args=Args.FLAG,
-        where=Context.RSRC_CONF,
-        apply=global_only(set_flag(field)),
-        help=text,
-        record=ConfigScope.SERVER,
-        versions=Versions.V22,
-    )
-
-
 MODULE = Module(
     name="status_module",
     source="mod_status.c",
     server_config=StatusServerConfig,
-    directives=(
-        _row22("ExtendedStatus", "extended", '"On" to track extended status information, "Off" to disable'),
-        _row22(
-            "SeeRequestTail",
-            "tail",
-            'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
-            "see the first 63",
-        ),
-    ),
+    server_setters={
+        "ExtendedStatus": set_flag("extended"),
+        "SeeRequestTail": set_flag("tail"),
+    },
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from whimbrel.base.errors import StartError
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
-from whimbrel.directives.spec import ConfigScope
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.ldap.mod_ldap import settings
 from whimbrel.modules.ldap.mod_ldap.settings import LdapDirConfig, LdapServerConfig
-from whimbrel.modules.support.catalogue_rows import rows
+from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_number
 from whimbrel.registry.module import CompiledHook, CompletedConfig, Hook, Module, Order, Scope
 from whimbrel.registry.phases import HANDLER
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "util_ldap.c"
 _WORKER, _CACHES = "ldap", "ldap-caches"
-_SERVER, _DIRECTORY = ConfigScope.SERVER, ConfigScope.DIRECTORY
-_SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
-    "LDAPSharedCacheSize": (set_number("cache_size"), _SERVER),
-    "LDAPSharedCacheFile": (settings.ignore, _SERVER),
-    "LDAPCacheEntries": (settings.set_entries("search_entries"), _SERVER),
-    "LDAPCacheTTL": (set_number("search_ttl"), _SERVER),
-    "LDAPOpCacheEntries": (settings.set_entries("operation_entries"), _SERVER),
-    "LDAPOpCacheTTL": (set_number("operation_ttl"), _SERVER),
-    "LDAPTrustedGlobalCert": (settings.add_certificate("authorities"), _SERVER),
-    "LDAPTrustedClientCert": (settings.add_certificate("clients"), _DIRECTORY),
-    "LDAPTrustedMode": (settings.set_secure, _SERVER),
-    "LDAPVerifyServerCert": (set_flag("verify"), _SERVER),
-    "LDAPConnectionTimeout": (set_number("connect_timeout"), _SERVER),
-    "LDAPReferrals": (settings.set_referrals, _DIRECTORY),
-    "LDAPReferralHopLimit": (set_number("hops"), _DIRECTORY),
-    "LDAPLibraryDebug": (settings.ignore, _SERVER),
-    "LDAPTimeout": (set_number("timeout"), _SERVER),
-    "LDAPConnectionPoolTTL": (settings.set_idle_timeout, _SERVER),
-    "LDAPRetries": (settings.set_entries("retries"), _SERVER),
-    "LDAPRetryDelay": (settings.set_retry_delay, _SERVER),
+_DIR_SETTERS: Final[dict[str, Setter]] = {
+    "LDAPTrustedClientCert": settings.add_certificate("clients"),
+    "LDAPReferrals": settings.set_referrals,
+    "LDAPReferralHopLimit": set_number("hops"),
+}
+_SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "LDAPSharedCacheSize": set_number("cache_size"),
+    "LDAPSharedCacheFile": settings.ignore,
+    "LDAPCacheEntries": settings.set_entries("search_entries"),
+    "LDAPCacheTTL": set_number("search_ttl"),
+    "LDAPOpCacheEntries": settings.set_entries("operation_entries"),
+    "LDAPOpCacheTTL": set_number("operation_ttl"),
+    "LDAPTrustedGlobalCert": settings.add_certificate("authorities"),
+    "LDAPTrustedMode": settings.set_secure,
+    "LDAPVerifyServerCert": set_flag("verify"),
+    "LDAPConnectionTimeout": set_number("connect_timeout"),
+    "LDAPLibraryDebug": settings.ignore,
+    "LDAPTimeout": set_number("timeout"),
+    "LDAPConnectionPoolTTL": settings.set_idle_timeout,
+    "LDAPRetries": settings.set_entries("retries"),
+    "LDAPRetryDelay": settings.set_retry_delay,
 }
 
 
@@ -107,7 +108,8 @@ MODULE = Module(
     source=SOURCE,
     dir_config=LdapDirConfig,
     server_config=LdapServerConfig,
-    directives=rows(SOURCE, _SETTERS),
+    dir_setters=checked(SOURCE, _DIR_SETTERS),
+    server_setters=checked(SOURCE, _SERVER_SETTERS),
     hooks=(Hook(HANDLER, make_status, Order.MIDDLE),),
     post_config=(make_memory,),
     worker_ends=(close,),

@@ -9,6 +9,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower, upper
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.settings import UNSET, setting
 
@@ -59,7 +60,7 @@ def set_secure(_cmd: Command, record: LdapServerConfig, words: list[str]) -> Non
     record.secure = SECURE[lower(words[0])]
 
 
-def set_entries(field: str, low: int = 0) -> object:
+def set_entries(field: str, low: int = 0) -> Setter:
     """Return the setter of a number that is at least *low*."""
 
     def apply(_cmd: Command, record: LdapServerConfig, words: list[str]) -> None:
@@ -85,7 +86,7 @@ def set_referrals(_cmd: Command, record: LdapDirConfig, words: list[str]) -> Non
     record.referrals = {"on": True, "off": False}.get(lower(words[0]))
 
 
-def add_certificate(field: str) -> object:
+def add_certificate(field: str) -> Setter:
     """Return the setter that adds TYPE PATH [PASSWORD] to a record's *field*."""
 
     def apply(cmd: Command, record: LdapServerConfig | LdapDirConfig, words: list[str]) -> None:

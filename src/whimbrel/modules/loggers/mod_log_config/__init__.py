@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.model import LogSink, Server, confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.expr.api import compile_condition
 from whimbrel.expr.errors import ExprError
 from whimbrel.modules.core.log import directory_problem, log_sink
@@ -29,7 +29,7 @@ from whimbrel.modules.loggers.mod_log_config.writer import (
     Piece,
     parse_format,
 )
-from whimbrel.modules.support.setters import global_only, own, set_flag
+from whimbrel.modules.support.setters import own, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import LOG_TRANSACTION, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -224,43 +224,18 @@ def check_directories(configuration: Any) -> None:
     configuration.refuse_logs(list(dict.fromkeys(lines)))
 
 
-def _row(
-    name: str, args: Args, apply: Any, text: str, versions: Versions = Versions.BOTH
-) -> Directive[LogServerConfig]:
-    return Directive(
-        name=name,
-        args=args,
-        where=Context.RSRC_CONF,
-        apply=apply,
-        record=ConfigScope.SERVER,
-        versions=versions,
-        help=text,
-    )
-
-
-_CLAUSE = 'a file name, a custom log format string or format name, and an optional "env=" '
-
 MODULE = Module(
     name="log_config_module",
     source="mod_log_config.c",
     server_config=LogServerConfig,
-    directives=(
-        _row("CustomLog", Args.TAKE23, set_custom, _CLAUSE + 'or "expr=" clause (see docs)', Versions.V24),
-        _row("CustomLog", Args.TAKE23, set_custom, _CLAUSE + "clause (see docs)", Versions.V22),
-        _row(
-            "GlobalLog",
-            Args.TAKE23,
-            global_only(set_global),
-            "Same as CustomLog, but forces virtualhosts to inherit the log",
-            Versions.V24,
-        ),
-        _row("TransferLog", Args.TAKE1, set_transfer, "the filename of the access log"),
-        _row(
-            "LogFormat", Args.TAKE12, set_format, "a log format string (see docs) and an optional format name"
-        ),
-        _row("CookieLog", Args.TAKE1, set_cookie, "the filename of the cookie log", Versions.V22),
-        _row("BufferedLogs", Args.FLAG, set_flag("buffered"), "Enable Buffered Logging (experimental)"),
-    ),
+    server_setters={
+        "CustomLog": set_custom,
+        "GlobalLog": set_global,
+        "TransferLog": set_transfer,
+        "LogFormat": set_format,
+        "CookieLog": set_cookie,
+        "BufferedLogs": set_flag("buffered"),
+    },
     hooks=(Hook(LOG_TRANSACTION, make_log, Order.MIDDLE),),
     providers=(
         Provider("log", "writers", server_writers),

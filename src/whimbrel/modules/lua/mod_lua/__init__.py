@@ -9,15 +9,15 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from whimbrel.base.errors import StartError
-from whimbrel.directives.spec import ConfigScope, Versions
+from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.lua.mod_lua import setters, settings
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaServerConfig
-from whimbrel.modules.support.catalogue_rows import rows
+from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.registry import phases
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 
-_DIRECTORY, _SERVER, _NONE = ConfigScope.DIRECTORY, ConfigScope.SERVER, ConfigScope.NONE
 _EARLY, _LATE = Order.FIRST - 1, Order.LAST + 1
+SOURCE: Final = "mod_lua.c"
 _PHASES: Final = {
     "LuaHookPreTranslateName": ("pre_translate_name", phases.PRE_TRANSLATE_NAME),
     "LuaHookTranslateName": ("translate_name", phases.TRANSLATE_NAME),
@@ -36,22 +36,26 @@ def _ignore(_cmd: Any, _conf: Any, _words: list[str]) -> None:
     """The catalogue's rule refuses the directive."""
 
 
-_SETTERS: Final[dict[str, tuple[Any, ConfigScope]]] = {
-    **{name: (setters.set_hook(phase), _DIRECTORY) for name, (phase, _) in _PHASES.items()},
-    **{f"<{name}": (setters.set_block(phase), _NONE) for name, (phase, _) in _PHASES.items()},
-    "LuaHookLog": (setters.set_hook("log_transaction"), _DIRECTORY),
-    "LuaHookInsertFilter": (_ignore, _NONE),
-    "LuaRoot": (setters.set_root, _SERVER),
-    "LuaPackagePath": (setters.add_path("package_path"), _DIRECTORY),
-    "LuaPackageCPath": (setters.add_path("package_cpath"), _DIRECTORY),
-    "LuaAuthzProvider": (setters.set_authz_provider, _NONE),
-    "LuaScope": (setters.set_scope, _DIRECTORY),
-    "LuaInherit": (setters.set_inherit, _DIRECTORY),
-    "LuaCodeCache": (setters.set_code_cache, _DIRECTORY),
-    settings.BYTE_CODE: (setters.set_byte_code, _DIRECTORY),
-    "LuaMapHandler": (setters.add_mapped, _DIRECTORY),
-    "LuaOutputFilter": (setters.set_output_filter, _NONE),
-    "LuaInputFilter": (setters.set_input_filter, _NONE),
+_DIR_SETTERS: Final[dict[str, Setter]] = {
+    **{name: setters.set_hook(phase) for name, (phase, _) in _PHASES.items()},
+    "LuaHookLog": setters.set_hook("log_transaction"),
+    "LuaPackagePath": setters.add_path("package_path"),
+    "LuaPackageCPath": setters.add_path("package_cpath"),
+    "LuaScope": setters.set_scope,
+    "LuaInherit": setters.set_inherit,
+    "LuaCodeCache": setters.set_code_cache,
+    settings.BYTE_CODE: setters.set_byte_code,
+    "LuaMapHandler": setters.add_mapped,
+}
+_SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "LuaRoot": setters.set_root,
+}
+_SETTERS: Final[dict[str, Setter]] = {
+    **{f"<{name}": setters.set_block(phase) for name, (phase, _) in _PHASES.items()},
+    "LuaHookInsertFilter": _ignore,
+    "LuaAuthzProvider": setters.set_authz_provider,
+    "LuaOutputFilter": setters.set_output_filter,
+    "LuaInputFilter": setters.set_input_filter,
 }
 
 
@@ -85,11 +89,13 @@ def require_library(_configuration: Any) -> None:
 
 MODULE = Module(
     name="lua_module",
-    source="mod_lua.c",
+    source=SOURCE,
     versions=Versions.V24,
     dir_config=LuaDirConfig,
     server_config=LuaServerConfig,
-    directives=rows("mod_lua.c", _SETTERS),
+    dir_setters=checked(SOURCE, _DIR_SETTERS),
+    server_setters=checked(SOURCE, _SERVER_SETTERS),
+    setters=checked(SOURCE, _SETTERS),
     hooks=(
         *_hooks(),
         Hook(phases.LOG_TRANSACTION, _maker("make_hook", "log_transaction", ""), Order.FIRST),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.handlers import version_text
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.output.filter import add_output_filter as add_filter
 from whimbrel.engine.pipeline.error import CUSTOM_RESPONSE
@@ -144,11 +146,10 @@ def ssl_variable(api: RequestApi, words: CallArguments) -> Any:
 def module_info(api: RequestApi, words: CallArguments) -> Any:
     """Return the directives of a module by name with their help, as the table `commands`."""
     name = words.text(1)
-    for module in api.r.engine.configuration.modules.modules:
-        if module.source == name:
-            commands = {each.name: each.help for each in module.directives}
-            return api.machine.table({"commands": api.machine.table(commands)})
-    return NOTHING
+    if not any(module.source == name for module in api.r.engine.configuration.modules.modules):
+        return NOTHING
+    rows = catalogue(version_text(api.r.plan.dialect)).module_rows(name)
+    return api.machine.table({"commands": api.machine.table({row.name: row.help for row in rows})})
 
 
 def loaded_modules(api: RequestApi, _words: CallArguments) -> Any:

@@ -14,7 +14,6 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_MULTI, CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.time_slices import Slices
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
@@ -329,30 +328,13 @@ MODULE = Module(
     source="mod_negotiation.c",
     dir_config=NegotiationDirConfig,
     server_config=NegotiationServerConfig,
-    directives=(
-        Directive(
-            name="CacheNegotiatedDocs",
-            args=Args.FLAG,
-            where=Context.RSRC_CONF,
-            apply=set_flag("cache"),
-            record=ConfigScope.SERVER,
-            help="Either 'on' or 'off' (default)",
-        ),
-        Directive(
-            name="LanguagePriority",
-            args=Args.ITERATE,
-            where=Context.OR_FILEINFO,
-            apply=add_text("priority"),
-            help="space-delimited list of MIME language abbreviations",
-        ),
-        Directive(
-            name="ForceLanguagePriority",
-            args=Args.ITERATE,
-            where=Context.OR_FILEINFO,
-            apply=set_force,
-            help="Force LanguagePriority elections, either None, or Fallback and/or Prefer",
-        ),
-    ),
+    dir_setters={
+        "LanguagePriority": add_text("priority"),
+        "ForceLanguagePriority": set_force,
+    },
+    server_setters={
+        "CacheNegotiatedDocs": set_flag("cache"),
+    },
     hooks=(
         Hook(TYPE_CHECKER, make_multiviews, Order.FIRST),
         Hook(HANDLER, make_map_handler, Order.MIDDLE),

@@ -13,7 +13,6 @@ from typing import Any
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.model import LogSink
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.mappers.mod_rewrite import setters
 from whimbrel.modules.mappers.mod_rewrite.compiled import compile_ahead
 from whimbrel.modules.mappers.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
@@ -83,115 +82,26 @@ def warn_of_programs(finished: Any) -> None:
         )
 
 
-def _row(
-    name: str,
-    args: Args,
-    where: Context,
-    apply: Any,
-    help: str,
-    record: ConfigScope,
-    versions: Versions = Versions.BOTH,
-) -> Directive[Any]:
-    return Directive(
-        name=name, args=args, where=where, apply=apply, help=help, record=record, versions=versions
-    )
-
-
-_ANY = Context.OR_FILEINFO
-_SERVER = Context.RSRC_CONF
-
 MODULE = Module(
     name="rewrite_module",
     source="mod_rewrite.c",
     dir_config=RewriteDirConfig,
     server_config=RewriteServerConfig,
-    directives=(
-        _row(
-            "RewriteEngine",
-            Args.FLAG,
-            _ANY,
-            setters.set_engine,
-            "On or Off to enable or disable (default) the whole rewriting engine",
-            ConfigScope.DIRECTORY,
-        ),
-        _row(
-            "RewriteOptions",
-            Args.ITERATE,
-            _ANY,
-            setters.set_options,
-            "List of option strings to set",
-            ConfigScope.DIRECTORY,
-        ),
-        _row(
-            "RewriteBase",
-            Args.TAKE1,
-            _ANY,
-            setters.set_base,
-            "the base URL of the per-directory context",
-            ConfigScope.DIRECTORY,
-        ),
-        _row(
-            "RewriteCond",
-            Args.RAW_ARGS,
-            _ANY,
-            setters.add_condition,
-            "an input string and a to be applied regexp-pattern",
-            ConfigScope.DIRECTORY,
-        ),
-        _row(
-            "RewriteRule",
-            Args.RAW_ARGS,
-            _ANY,
-            setters.add_rule,
-            "an URL-applied regexp-pattern and a substitution URL",
-            ConfigScope.DIRECTORY,
-        ),
-        _row(
-            "RewriteMap",
-            Args.TAKE23,
-            _SERVER,
-            setters.add_map,
-            "a mapname and a filename and options",
-            ConfigScope.SERVER,
-            Versions.V24,
-        ),
-        _row(
-            "RewriteMap",
-            Args.TAKE2,
-            _SERVER,
-            setters.add_map,
-            "a mapname and a filename",
-            ConfigScope.SERVER,
-            Versions.V22,
-        ),
-        _row(
-            "RewriteLock",
-            Args.TAKE1,
-            _SERVER,
-            setters.set_lock,
-            "the filename of a lockfile used for inter-process synchronization",
-            ConfigScope.NONE,
-            Versions.V22,
-        ),
-        _row(
-            "RewriteLog",
-            Args.TAKE1,
-            _SERVER,
-            setters.set_log,
-            "the filename of the rewriting logfile",
-            ConfigScope.SERVER,
-            Versions.V22,
-        ),
-        _row(
-            "RewriteLogLevel",
-            Args.TAKE1,
-            _SERVER,
-            setters.set_log_level,
-            "the level of the rewriting logfile verbosity (0=none, 1=std, .., 9=max)",
-            ConfigScope.SERVER,
-            Versions.V22,
-        ),
-    ),
+    dir_setters={
+        "RewriteEngine": setters.set_engine,
+        "RewriteOptions": setters.set_options,
+        "RewriteBase": setters.set_base,
+        "RewriteCond": setters.add_condition,
+        "RewriteRule": setters.add_rule,
+    },
+    server_setters={
+        "RewriteMap": setters.add_map,
+        "RewriteLog": setters.set_log,
+        "RewriteLogLevel": setters.set_log_level,
+    },
+    setters={
+        "RewriteLock": setters.set_lock,
+    },
     hooks=(
         Hook(TRANSLATE_NAME, make_translate, Order.FIRST),
         Hook(FIXUPS, make_fixup, Order.FIRST, after=("mod_proxy.c",)),

@@ -39,7 +39,6 @@ from whimbrel.modules.mappers.mod_rewrite.settings import (
     Test,
     given,
 )
-from whimbrel.modules.support.setters import Forbidden, check_context
 
 
 def _old(cmd: Command) -> bool:
@@ -379,5 +378,4 @@ def set_log_level(cmd: Command, _server_record: RewriteServerConfig, words: list
 
 def set_lock(cmd: Command, _none: None, words: list[str]) -> None:
     """Set RewriteLock, which has no effect: programs get one line at a time without it."""
-    check_context(cmd, Forbidden.GLOBAL_ONLY)
     cmd.main_server(RewriteServerConfig).lock = cmd.server_path(words[0])

@@ -12,7 +12,7 @@ import sys
 
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.spec import Versions
-from whimbrel.modules.md.mod_md.directives import rows
+from whimbrel.modules.md.mod_md.directives import SERVER_SETTERS
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig, MdServerConfig
 from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
 from whimbrel.registry.phases import HANDLER, POST_READ_REQUEST
@@ -87,7 +87,8 @@ MODULE: Final = Module(
     source="mod_md.c",
     versions=Versions.V24,
     server_config=MdServerConfig,
-    directives=rows(),
+    server_setters=SERVER_SETTERS,
+    own_context_checks=frozenset(("MDRequireHttps",)),
     hooks=(
         Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_unavailable"), Order.MIDDLE, after=_SSL),
         Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_require_https"), Order.MIDDLE, after=_SSL),

@@ -195,9 +195,7 @@ class Renewal:
     def _use_account(self) -> None:
         name, before = self._domain.name, self._domain.account
         self._begin(f"Selecting account to use for {name}")
-        has_account = accounts.select(
-            self._world.store, self._ca, self._domain, self._url, self._log_refusal
-        )
+        has_account = accounts.select(self._world.store, self._ca, self._domain, self._url, self._log_refusal)
         if self._domain.account != before:
             self._save_domain()
         if has_account:
@@ -496,4 +494,3 @@ def staged_pair(
     except (OSError, ValueError, MdStoreError):
         return None
     return (key, chain) if keys.belongs(key, chain[0]) else None
-

@@ -10,7 +10,9 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.static_typing import Any
+from whimbrel.config.execute import check_context
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.modules.md.mod_md import values
 from whimbrel.modules.md.mod_md.settings import (
@@ -21,7 +23,7 @@ from whimbrel.modules.md.mod_md.settings import (
     MdGlobalConfig,
     MdServerConfig,
 )
-from whimbrel.modules.support.setters import Forbidden, Setter, check_context
+from whimbrel.modules.support.setters import Forbidden
 from whimbrel.registry.settings import UNSET
 
 SECTIONS = ("<MDomainSet", "<MDomain")

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.modules.metadata.mod_headers.actions import compile_lines
@@ -142,22 +141,10 @@ MODULE = Module(
     name="headers_module",
     source="mod_headers.c",
     dir_config=HeadersDirConfig,
-    directives=(
-        Directive(
-            name="Header",
-            args=Args.RAW_ARGS,
-            where=Context.OR_FILEINFO,
-            apply=header,
-            help="an optional condition, an action, header and value followed by optional env clause",
-        ),
-        Directive(
-            name="RequestHeader",
-            args=Args.RAW_ARGS,
-            where=Context.OR_FILEINFO,
-            apply=request_header,
-            help="an action, header and value followed by optional env clause",
-        ),
-    ),
+    dir_setters={
+        "Header": header,
+        "RequestHeader": request_header,
+    },
     hooks=(
         Hook(POST_READ_REQUEST, make_early, Order.FIRST),
         Hook(FIXUPS, make_fixup, Order.LAST),

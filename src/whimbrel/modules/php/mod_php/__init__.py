@@ -12,7 +12,6 @@ from typing import Any, Final
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.numbers import atoi, is_digits
 from whimbrel.config.mpm_config import MpmConfig
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.php.mod_php.settings import (
     PhpDirConfig,
     PhpServerConfig,
@@ -77,26 +76,6 @@ def start_programs(configuration: Any, host: ProgramHost, *, module: str, major:
     return [manager]
 
 
-def _directives() -> tuple[Directive[Any], ...]:
-    admin = Context.ACCESS_CONF | Context.RSRC_CONF
-    rows = (
-        ("php_value", Args.TAKE2, Context.OR_OPTIONS, set_value, "PHP Value Modifier"),
-        ("php_flag", Args.TAKE2, Context.OR_OPTIONS, set_flag, "PHP Flag Modifier"),
-        ("php_admin_value", Args.TAKE2, admin, set_admin_value, "PHP Value Modifier (Admin)"),
-        ("php_admin_flag", Args.TAKE2, admin, set_admin_flag, "PHP Flag Modifier (Admin)"),
-    )
-    values = tuple(Directive(name=n, args=a, where=w, apply=f, help=h) for n, a, w, f, h in rows)
-    ini_dir = Directive(
-        name="PHPINIDir",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_ini_dir,
-        record=ConfigScope.SERVER,
-        help="Directory containing the php.ini file",
-    )
-    return (*values, ini_dir)
-
-
 def _module(number: str, major: int) -> Module:
     """Return the module of PHP *number* ("" for 8 and later)."""
     name = f"php{number}"
@@ -105,7 +84,13 @@ def _module(number: str, major: int) -> Module:
         source=f"mod_{name}.c",
         dir_config=PhpDirConfig,
         server_config=PhpServerConfig,
-        directives=_directives(),
+        dir_setters={
+            "php_value": set_value,
+            "php_flag": set_flag,
+            "php_admin_value": set_admin_value,
+            "php_admin_flag": set_admin_flag,
+        },
+        server_setters={"PHPINIDir": set_ini_dir},
         hooks=(Hook(HANDLER, partial(make_handler, module=name, script=f"{name}-script"), Order.MIDDLE),),
         providers=(Provider(PROGRAMS, "php", partial(start_programs, module=name, major=major)),),
     )

@@ -91,7 +91,6 @@ class PhpHead(ScriptHead):
         else:
             self.r.headers_out.add(name, value)
 
-
     def _set_type(self, value: str) -> None:
         """Set the type in the letters of the script; the check of fields refuses control characters."""
         set_content_type(self.r, value)

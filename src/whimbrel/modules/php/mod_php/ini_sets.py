@@ -129,7 +129,7 @@ def quoted(value: str) -> str:
     if not value:
         return '""'
     pieces = value.split("'")
-    return "\"'\"".join(f"'{piece}'" if piece else "" for piece in pieces)
+    return '"\'"'.join(f"'{piece}'" if piece else "" for piece in pieces)
 
 
 def ini_lines(values: dict[str, str]) -> str:

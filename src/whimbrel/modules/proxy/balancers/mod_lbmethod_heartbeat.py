@@ -9,8 +9,7 @@ from __future__ import annotations
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import global_only
+from whimbrel.directives.spec import Versions
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import setting
 
@@ -41,15 +40,8 @@ MODULE: Final = Module(
     source="mod_lbmethod_heartbeat.c",
     versions=Versions.V24,
     server_config=HeartbeatMethodServerConfig,
-    directives=(
-        Directive(
-            name="HeartbeatStorage",
-            args=Args.TAKE1,
-            where=Context.RSRC_CONF,
-            apply=global_only(set_storage),
-            record=ConfigScope.SERVER,
-            help="Path to read heartbeat data.",
-        ),
-    ),
+    server_setters={
+        "HeartbeatStorage": set_storage,
+    },
     post_config=(register,),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whimbrel.base.static_typing import Any, Final
-from whimbrel.modules.proxy.mod_proxy.directives import DIRECTIVES
+from whimbrel.modules.proxy.mod_proxy.directives import DIR_SETTERS, SERVER_SETTERS
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
 from whimbrel.registry.phases import (
@@ -44,7 +44,8 @@ MODULE: Final = Module(
     source="mod_proxy.c",
     dir_config=ProxyDirConfig,
     server_config=ProxyServerConfig,
-    directives=DIRECTIVES,
+    dir_setters=DIR_SETTERS,
+    server_setters=SERVER_SETTERS,
     shared=(segments,),
     worker_begins=(begin_states,),
     hooks=(

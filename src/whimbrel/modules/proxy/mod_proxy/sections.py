@@ -5,11 +5,12 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import Any
-from whimbrel.config.execute import IN_SECTION, CommandContext, state_of
+from whimbrel.config.execute import IN_SECTION, CommandContext, check_context, state_of
 from whimbrel.config.includes import has_wildcards
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
 from whimbrel.directives.context import Context
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword, words
 from whimbrel.modules.proxy.mod_proxy.backends import (
     added,
@@ -20,7 +21,7 @@ from whimbrel.modules.proxy.mod_proxy.backends import (
 from whimbrel.modules.proxy.mod_proxy.model import without_socket
 from whimbrel.modules.proxy.mod_proxy.parameters import set_balancer_parameter, set_worker_parameter
 from whimbrel.modules.proxy.mod_proxy.settings import ProxySection, ProxyServerConfig
-from whimbrel.modules.support.setters import Forbidden, Setter, check_context
+from whimbrel.modules.support.setters import Forbidden
 
 IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
 _PREFIX = "proxy:"

@@ -11,6 +11,7 @@ from whimbrel.base.regex import RegexError
 from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.checks.rules import unresolved
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.http.syntax.target import default_port
 from whimbrel.modules.proxy.mod_proxy.backends import added
 from whimbrel.modules.proxy.mod_proxy.destinations import (
@@ -20,7 +21,6 @@ from whimbrel.modules.proxy.mod_proxy.destinations import (
 )
 from whimbrel.modules.proxy.mod_proxy.model import BUFFER_SIZE
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemote, ProxyServerConfig
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.settings import UNSET
 
 _NUMERIC = compile(r"[0-9.]+|0[xX][0-9a-fA-F]+", re.ASCII)

@@ -6,8 +6,10 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
 from whimbrel.base.regex import RegexError
 from whimbrel.base.static_typing import Any
+from whimbrel.config.execute import check_context
 from whimbrel.config.includes import has_wildcards
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword, words
 from whimbrel.modules.proxy.mod_proxy.backends import (
     Parameter,
@@ -24,7 +26,7 @@ from whimbrel.modules.proxy.mod_proxy.backends import (
 from whimbrel.modules.proxy.mod_proxy.model import find_balancer, find_worker, without_socket
 from whimbrel.modules.proxy.mod_proxy.parameters import set_balancer_parameter, set_worker_parameter
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyDirConfig, ProxyServerConfig
-from whimbrel.modules.support.setters import Forbidden, Setter, check_context
+from whimbrel.modules.support.setters import Forbidden
 from whimbrel.registry.settings import UNSET
 
 _PAIR = "Invalid {} parameter. Parameter must be in the form 'key=value'"
@@ -98,8 +100,6 @@ def set_pass(by_regex: bool) -> Setter:
     """Return the setter of ProxyPass or ProxyPassMatch."""
 
     def apply(cmd: Command, record: ProxyDirConfig, arguments: list[str]) -> None:
-        if not cmd.dialect.proxy_22:
-            check_context(cmd, Forbidden.DIRECTORY | Forbidden.FILES | Forbidden.LIMIT)
         line, conf = _PassLine(cmd, arguments[0], by_regex), cmd.server_config(ProxyServerConfig)
         if line.real is None:
             raise ConfigError(f"{_PASS} needs a path when not defined in a location")
@@ -142,8 +142,6 @@ def _define(cmd: Command, conf: ProxyServerConfig, line: _PassLine, url: str, al
 
 def set_pass_reverse(cmd: Command, record: ProxyDirConfig, arguments: list[str]) -> None:
     """Set ProxyPassReverse: [path] URL [interpolate]."""
-    if not cmd.dialect.proxy_22:
-        check_context(cmd, Forbidden.DIRECTORY | Forbidden.FILES | Forbidden.LIMIT)
     second = arguments[1] if len(arguments) > 1 else None
     is_word = second is not None and lower(second) == "interpolate"
     if not cmd.path:

@@ -9,7 +9,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.proxy.mod_proxy.lazy_scheme import LazyScheme
 from whimbrel.modules.proxy.mod_proxy_connect.settings import ConnectServerConfig
 from whimbrel.registry.module import Module, Provider
@@ -42,16 +41,8 @@ MODULE: Final = Module(
     name="proxy_connect_module",
     source="mod_proxy_connect.c",
     server_config=ConnectServerConfig,
-    directives=(
-        Directive(
-            name="AllowCONNECT",
-            args=Args.ITERATE,
-            where=Context.RSRC_CONF,
-            apply=add_ports,
-            record=ConfigScope.SERVER,
-            versions=Versions.V24,
-            help="A list of ports or port ranges which CONNECT may connect to",
-        ),
-    ),
+    server_setters={
+        "AllowCONNECT": add_ports,
+    },
     providers=(Provider("proxy_scheme", "connect", LazyScheme(functions)),),
 )

@@ -7,7 +7,6 @@ Must not import: server, cli.
 from __future__ import annotations
 
 from whimbrel.base.static_typing import Any, Final
-from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.proxy.mod_proxy.lazy_scheme import LazyScheme
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig, add_fixup, set_backend_type
 from whimbrel.registry.module import Module, Provider
@@ -25,23 +24,9 @@ MODULE: Final = Module(
     name="proxy_fcgi_module",
     source="mod_proxy_fcgi.c",
     dir_config=FcgiDirConfig,
-    directives=(
-        Directive(
-            name="ProxyFCGIBackendType",
-            args=Args.TAKE1,
-            where=Context.OR_FILEINFO,
-            apply=set_backend_type,
-            versions=Versions.V24,
-            help="Specify the type of FastCGI server: 'Generic', 'FPM'",
-        ),
-        Directive(
-            name="ProxyFCGISetEnvIf",
-            args=Args.TAKE23,
-            where=Context.OR_FILEINFO,
-            apply=add_fixup,
-            versions=Versions.V24,
-            help="expr-condition env-name expr-value",
-        ),
-    ),
+    dir_setters={
+        "ProxyFCGIBackendType": set_backend_type,
+        "ProxyFCGISetEnvIf": add_fixup,
+    },
     providers=(Provider("proxy_scheme", "fcgi", _SCHEME),),
 )

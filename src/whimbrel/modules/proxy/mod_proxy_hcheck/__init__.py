@@ -10,12 +10,11 @@ from whimbrel.base.numbers import atoi, lower, upper
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.catalogue.checks.numbers import timeout as milliseconds
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.expr.library import HEAD, ExprFunction, ExprVariable
 from whimbrel.modules.proxy.mod_proxy.model import HEALTH_METHODS, ProxyWorker
 from whimbrel.modules.proxy.mod_proxy_hcheck.settings import HealthCheckServerConfig
-from whimbrel.modules.support.setters import Forbidden, global_only, not_in
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET
 from whimbrel.syntax.words import getword_braced
@@ -157,39 +156,17 @@ def _body(evaluation: Evaluation, name: str) -> str | None:
     return body if isinstance(body, str) else None
 
 
-def _row(
-    name: str, args: Args, apply: Any, text: str, where: Context = Context.OR_FILEINFO
-) -> Directive[Any]:
-    return Directive(name=name, args=args, where=where, apply=apply, help=text, record=ConfigScope.SERVER)
-
-
 _READS: Final = frozenset((HEAD,))
 MODULE: Final = Module(
     name="proxy_hcheck_module",
     source="mod_proxy_hcheck.c",
     versions=Versions.V24,
     server_config=HealthCheckServerConfig,
-    directives=(
-        _row(
-            "ProxyHCTemplate",
-            Args.RAW_ARGS,
-            not_in(Forbidden.HTACCESS, set_template),
-            "Health check template",
-        ),
-        _row(
-            "ProxyHCExpr",
-            Args.RAW_ARGS,
-            not_in(Forbidden.HTACCESS, set_condition),
-            "Define a health check condition ruleset expression",
-        ),
-        _row(
-            "ProxyHCTPsize",
-            Args.TAKE1,
-            global_only(set_limit),
-            "Set size of health check thread pool",
-            Context.RSRC_CONF,
-        ),
-    ),
+    server_setters={
+        "ProxyHCTemplate": set_template,
+        "ProxyHCExpr": set_condition,
+        "ProxyHCTPsize": set_limit,
+    },
     providers=(
         Provider("proxy_hcheck", "parameter", set_worker_parameter),
         Provider("proxy_hcheck", "conditions", conditions_of),

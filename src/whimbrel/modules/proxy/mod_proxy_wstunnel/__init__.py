@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
-from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
@@ -80,14 +80,8 @@ MODULE: Final = Module(
     source="mod_proxy_wstunnel.c",
     versions=Versions.V24,
     dir_config=WstunnelDirConfig,
-    directives=(
-        Directive(
-            name="ProxyWebsocketFallbackToProxyHttp",
-            args=Args.FLAG,
-            where=Context.ACCESS_CONF | Context.RSRC_CONF,
-            apply=set_flag("falls_back"),
-            help="whether to let mod_proxy_http handle the upgrade and tunneling, On by default",
-        ),
-    ),
+    dir_setters={
+        "ProxyWebsocketFallbackToProxyHttp": set_flag("falls_back"),
+    },
     check_config=(take_schemes,),
 )

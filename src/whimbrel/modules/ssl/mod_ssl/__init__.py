@@ -14,7 +14,7 @@ from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind
-from whimbrel.modules.ssl.mod_ssl.directives import SOURCE, rows
+from whimbrel.modules.ssl.mod_ssl.directives import DIR_SETTERS, SERVER_SETTERS, SETTERS, SOURCE
 from whimbrel.modules.ssl.mod_ssl.expressions import PROVIDERS
 from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig, SslServerConfig
 from whimbrel.modules.support.auth.auth_api import AuthzProvider
@@ -22,7 +22,6 @@ from whimbrel.registry.module import Hook, Module, Order, Provider, Scope, lazy_
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, FIXUPS, POST_READ_REQUEST
 
 _PACKAGE: Final = "whimbrel.modules.ssl.mod_ssl"
-_VERIFY: Final = "ssl-verify-client"
 _HOOKS: Final = f"{_PACKAGE}.hooks"
 _OF_WORKERS: Final = ("backends", "cache_status", "hooks", "names", "renegotiation", "sessions", "variables")
 # Directives that nothing implements: tickets by a key of a file, passwords (SRP).
@@ -86,7 +85,9 @@ MODULE = Module(
     source=SOURCE,
     dir_config=SslDirConfig,
     server_config=SslServerConfig,
-    directives=rows(),
+    dir_setters=DIR_SETTERS,
+    server_setters=SERVER_SETTERS,
+    setters=SETTERS,
     hooks=(
         Hook(POST_READ_REQUEST, lazy_maker(f"{_PACKAGE}.names", "make_names")),
         Hook(ACCESS_CHECKER, lazy_maker(f"{_PACKAGE}.renegotiation", "make_verify")),

@@ -1,22 +1,21 @@
-"""The directive table of mod_ssl: setters by name; shapes, contexts and help texts are the catalogue's."""
+"""The setters of mod_ssl by directive."""
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import Any, Final, cast
-from whimbrel.catalogue.load import DirectiveEntry, catalogue
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.ssl.mod_ssl import section_setters, server_setters
 from whimbrel.modules.ssl.mod_ssl.server_setters import set_entry
 from whimbrel.modules.ssl.mod_ssl.settings import SslProxyDirConfig, SslServerConfig
 from whimbrel.modules.ssl.mod_ssl.values import is_in_section, set_directory, set_file, set_protocols
-from whimbrel.modules.support.setters import Setter, global_only, set_flag, set_text
+from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.settings import UNSET
 
 SOURCE: Final = "mod_ssl.c"
 _OCSP, _STAPLING = "ocsp_settings", "stapling_settings"
 
-_OF_SERVERS: Final[dict[str, Setter]] = {
+SERVER_SETTERS: Final[dict[str, Setter]] = {
     "SSLPassPhraseDialog": server_setters.set_pass_phrase_dialog,
     "SSLSessionCache": server_setters.set_session_cache,
     "SSLCryptoDevice": server_setters.set_crypto_device,
@@ -67,7 +66,7 @@ _OF_SERVERS: Final[dict[str, Setter]] = {
     "SSLLog": server_setters.refuse,
     "SSLLogLevel": server_setters.refuse,
 }
-_OF_SECTIONS: Final[dict[str, Setter]] = {
+DIR_SETTERS: Final[dict[str, Setter]] = {
     "SSLUserName": set_text("user_name"),
     "SSLOptions": section_setters.set_options,
     "SSLRequireSSL": section_setters.set_requires_tls,
@@ -116,32 +115,4 @@ def _for_backends(setter: Setter) -> Setter:
     return apply
 
 
-def _setter(name: str) -> tuple[Setter, ConfigScope]:
-    for table, scope in ((_OF_SERVERS, ConfigScope.SERVER), (_OF_SECTIONS, ConfigScope.DIRECTORY)):
-        if name in table:
-            return table[name], scope
-    if name in _OF_BACKENDS:
-        return _for_backends(_OF_BACKENDS[name]), ConfigScope.NONE
-    return _OF_BOTH[name], ConfigScope.NONE
-
-
-def _row(entry: DirectiveEntry, versions: Versions) -> AnyDirective:
-    setter, record = _setter(entry.name)
-    return Directive(
-        name=entry.name,
-        args=Args[entry.args],
-        where=cast(Context, entry.where),
-        apply=global_only(setter) if entry.forbidden_in else setter,
-        help=entry.help,
-        record=record,
-        versions=versions,
-    )
-
-
-def rows() -> tuple[AnyDirective, ...]:
-    """Return the rows of both versions, in the order of their tables."""
-    return tuple(
-        _row(entry, versions)
-        for version, versions in (("2.4", Versions.V24), ("2.2", Versions.V22))
-        for entry in catalogue(version).module_rows(SOURCE)
-    )
+SETTERS: Final = _OF_BOTH | {name: _for_backends(setter) for name, setter in _OF_BACKENDS.items()}

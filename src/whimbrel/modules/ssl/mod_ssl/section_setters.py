@@ -6,6 +6,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, lower, strip
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.ssl.mod_ssl.settings import (
     EXPORT_CERT_DATA,
@@ -21,7 +22,6 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     added,
 )
 from whimbrel.modules.ssl.mod_ssl.values import cipher_list, depth, is_in_section, verify_mode
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.settings import UNSET
 
 _OPTIONS: Final = frozenset(

@@ -9,6 +9,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, is_digits, is_letter, lower
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_LEAF,
@@ -22,7 +23,6 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     added,
 )
 from whimbrel.modules.ssl.mod_ssl.values import directory, filled_file, mode_and_flag
-from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.settings import UNSET
 
 _CRL: Final = frozenset({CRL_NONE, CRL_LEAF, CRL_CHAIN})

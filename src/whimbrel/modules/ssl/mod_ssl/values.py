@@ -9,6 +9,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.ssl.mod_ssl.settings import (
     PROTOCOLS,
@@ -17,7 +18,6 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     VERIFY_OPTIONAL,
     VERIFY_REQUIRE,
 )
-from whimbrel.modules.support.setters import Setter
 
 _VERIFY: Final = {
     "none": VERIFY_NONE,

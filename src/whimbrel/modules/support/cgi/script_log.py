@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import require_programs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_number
 from whimbrel.registry.settings import setting
 
@@ -34,32 +34,11 @@ def set_log(cmd: Command, conf: Any, words: list[str]) -> None:
     conf.path = cmd.server_path(words[0])
 
 
-DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(
-        name="ScriptLog",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_log,
-        record=ConfigScope.SERVER,
-        help="the name of a log for script debugging info",
-    ),
-    Directive(
-        name="ScriptLogLength",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_number("length"),
-        record=ConfigScope.SERVER,
-        help="the maximum length (in bytes) of the script debug log",
-    ),
-    Directive(
-        name="ScriptLogBuffer",
-        args=Args.TAKE1,
-        where=Context.RSRC_CONF,
-        apply=set_number("buffer"),
-        record=ConfigScope.SERVER,
-        help="the maximum size (in bytes) to record of a POST request",
-    ),
-)
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "ScriptLog": set_log,
+    "ScriptLogLength": set_number("length"),
+    "ScriptLogBuffer": set_number("buffer"),
+}
 
 
 class ScriptLog:
