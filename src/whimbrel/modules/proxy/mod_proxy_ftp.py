@@ -25,7 +25,7 @@ def refuse_mappings(configuration: Any) -> None:
 MODULE: Final = Module(
     name="proxy_ftp_module",
     source="mod_proxy_ftp.c",
-    dir_setters={
+    setters={
         "ProxyFtpListOnWildcard": ignored,
         "ProxyFtpEscapeWildcards": ignored,
         "ProxyFtpDirCharset": ignored,
