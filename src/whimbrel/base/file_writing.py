@@ -33,6 +33,15 @@ class NotInTree(OSError):
         super().__init__(errno.EXDEV, f"it is outside of {os.fsdecode(top)}", path)
 
 
+class ForeignLink(OSError):
+    """A link on the way to a new directory that another user can change at any time."""
+
+    def __init__(self, path: bytes) -> None:
+        super().__init__(
+            errno.EPERM, "it is a link in a directory of another user; name a directory of your own", path
+        )
+
+
 class Owner(NamedTuple):
     """Owner, group, permissions and times of a file that a new one takes over."""
 
@@ -240,7 +249,7 @@ class _Walk:
         self._replaces_link = replaces_link
         self._links = MAX_LINKS
         self._names = list[bytes]()
-        self._handles = [os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+        self._handles = [_open_real(top)]
 
     def to(self, components: list[bytes]) -> Place:
         """Return the place of *components* below the top."""
@@ -288,7 +297,7 @@ class _Walk:
             self._top, inside = self._tree.enter(os.path.normpath(link))
             self._drop()
             self._names.clear()
-            self._handles.append(os.open(self._top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+            self._handles.append(_open_real(self._top))
             return inside
         return [part for part in link.split(b"/") if part not in (b"", b".")]
 
@@ -312,10 +321,53 @@ class _Walk:
         self._names.append(name)
 
 
+class _NamedWalk(_Walk):
+    """The way to a new directory; links in directories of other users are refused."""
+
+    def make(self, components: list[bytes]) -> None:
+        """Make the directories of *components*."""
+        try:
+            self._walk([*components, b"."])
+        finally:
+            self._drop()
+
+    def _link(self, name: bytes) -> bytes | None:
+        text = super()._link(name)
+        if text is not None:
+            directory = os.fstat(self._handles[-1])
+            link = os.stat(name, dir_fd=self._handles[-1], follow_symlinks=False)
+            holders = (
+                {directory.st_uid, link.st_uid} if directory.st_mode & stat.S_IWOTH else {directory.st_uid}
+            )
+            if holders - {0, os.geteuid()}:
+                raise ForeignLink(os.path.join(_ANYWHERE, *self._names, name))
+        return text
+
+
+def _open_real(path: bytes) -> int:
+    """Return the descriptor of a directory whose path had no link when it was resolved; raises OSError if one
+    was put there since.
+    """
+    handle = os.open(_ANYWHERE, _DIRECTORY)
+    for name in filter(None, path.split(b"/")):
+        above = handle
+        try:
+            handle = os.open(name, _DIRECTORY, dir_fd=above)
+        finally:
+            os.close(above)
+    return handle
+
+
 def make_directories(path: bytes, mode: int = 0o777) -> None:
-    """Make a directory that the user named, and those above it; raises OSError."""
+    """Make a directory that the user named, and those above it; raises OSError.
+
+    Links on the way are followed, but none that another user could put there to lead the directory elsewhere:
+    ForeignLink.
+    """
+    tree = Tree(is_open=True, mode=mode)
     with _naming(path):
-        os.makedirs(path, mode, exist_ok=True)
+        walk = _NamedWalk(tree, _ANYWHERE, create=True, follow=True, replaces_link=False)
+        walk.make([part for part in os.path.abspath(path).split(b"/") if part])
 
 
 def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:

@@ -6,9 +6,9 @@ import re
 from html import escape
 from typing import Final
 
-_CONTROL: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xbf\xc3-\xf4])[\x80-\x9f]"
-)
+from whimbrel.base.latin1 import from_system, to_text
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xbf\xc3-\xf4])[\x80-\x9f]")
 """Those of ASCII, and those of ISO 8859 as one byte or as UTF-8: 0x9B begins an escape sequence too.
 
 A byte of another character in UTF-8 is none.
@@ -35,6 +35,13 @@ def _escaped(found: re.Match[str]) -> str:
 def printable_line(text: str, *, is_colored: bool = False) -> str:
     """Return *text* for one line: a name with a line end in it begins no line of the output."""
     return printable(text, is_colored=is_colored).replace("\n", "\\x0a")
+
+
+def file_problem(problem: OSError) -> str:
+    """Return the file and the reason of an error, in one line."""
+    name = problem.filename
+    shown = to_text(name) if isinstance(name, bytes) else from_system(str(name))
+    return printable_line(f"{shown}: {problem.strerror}")
 
 
 def html_text(text: str) -> str:

@@ -20,7 +20,7 @@ from whimbrel.base.builds import AUTO
 from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.base.printable import printable, printable_line
+from whimbrel.base.printable import file_problem, printable, printable_line
 from whimbrel.cli.servers import FoundServer, server_at, server_of
 from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
@@ -207,7 +207,7 @@ def sources(
         server = server_at(str(conf[0]), as_server=as_server)
         if server is None:
             return _fragments(conf, fragments, directories)
-        fragments = [path for path in fragments if path.resolve() != Path(server.path).resolve()]
+        fragments = [path for path in fragments if os.path.realpath(path) != os.path.realpath(server.path)]
     else:
         named = os.path.abspath(file) if root is None and file is not None else str(file or "")
         server = server_of(str(root) if root is not None else "", named)
@@ -279,9 +279,9 @@ def _text(path: Path) -> str:
 def _settings(server: FoundServer, envvars: Path | None) -> ServiceSettings:
     """Return what the service passes to httpd; raises UsageError for an unreadable file."""
     try:
-        return service_settings(server, os.environ, str(envvars.resolve()) if envvars is not None else "")
+        return service_settings(server, os.environ, os.path.abspath(envvars) if envvars is not None else "")
     except OSError as problem:
-        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+        raise UsageError(file_problem(problem)) from None
 
 
 def _files(directory: Path) -> Iterator[str]:

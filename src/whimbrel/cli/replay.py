@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from whimbrel.base.latin1 import from_system
-from whimbrel.base.printable import printable
+from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources
 from whimbrel.utilities.usage_error import UsageError
 
@@ -143,7 +143,7 @@ def _replay(
     try:
         files = logs_of(logs, is_rotated=rotated)
     except OSError as problem:
-        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+        raise UsageError(file_problem(problem)) from None
     new_side = _side(new[0], new[1], defines)
     old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
     names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"

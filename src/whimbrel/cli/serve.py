@@ -101,7 +101,7 @@ def serve(
         raise typer.BadParameter("takes the place of -d and -f", param_hint="TREE")
     arguments = Arguments("whimbrel serve")
     arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
-    arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
+    arguments.dialect, arguments.envvars = dialect, os.path.abspath(envvars) if envvars is not None else ""
     if tree is None:
         arguments.root, arguments.file = root_and_file(file, root)
     try:

@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
-from whimbrel.base.printable import printable, printable_line
+from whimbrel.base.printable import file_problem, printable, printable_line
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.text import action_lines
@@ -172,7 +172,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
     except OSError as problem:
-        raise UsageError(f"{os.fsdecode(problem.filename)}: {problem.strerror}") from None
+        raise UsageError(file_problem(problem)) from None
 
 
 def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.base.file_writing import NotInTree, Place, Tree, write_named, write_over
+from whimbrel.base.file_writing import (
+    ForeignLink,
+    NotInTree,
+    Place,
+    Tree,
+    make_directories,
+    write_named,
+    write_over,
+)
 
 
 @pytest.fixture
@@ -188,3 +196,35 @@ def test_reading_of_a_place_follows_nothing(root: Path) -> None:
         with pytest.raises(OSError):
             place.read()
         assert isinstance(place, Place)
+
+
+def test_a_tree_stays_where_it_was_when_it_was_named(root: Path) -> None:
+    """A link that comes to stand above it leads nowhere else."""
+    tree = Tree(bytes(root / "sub"))
+    root.rename(root.with_name("moved"))
+    root.symlink_to("out")
+    with pytest.raises(OSError, match="Not a directory"):
+        tree.place(bytes(root / "sub/new"))
+    assert list((root.parent / "out/sub").iterdir()) == []
+
+
+def test_directories_are_made_through_own_links(root: Path) -> None:
+    (root / "link").symlink_to(root.parent / "out")
+    (root / "top").symlink_to("link/sub")
+    make_directories(bytes(root / "top/a/b"))
+    make_directories(bytes(root / "top/a/b"))
+    make_directories(bytes(root / "top"))
+    assert (root.parent / "out/sub/a/b").is_dir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another user")
+@pytest.mark.parametrize(("owner", "mode"), [(65534, 0o755), (0, 0o1777)])
+def test_no_directory_is_made_through_the_link_of_another_user(owner: int, mode: int, root: Path) -> None:
+    (root / "link").symlink_to(root.parent / "out")
+    os.chown(root / "link", 65534, 65534, follow_symlinks=False)
+    root.chmod(mode)
+    os.chown(root, owner, owner)
+    with pytest.raises(ForeignLink, match="a link in a directory of another user"):
+        make_directories(bytes(root / "link/new"))
+    make_directories(bytes(root / "sub/new"))
+    assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]

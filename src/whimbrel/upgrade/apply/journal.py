@@ -15,6 +15,7 @@ from typing import Any, Final
 from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.printable import printable_line
 from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
 
 StepHook = Callable[[str], None]
@@ -24,7 +25,10 @@ _STATES: Final = ("preparing", "renaming", "done", "undoing")
 
 
 class WriteError(Exception):
-    """The reason why nothing was written or undone; the text names the file."""
+    """The reason why nothing was written or undone, in one line; the text names the file."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable_line(text))
 
 
 @dataclass(slots=True)

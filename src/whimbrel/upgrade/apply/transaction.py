@@ -24,6 +24,7 @@ from typing import Final
 
 from whimbrel.base.file_writing import Owner, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.printable import file_problem
 from whimbrel.upgrade.apply.backup_paths import DIRECTORY, IsRead, backup_path, nowhere
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
@@ -345,7 +346,4 @@ def _digest(data: bytes) -> str:
 
 
 def _described(problem: Exception) -> str:
-    if not isinstance(problem, OSError):
-        return str(problem)
-    name = problem.filename
-    return f"{to_text(name) if isinstance(name, bytes) else name}: {problem.strerror}"
+    return file_problem(problem) if isinstance(problem, OSError) else str(problem)
