@@ -49,7 +49,8 @@ class _AjpMalformed(Exception):
 
     def __init__(self, cause: str, *lines: BackendMessage) -> None:
         super().__init__(cause)
-        self.cause, self.lines = cause, lines
+        self.cause = cause
+        self.lines = lines
 
 
 class _MessageReader:
@@ -58,7 +59,8 @@ class _MessageReader:
     __slots__ = ("_at", "_data")
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, HEADER_SIZE
+        self._data = data
+        self._at = HEADER_SIZE
 
     def _overflow(self, function: str) -> _AjpMalformed:
         words = f"ajp_msg_{function}(): BufferOverflowException {self._at} {len(self._data)}"
@@ -81,7 +83,8 @@ class _MessageReader:
         try:
             end = self.short() + self._at
         except _AjpMalformed as problem:
-            end, before = len(self._data), problem.lines
+            end = len(self._data)
+            before = problem.lines
         if end >= len(self._data) or self._data[end]:
             raise _AjpMalformed(OVERFLOW, *before, *self._overflow("get_string").lines)
         value = self._data[self._at : end]
@@ -101,7 +104,8 @@ class _MessageReader:
 
     def chunk(self) -> bytes:
         """Return the data of a body chunk."""
-        size, expected = self.short(), len(self._data) - HEADER_SIZE - 4
+        size = self.short()
+        expected = len(self._data) - HEADER_SIZE - 4
         if expected < 0:
             raise _AjpMalformed(BAD_HEADER, ajp_message("AH10546", "ajp_parse_data: Message too small"))
         if size != expected:
@@ -151,7 +155,8 @@ class AjpReader(AnswerReader):
     def __init__(self, server: str = "", size: int = MESSAGE_SIZE) -> None:
         super().__init__()
         self._data = bytearray()  # an incomplete message
-        self._server, self._size = server, size
+        self._server = server
+        self._size = size
         self._has_read = False  # a message was
         self.flushed = False
 
@@ -271,7 +276,8 @@ def _header_fault(header: bytes, size: int) -> tuple[BackendMessage, ...] | None
     """Return the lines for a header of a message that is malformed or of one longer than *size*."""
     (length,) = struct.unpack_from(">H", header, 2)
     if header[:2] not in _SIGNATURES:
-        code, words = "AH01080", f"ajp_msg_check_header() got bad signature {header[:2].hex()}"
+        code = "AH01080"
+        words = f"ajp_msg_check_header() got bad signature {header[:2].hex()}"
     elif length > size - HEADER_SIZE:
         words = f"ajp_msg_check_header() incoming message is too big {length}, max is {size - HEADER_SIZE}"
         code = "AH01081"
@@ -290,15 +296,18 @@ def read_cpong(data: bytes, server: str, *, ended: bool = False) -> int:
     if len(data) < HEADER_SIZE + 1:
         if not ended:
             return 0
-        lines, cause = (_no_header(END_OF_FILE), _cpong("AH01012", "ajp_ilink_receive failed")), NO_HEADER
+        lines = (_no_header(END_OF_FILE), _cpong("AH01012", "ajp_ilink_receive failed"))
+        cause = NO_HEADER
     else:
         fault = _header_fault(data[:HEADER_SIZE], MESSAGE_SIZE)
         if fault is None and data[HEADER_SIZE] == CPONG:
             return HEADER_SIZE + 1
         if fault is not None:
-            lines, cause = (*fault, _cpong("AH01012", "ajp_ilink_receive failed")), BAD_HEADER
+            lines = (*fault, _cpong("AH01012", "ajp_ilink_receive failed"))
+            cause = BAD_HEADER
         else:
-            lines, cause = (_cpong("AH01014", f"awaited CPONG, received {data[HEADER_SIZE]} "),), INTERNAL
+            lines = (_cpong("AH01014", f"awaited CPONG, received {data[HEADER_SIZE]} "),)
+            cause = INTERNAL
     raise BackendError(503, *lines, ajp_message("AH00897", f"cping/cpong failed to {server}", cause))
 
 

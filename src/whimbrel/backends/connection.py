@@ -114,7 +114,10 @@ class BackendConnection(asyncio.Protocol):
         self.tls: BackendTlsParameters | None = None
         self.used_at = 0.0
         self.timeout = FOREVER
-        self.is_closed = self.is_paused = self.is_stalled = self.has_answered = False
+        self.is_closed = False
+        self.is_paused = False
+        self.is_stalled = False
+        self.has_answered = False
         self.keeps_open = True
         self._is_reading = True
         self._event: Waiter | None = None
@@ -178,8 +181,11 @@ class BackendConnection(asyncio.Protocol):
 
         *keeps_open*: the connection serves further requests if the answer permits it.
         """
-        self.reader, self.failure, self.timeout = reader, None, timeout
-        self.keeps_open, self.has_answered = keeps_open, False
+        self.reader = reader
+        self.failure = None
+        self.timeout = timeout
+        self.keeps_open = keeps_open
+        self.has_answered = False
 
     def has_input(self) -> bool:
         """Return True if bytes or the end of the input wait in an idle connection, unseen by the loop so far.
@@ -209,9 +215,12 @@ class BackendConnection(asyncio.Protocol):
 
         Such a connection has neither failed nor is it to be closed.
         """
-        self.reader = self._event = self._relay = reader
+        self.reader = reader
+        self._event = reader
+        self._relay = reader
         self._unsent = data
-        self.timeout, self.has_answered = timeout, False
+        self.timeout = timeout
+        self.has_answered = False
         if timeout != FOREVER:
             self._deadline = self._loop.time() + timeout
             if self._timer is None:
@@ -229,14 +238,16 @@ class BackendConnection(asyncio.Protocol):
 
     def receive_more(self, reader: RelayReader) -> None:
         """Let *reader* receive the next bytes too; the back end gets its time anew."""
-        self._relay, self.has_answered = reader, True
+        self._relay = reader
+        self.has_answered = True
         self._extend()
 
     def complete(self, *, is_reusable: bool) -> None:
         """End a request of `relay` whose answer has arrived; *is_reusable*: the back end leaves the
         connection open.
         """
-        self.reader = self._event = None
+        self.reader = None
+        self._event = None
         if is_reusable and not self.is_closed:
             self.served += 1
             self._pool.release(self)
@@ -247,7 +258,8 @@ class BackendConnection(asyncio.Protocol):
         """Let *reader* read the answer in place of one that has taken *data* as it was; *cause*: see
         `AnswerReader.eof`, None if the input has not ended.
         """
-        self.reader, self._relay = reader, None
+        self.reader = reader
+        self._relay = None
         if data:
             self.data_received(data)
         if cause is not None and data:
@@ -315,7 +327,9 @@ class BackendConnection(asyncio.Protocol):
         The connection counts as open until the caller calls `connection_lost`.
         """
         rest = cast(AnswerReader, self.reader).rest
-        self.reader, self._event, self._deadline = None, None, FOREVER
+        self.reader = None
+        self._event = None
+        self._deadline = FOREVER
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -352,7 +366,8 @@ class BackendConnection(asyncio.Protocol):
     def _end(self, cause: str) -> None:
         """Handle the end of the input."""
         reader = self.reader
-        self.is_closed, self._unsent = True, b""
+        self.is_closed = True
+        self._unsent = b""
         if reader is not None and not reader.done and self.failure is None:
             try:
                 reader.eof(cause)

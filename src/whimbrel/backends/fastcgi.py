@@ -161,7 +161,10 @@ def complete_output(data: bytes) -> bytes | None:
     """Return what the program has written, if *data* is a complete answer of STDOUT and END_REQUEST records;
     None for every other.
     """
-    at, last, pieces, is_closed = 0, len(data) - _HEADER.size, list[bytes](), False
+    at = 0
+    last = len(data) - _HEADER.size
+    pieces = list[bytes]()
+    is_closed = False
     while at <= last:
         version, kind, request, size, padding = _HEADER.unpack_from(data, at)
         if version != _VERSION or request != REQUEST_ID:
@@ -202,10 +205,14 @@ class FastcgiReader(AnswerReader):
 
     def __init__(self, messages: FastcgiMessages = PROXY_FCGI, *, keep: bool = False) -> None:
         super().__init__()
-        self._messages, self._keep = messages, keep
+        self._messages = messages
+        self._keep = keep
         self._data = b""  # the incomplete header of a record
         self._head: bytearray | None = bytearray()  # standard output before the end of the head
-        self._kind = self._left = self._padding = 0  # of the record that is being read
+        # of the record that is being read
+        self._kind = 0
+        self._left = 0
+        self._padding = 0
         self._stderr = bytearray()
         self._is_closed = False  # standard output is
 
@@ -216,7 +223,8 @@ class FastcgiReader(AnswerReader):
             return
         if self._data:
             data, self._data = self._data + data, b""
-        at, end = 0, len(data)
+        at = 0
+        end = len(data)
         while True:
             if self._left:
                 if at == end:
@@ -275,7 +283,9 @@ class FastcgiReader(AnswerReader):
             raise self._refused(self._messages.version, version)
         if request != REQUEST_ID:
             raise self._refused(self._messages.request, request, REQUEST_ID)
-        self._kind, self._left, self._padding = kind, size, padding
+        self._kind = kind
+        self._left = size
+        self._padding = padding
         if kind == RecordType.STDOUT and not size:
             self._is_closed = True
         elif kind not in (RecordType.STDOUT, RecordType.STDERR, RecordType.END_REQUEST):

@@ -34,7 +34,8 @@ class ReplyReader:
     __slots__ = ("_buffer", "_limit", "_wanted")
 
     def __init__(self, limit: int) -> None:
-        self._buffer, self._limit = bytearray(), limit
+        self._buffer = bytearray()
+        self._limit = limit
         self._wanted = 0  # bytes up to the end of a value whose beginning was read
 
     def feed(self, data: bytes) -> Reply | None:
@@ -106,7 +107,8 @@ class RedisReader(ReplyReader):
         line = self._line(data)
         if line is None:
             return None
-        kind, rest = line[:1], line[1:]
+        kind = line[:1]
+        rest = line[1:]
         if kind == b"$" and rest != b"-1":
             return self._value(data, len(line) + 2, rest, b"\r\n")
         if len(data) != len(line) + 2:

@@ -25,9 +25,12 @@ class TunnelEnd(asyncio.Protocol):
     __slots__ = ("_has_ended", "_tunnel", "count", "is_lost", "received", "transport")
 
     def __init__(self, tunnel: Tunnel, transport: asyncio.Transport) -> None:
-        self._tunnel, self.transport = tunnel, transport
-        self.count = self.received = 0
-        self._has_ended = self.is_lost = False
+        self._tunnel = tunnel
+        self.transport = transport
+        self.count = 0
+        self.received = 0
+        self._has_ended = False
+        self.is_lost = False
         transport.set_write_buffer_limits(high=WRITE_AHEAD)
 
     @property
@@ -117,8 +120,11 @@ class Tunnel:
         both are closed. A tunnel without traffic ends after *timeout* seconds.
         """
         self._loop = asyncio.get_running_loop()
-        self._timeout, self._closed, self.is_half_closing = timeout, closed, is_half_closing
-        self.has_expired = self._is_closing = False
+        self._timeout = timeout
+        self._closed = closed
+        self.is_half_closing = is_half_closing
+        self.has_expired = False
+        self._is_closing = False
         self.client, self.backend = TunnelEnd(self, client), TunnelEnd(self, backend)
         self._deadline = self._loop.time() + timeout
         self._timer: asyncio.TimerHandle | None = None

@@ -27,7 +27,8 @@ class UnixConnector:
     __slots__ = ("_epoll", "_loop", "_transports")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop, self._epoll = loop, select.epoll()
+        self._epoll = select.epoll()
+        self._loop = loop
         self._transports: dict[int, UnixTransport] = {}
         loop.add_reader(self._epoll.fileno(), self._dispatch)
 
@@ -100,12 +101,18 @@ class UnixTransport(asyncio.Transport):
         sock: socket.socket,
         protocol: asyncio.Protocol,
     ) -> None:
-        self._loop, self._epoll, self._sock, self._protocol = loop, epoll, sock, protocol
+        self._loop = loop
+        self._epoll = epoll
+        self._sock = sock
+        self._protocol = protocol
         self._fd = sock.fileno()
         self.on_end: Callable[[int], object] | None = None
         self._buffer = b""
-        self._high, self._low = HIGH, HIGH // 4
-        self._is_closing = self._is_eof = self._is_paused = False
+        self._high = HIGH
+        self._low = HIGH // 4
+        self._is_closing = False
+        self._is_eof = False
+        self._is_paused = False
         self._is_reading = True
         self._events = EPOLLIN  # that epoll watches
         epoll.register(self._fd, EPOLLIN)
@@ -246,7 +253,8 @@ class UnixTransport(asyncio.Transport):
     def _close(self, problem: OSError | None) -> None:
         """End the connection now; bytes that were not sent are dropped."""
         if self._fd >= 0:
-            self._buffer, self._is_closing = b"", True
+            self._buffer = b""
+            self._is_closing = True
             self._end(problem)
 
     def _end(self, problem: OSError | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from whimbrel.base.regex import Regex, compile_regex
+from whimbrel.base.static_typing import Final
 
 
 @lru_cache(maxsize=4096)
@@ -73,3 +74,16 @@ def _member(pattern: str, at: int) -> tuple[int, int]:
     if pattern[at] == "\\" and at + 1 < len(pattern):
         at += 1
     return ord(pattern[at]), at + 1
+
+
+_WILDCARDS: Final = {"*": ".*", "?": "."}
+
+
+def simple_match(text: str, pattern: str) -> bool:
+    """Return True if *text* matches a pattern of ``*`` and ``?`` (ap_strcmp_match)."""
+    if "*" not in pattern and "?" not in pattern:
+        return text == pattern
+    import re  # no start needs it
+
+    parts = (_WILDCARDS.get(char) or re.escape(char) for char in pattern)
+    return re.fullmatch("".join(parts), text, re.S) is not None

@@ -29,7 +29,8 @@ def words(text: str) -> list[str]:
     """Return all arguments of *text*; quoted empty ones count."""
     if not _QUOTING.search(text):
         return _WORDS.findall(text)
-    arguments, at = [], skip_blanks(text)
+    arguments = []
+    at = skip_blanks(text)
     while at < len(text):
         word, at = plain.getword(text, at)
         arguments.append(word)
@@ -58,7 +59,8 @@ def expand(text: str, lookup: Lookup, undefined: Callable[[str], None] | None = 
     unknown name stays as written and is passed to *undefined*: 2.4 then warns with `undefined_warning`, 2.2
     does not.  Names with a colon are rewrite maps and are not reported.
     """
-    pieces, done = [], 0
+    pieces = []
+    done = 0
     while (start := text.find("${", done)) >= 0 and (end := text.find("}", start + 2)) >= 0:
         name = text[start + 2 : end]
         value = lookup(name)

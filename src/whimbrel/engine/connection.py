@@ -72,7 +72,8 @@ class Connection:
 
     def set_client(self, address: str) -> None:
         """Let the client's address be *address*."""
-        self.client_ip, self.client_text = address, address.encode("latin-1")
+        self.client_text = address.encode("latin-1")
+        self.client_ip = address
 
     @property
     def useragent_port(self) -> int:

@@ -24,7 +24,8 @@ class Completion(Generic[T]):
     _value: T
 
     def __init__(self) -> None:
-        self._has_ended = self._asyncio_future_blocking = False
+        self._has_ended = False
+        self._asyncio_future_blocking = False
         self._problem: BaseException | None = None
         self._resume: Callable[[Completion[T]], object] | None = None
 
@@ -100,11 +101,13 @@ class Suspended(Generic[T]):
     __slots__ = ("waiting", "work")
 
     def __init__(self, work: Coroutine[Any, Any, T], waiting: Any) -> None:
-        self.work, self.waiting = work, waiting
+        self.work = work
+        self.waiting = waiting
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the coroutine, which has already yielded `waiting`."""
-        work, waiting = self.work, self.waiting
+        work = self.work
+        waiting = self.waiting
         while True:
             try:
                 try:
@@ -152,7 +155,9 @@ class Driver(Generic[T]):
         loop: asyncio.AbstractEventLoop,
         ended: Callable[[T | None, BaseException | None], object],
     ) -> None:
-        self._work, self._loop, self._ended = suspended.work, loop, ended
+        self._work = suspended.work
+        self._loop = loop
+        self._ended = ended
         self._task: asyncio.Task[None] | None = None
         self._wait(suspended.waiting)
 

@@ -78,17 +78,20 @@ class Engine:
     """Answers requests under one configuration; any number of engines may run side by side."""
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
-        self.configuration, self.runtime = configuration, runtime
+        self.configuration = configuration
+        self.runtime = runtime
         self.plans = PlanCache(configuration)
         self.methods = configuration.methods
         self.main = configuration.main
         self.htaccess = HtaccessResolver(configuration, self.plans)
         self.is_general_only = os.environ.get(GENERAL_PATH) == "1"
-        self.prepared, self.relays = PreparedCache(), RelayCache()
+        self.prepared = PreparedCache()
+        self.relays = RelayCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
         self._seen_once: set[int] = set()
-        self.file_cache, self.stat_cache = FileCache(), TickStatCache()
+        self.file_cache = FileCache()
+        self.stat_cache = TickStatCache()
         servers = unique_by(configuration.servers(), CoreServerConfig)
         announces = any(server.value(CoreServerConfig, "protocols") for server in servers)
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)
@@ -107,7 +110,8 @@ class Engine:
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[Any, ...]] = {}
         self._waiting_logs: dict[int, bool] = {}
-        self._log_second, self._log_time = -1, b""
+        self._log_second = -1
+        self._log_time = b""
 
     # answering ------------------------------------------------------------------------------------
     def log_hit(
@@ -125,9 +129,7 @@ class Engine:
         """Return the response to one request; no input of a client makes it raise."""
         return run_until_suspended(self.answer(connection, head, body))
 
-    def answer(
-        self, connection: Connection, head: Head, body: RequestBody
-    ) -> Coroutine[Any, Any, Response]:
+    def answer(self, connection: Connection, head: Head, body: RequestBody) -> Coroutine[Any, Any, Response]:
         """`respond` as a coroutine."""
         return self.sync_waits.run(self._answer(connection, head, body))
 
@@ -179,7 +181,8 @@ class Engine:
 
     async def _refuse(self, r: Request, status: HookStatus) -> None:
         """Set the response for an error or redirect *status*; an unreadable request body has its own."""
-        body, error = r.body_in, r.head.error
+        body = r.body_in
+        error = r.head.error
         if (
             (body.length != 0 or body.failure is not None)
             and not is_redirected(r, status)
@@ -219,8 +222,11 @@ class Engine:
         if connection.served or self.configuration.dialect.wire_22:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))
-        r.time, r.status, r.the_request = self.runtime.now(), 408, None
-        r.method = r.uri = "-"
+        r.time = self.runtime.now()
+        r.status = 408
+        r.the_request = None
+        r.method = "-"
+        r.uri = "-"
         r.protocol = "HTTP/1.0"
         r.body_in = RequestBody(0)
         r.body_in.received = received
@@ -250,11 +256,13 @@ class Engine:
         first = r
         while first.prev is not None:
             first = first.prev
-        first.head_bytes = r.head_bytes = (
+        first.head_bytes = (
             len(response.head_prefix) + DATE_BYTES + len(response.head_suffix) if response.head_prefix else 0
         ) + more
+        r.head_bytes = first.head_bytes
         if r.connection.interim_bytes:
-            first.head_bytes = r.head_bytes = r.head_bytes + r.connection.interim_bytes
+            first.head_bytes = r.head_bytes + r.connection.interim_bytes
+            r.head_bytes = first.head_bytes
             r.connection.interim_bytes = 0
         if r.assbackwards and r.proto >= (
             1,
@@ -262,16 +270,20 @@ class Engine:
         ):  # head and body are the script's own (nph-), so the body is not counted apart
             first.head_bytes, count = count, 0
         if r.bytes_sent:  # of bodies that were not sent
-            first.head_bytes = r.head_bytes = r.head_bytes - r.bytes_sent
+            first.head_bytes = r.head_bytes - r.bytes_sent
+            r.head_bytes = first.head_bytes
             count += r.bytes_sent
-        first.bytes_sent = r.bytes_sent = count
+        first.bytes_sent = count
+        r.bytes_sent = count
         if r.body_in.is_filtered:
             r.body_in.close()
         fields: Any = first.headers_in
-        head, files = first.head, r.deps
+        head = first.head
+        files = r.deps
         if first.preparation is RECORDED and (files.is_uncacheable or first.method_number != 0):
             self.prepared.note(first)
-        is_stored = may_recur = False
+        is_stored = False
+        may_recur = False
         if not (
             self.is_general_only
             or files.is_uncacheable
@@ -285,10 +297,8 @@ class Engine:
                 line is not None
                 and self.response_cache.index_of(r.connection).specialized.may_learn(to_bytes(line))
             )
-        accessed, query = (
-            set(fields.accessed) if may_recur and fields.__class__ is TrackedHeaders else None,
-            files.on_query,
-        )
+        accessed = set(fields.accessed) if may_recur and fields.__class__ is TrackedHeaders else None
+        query = files.on_query
         if first.body_in.trailers is not None:
             _merge_trailers(first)
         if first.relay.__class__ is RelayOffer and r is first and not self.is_general_only:
@@ -298,7 +308,8 @@ class Engine:
         if may_recur and not files.is_uncacheable:
             if accessed is not None:
                 fields.accessed = accessed  # what only the log wanted to know did not make the response
-            files.on_query, files.is_per_request = query, False
+            files.on_query = query
+            files.is_per_request = False
             writers = self._log_writers(first.server)
             self.response_cache.store(head, response, writers, is_admitted=is_stored)
 
@@ -340,7 +351,8 @@ class Engine:
         writers = self._access_logs.get(id(server))
         if writers is None:
             provider = self.configuration.provider("log", "writers")
-            writers = self._access_logs[id(server)] = tuple(provider(server)) if provider is not None else ()
+            writers = tuple(provider(server)) if provider is not None else ()
+            self._access_logs[id(server)] = writers
         return writers
 
     def _may_logs_wait(self, server: Server) -> bool:
@@ -369,7 +381,8 @@ class Engine:
             regexes = sorted(
                 (s for s in server.directories if s.regex is not None), key=lambda s: s.pattern.count("/")
             )
-            entry = self._directories[id(server)] = (plain, regexes)
+            entry = (plain, regexes)
+            self._directories[id(server)] = entry
         return entry
 
     # sub-requests and redirects -------------------------------------------------------------------

@@ -76,13 +76,11 @@ class LazyEnv(dict[str, str]):
         dict.update(self, found)
         if not known:
             dict.setdefault(self, UNIQUE_ID_NAME, "")
-        self._files, self._give, self._second, self._address, self._known = (
-            files,
-            give,
-            second,
-            address,
-            known,
-        )
+        self._files = files
+        self._give = give
+        self._second = second
+        self._address = address
+        self._known = known
 
     def _with_id(self) -> LazyEnv:
         """Return all variables, `OWN` included."""

@@ -152,7 +152,9 @@ class StringExpression:
     __slots__ = ("fixed", "reads", "string")
 
     def __init__(self, string: StringExpr) -> None:
-        self.string, self.fixed, self.reads = string, string.fixed, reads_of(string.reads)
+        self.string = string
+        self.fixed = string.fixed
+        self.reads = reads_of(string.reads)
 
     def text(self, r: Request, module: str = "core", found: Match | None = EMPTY_MATCH) -> str:
         """Return the string for this request; *found* gives ``$0`` to ``$9``.  Raise EvalError, logged under

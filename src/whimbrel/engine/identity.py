@@ -78,7 +78,8 @@ def construct_url(r: Request, uri: str) -> str:
     """Return the absolute URL of *uri* on this server (ap_construct_url)."""
     known: dict[Any, str] | None = r.plan.notes.get(_ORIGINS)
     if known is None or len(known) >= MAX_ORIGINS:
-        known = r.plan.notes[_ORIGINS] = {}
+        known = {}
+        r.plan.notes[_ORIGINS] = known
     key = (r.hostname, r.port, r.connection.local_ip, r.connection.local_port, r.connection.tls is None)
     origin = known.get(key)
     if origin is None:

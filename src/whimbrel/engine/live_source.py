@@ -97,9 +97,11 @@ class PausingSource(Source):
 
         pending = self._pending
         if pending is None:
-            pending = self._pending = asyncio.create_task(self._source.read_or_flush())
+            pending = asyncio.create_task(self._source.read_or_flush())
+            self._pending = pending
         if self._has_read and not (await asyncio.wait((pending,), timeout=FLUSH_WAIT))[0]:
-            self._has_read = self.has_flush = False
+            self._has_read = False
+            self.has_flush = False
             return b""
         data = await pending
         self._pending = None

@@ -23,7 +23,8 @@ def may_probe(r: Request) -> bool:
 
 async def probe_target(r: Request, target: str, *, by_file: bool) -> Request:
     """Return the sub-request for a file or URL; raise TooManyLookups, which is logged."""
-    deps, engine = r.deps, r.engine
+    deps = r.deps
+    engine = r.engine
     is_outermost = not deps.lookups
     deps.lookups += 1
     try:

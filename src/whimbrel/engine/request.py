@@ -248,15 +248,21 @@ class Request:
         headers_in: Headers | None = None,
         files: Dependencies | None = None,
     ) -> None:
-        self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
+        self.engine = engine
+        self.connection = connection
+        self.server = server
+        self.plan = plan
         self.head: Any = None  # the head as it was read (http.head.Head); None for sub-requests and redirects
         self.untracked_line: str | None = ""  # the request line; None where it could not be read
-        self.method, self.method_number = "GET", 0
+        self.method = "GET"
+        self.method_number = 0
         self.header_only = False
         self.allowed = 0  # mask of methods for the Allow field
-        self.protocol, self.proto = "HTTP/1.1", (1, 1)
+        self.protocol = "HTTP/1.1"
+        self.proto = (1, 1)
         self.assbackwards = False  # HTTP/0.9: no head in the response
-        self.untracked_target, self.uri = "", ""
+        self.untracked_target = ""
+        self.uri = ""
         self.untracked_args: str | None = None
         self.hostname: str | None = None  # from the target or Host, lower case, without port
         self.port: int | None = None  # port of the target or Host
@@ -271,27 +277,42 @@ class Request:
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
         self.close = False  # the connection ends after this request, whether the response announces it or not
-        self.filename = self.canonical_filename = self.finfo = self.path_info = None
+        self.filename = None
+        self.canonical_filename = None
+        self.finfo = None
+        self.path_info = None
         self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
-        self.context = self.document_root = self.user = self.auth_type = None
-        self.handler = self.content_type = self.untrusted_type = self.handled_by = None
+        self.context = None
+        self.document_root = None
+        self.user = None
+        self.auth_type = None
+        self.handler = None
+        self.content_type = None
+        self.untrusted_type = None
+        self.handled_by = None
         self.content_encodings: list[str] = []
         self.content_languages: list[str] = []
         self.vlist_validator: str | None = None
         self.status = 200
         self.status_line: str | None = None
         self.mtime: int | None = None  # last modification, microseconds since the epoch
-        self.no_cache = self.no_local_copy = False
+        self.no_cache = False
+        self.no_local_copy = False
         self.body: list[Part] = []  # what the handler wrote, and the output filters made of it
         self.chunked = False
-        self.body_factory = self.takeover = self.relay = None
+        self.body_factory = None
+        self.takeover = None
+        self.relay = None
         self.output_filters: list[OutputFilter] = []  # see output/filter.py
         self.input_filters: list[InputFilter] = []
-        self.bytes_sent = self.head_bytes = 0
+        self.bytes_sent = 0
+        self.head_bytes = 0
         self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
         self.time = 0.0  # when the request line arrived, seconds since the epoch
-        self.main = self.prev = self.next = None
+        self.main = None
+        self.prev = None
+        self.next = None
         self.deps = Dependencies() if files is None else files
         self.log_lines = []
         self.log_id = ""  # given by the first of the log lines
@@ -376,7 +397,8 @@ class Request:
         The response then depends on this alone, not on the address: it is given to all clients of whom the
         same is true.
         """
-        connection, files = self.connection, self.deps
+        connection = self.connection
+        files = self.deps
         if connection.useragent_ip:
             files.on_client = True
             return (connection.peer_addr or connection.useragent_ip) in addresses

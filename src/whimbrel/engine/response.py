@@ -59,9 +59,15 @@ class Response:
         slots: tuple[HeadPiece, ...] = (),
         date: bytes = b"",
     ) -> None:
-        self.request, self.head_prefix, self.head_suffix = request, before, after
-        self.parts, self.close, self.framing = parts, close, framing
-        self.received_at, self.slots, self.date = request.time, slots, date
+        self.request = request
+        self.head_prefix = before
+        self.head_suffix = after
+        self.parts = parts
+        self.close = close
+        self.framing = framing
+        self.received_at = request.time
+        self.slots = slots
+        self.date = date
         self.is_malformed = False
 
     def head(self, date: bytes) -> bytes:

@@ -49,7 +49,11 @@ class ScoreboardWorker:
         waiting: str = "_",
         letters: str = "",
     ) -> None:
-        self.rows, self.common, self.process, self.idle, self.waiting = rows, common, process, idle, waiting
+        self.rows = rows
+        self.common = common
+        self.process = process
+        self.idle = idle
+        self.waiting = waiting
         self.letters = letters or "".join([row.get("state", "_") for row in rows]) + waiting * idle
         self.shown: dict[Any, Any] = {}
 

@@ -68,7 +68,8 @@ class Slices:
     __slots__ = ("_end", "_steps", "_turns")
 
     def __init__(self, turns: Turns) -> None:
-        self._turns, self._steps = turns, 0
+        self._turns = turns
+        self._steps = 0
         self._end = perf_counter() + turns.length
 
     async def pause(self) -> None:

@@ -29,7 +29,10 @@ class CompiledCondition:
     __slots__ = ("place", "reads", "test", "text")
 
     def __init__(self, text: str, test: Predicate, reads: frozenset[str], place: str) -> None:
-        self.text, self.test, self.reads, self.place = text, test, reads, place
+        self.text = text
+        self.test = test
+        self.reads = reads
+        self.place = place
 
     def __call__(self, view: View) -> bool:
         """Evaluate the condition; raises EvalError."""
@@ -42,7 +45,10 @@ class StringExpr:
     __slots__ = ("fixed", "place", "reads", "text", "word")
 
     def __init__(self, text: str, word: Word, reads: frozenset[str], place: str) -> None:
-        self.text, self.word, self.reads, self.place = text, word, reads, place
+        self.text = text
+        self.word = word
+        self.reads = reads
+        self.place = place
         self.fixed = word if isinstance(word, str) else None
 
     def __call__(self, view: View, match: Match | None = EMPTY_MATCH) -> str:

@@ -40,7 +40,8 @@ def _value(word: Word, e: Evaluation) -> str:
 
 def _by_length(first: str, second: str) -> int:
     """Return a number below, equal to or above 0: a shorter text is less than a longer one."""
-    a, b = (len(first), first), (len(second), second)
+    a = (len(first), first)
+    b = (len(second), second)
     return (a > b) - (a < b)
 
 
@@ -79,7 +80,8 @@ class CodeGenerator:
 
     def _call(self, node: tree.Call, level: int) -> Word:
         self.reads |= node.function.reads
-        call, argument = node.function.call, self.word(node.argument, level + 1)
+        call = node.function.call
+        argument = self.word(node.argument, level + 1)
         if isinstance(argument, str):
             constant = argument
             return lambda e: call(e, constant) or ""
@@ -131,14 +133,16 @@ class CodeGenerator:
         """Compile a comparison: the second word is evaluated first, which the order of the Vary field
         shows.
         """
-        left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
+        left = self.word(node.left, level + 1)
+        right = self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]
         if self._by_length:
             return self._compare_lengths(left, right, compare)
         if not node.token.startswith("T_OP_STR_"):
             return self._compare_numbers(left, right, compare)
         if isinstance(right, str) and not isinstance(left, str):
-            constant, read = right, left
+            constant = right
+            read = left
             return lambda e: compare(read(e), constant)
 
         def texts(e: Evaluation) -> bool:
@@ -163,7 +167,9 @@ class CodeGenerator:
 
     def _match(self, node: tree.Match, level: int) -> Predicate:
         """Compile a match: only an expression with groups replaces ``$0`` to ``$9``."""
-        word, search, negated = self.word(node.word, level + 1), node.regex.search, node.negated
+        word = self.word(node.word, level + 1)
+        search = node.regex.search
+        negated = node.negated
         if not node.regex.groups:
             return lambda e: (search(_value(word, e)) is not None) is not negated
 
@@ -174,7 +180,8 @@ class CodeGenerator:
         return match
 
     def _member(self, node: tree.Member, level: int) -> Predicate:
-        word, among = self.word(node.word, level + 1), node.among
+        word = self.word(node.word, level + 1)
+        among = node.among
         if isinstance(among, tree.ListCall):
             self.reads |= among.function.reads
             return self._listed(word, among.function.call, self.word(among.argument, level + 1))
@@ -202,15 +209,20 @@ class CodeGenerator:
 
     def _unary(self, node: tree.Unary, level: int) -> Predicate:
         self.reads |= node.operator.reads
-        test, word, data = node.operator.test, self.word(node.word, level + 1), node.data
+        test = node.operator.test
+        word = self.word(node.word, level + 1)
+        data = node.data
         if node.operator.prepare is not None:
             return lambda e: test(e, data)
         return lambda e: test(e, _value(word, e))
 
     def _binary(self, node: tree.Binary, level: int) -> Predicate:
         self.reads |= node.operator.reads
-        left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
-        test, pattern, data = node.operator.test, node.operator.pattern, node.data
+        left = self.word(node.left, level + 1)
+        right = self.word(node.right, level + 1)
+        test = node.operator.test
+        pattern = node.operator.pattern
+        data = node.data
         if pattern is None:
             return lambda e: test(e, _value(left, e), data)
         if isinstance(right, str):

@@ -40,7 +40,8 @@ class Evaluation:
     __slots__ = ("match", "request", "vary", "view")
 
     def __init__(self, view: View, match: Match | None = EMPTY_MATCH) -> None:
-        self.view, self.request = view, view.request
+        self.view = view
+        self.request = view.request
         self.match = match
         self.vary: list[str] = []
 

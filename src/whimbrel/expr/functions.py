@@ -80,7 +80,8 @@ def unescape(value: str) -> tuple[str, str]:
     """Return the path decoded except ``%2f``, and the error: "", "Bad" for a broken escape, "Forbidden" for a
     NUL.
     """
-    bad = forbidden = False
+    bad = False
+    forbidden = False
 
     def decoded(match: re.Match[str]) -> str:
         nonlocal bad, forbidden
@@ -94,7 +95,9 @@ def unescape(value: str) -> tuple[str, str]:
         return chr(int(digits, 16))
 
     out = _PERCENT.sub(decoded, value)
-    return out, "Bad" if bad else "Forbidden" if forbidden else ""
+    if bad:
+        return out, "Bad"
+    return out, "Forbidden" if forbidden else ""
 
 
 def _unescape(e: Evaluation, value: str) -> str:

@@ -33,7 +33,8 @@ class LalrState:
 
 def _closure(kernel: frozenset[Item]) -> set[Item]:
     """Return the closure of the items."""
-    items, todo = set(kernel), list(kernel)
+    items = set(kernel)
+    todo = list(kernel)
     while todo:
         number, seen = todo.pop()
         parts = RULES[number].parts

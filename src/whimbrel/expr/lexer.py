@@ -82,7 +82,8 @@ class Lexer:
     """
 
     def __init__(self, text: str, *, string: bool) -> None:
-        self.text, self.problem = text, ""
+        self.text = text
+        self.problem = ""
         self._at = 0
         self._stack = [_State.STRING if string else _State.PLAIN]
         self._quote = ""  # the closing delimiter of the string; "" if the whole text is one
@@ -118,14 +119,16 @@ class Lexer:
                 else (END, "")
             )
         self._at = match.end()
-        kind, text = match.lastgroup, match[0]
+        kind = match.lastgroup
+        text = match[0]
         if kind is None or kind == "delimiter":
             return self._regex(text[-1])
         return self._token(kind, text, match)
 
     def _token(self, kind: str, text: str, match: re.Match[str]) -> Token:
         if kind == "quote":
-            self._stack[-1], self._quote = _State.STRING, text
+            self._stack[-1] = _State.STRING
+            self._quote = text
             return ("T_STR_BEGIN", text)
         if kind == "variable":
             self._stack.append(_State.NAME)
@@ -229,7 +232,8 @@ class Lexer:
         if c == "}":
             self._stack.pop()
             return ("T_VAR_END", c)
-        self._stack[-1], self._quote = _State.PLAIN, ""
+        self._stack[-1] = _State.PLAIN
+        self._quote = ""
         return ("T_STR_END", c)
 
 

@@ -112,7 +112,8 @@ class Builder:
     lexer: Lexer
 
     def __init__(self, restricted: bool, lookup: Lookup | None, in_document: bool = False) -> None:
-        self._restricted, self._in_document = restricted, in_document
+        self._restricted = restricted
+        self._in_document = in_document
         self._lookup = lookup or (lambda group, name: None)
 
     def make(self, what: str, values: list[Any]) -> Any:

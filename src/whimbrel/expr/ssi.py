@@ -20,7 +20,8 @@ class SsiError(Exception):
 
     def __init__(self, reason: str, code: str) -> None:
         super().__init__(reason)
-        self.reason, self.code = reason, code
+        self.reason = reason
+        self.code = code
 
 
 @dataclass(slots=True)
@@ -141,7 +142,9 @@ class _Builder:
 
     def over(self, below: SsiNode, node: SsiNode) -> None:
         """Replace *below* by *node*; *below* becomes its left side."""
-        node.left, node.parent, below_parent = below, below.parent, below.parent
+        node.left = below
+        node.parent = below.parent
+        below_parent = below.parent
         below.parent = node
         if below_parent is None:
             self.root = node
@@ -224,7 +227,9 @@ class SsiCondition:
         builder = _Builder(text)
         for kind, value in tokens(text):
             builder.take(kind, value)
-        self.text, self.root, self.bad = text, builder.root, tuple(builder.bad)
+        self.text = text
+        self.root = builder.root
+        self.bad = tuple(builder.bad)
 
     async def evaluate(self, host: SsiHost) -> bool:
         """Evaluate the condition; raises SsiError if it is invalid."""
@@ -265,7 +270,8 @@ class SsiCondition:
         return await self._evaluate(node.right, host)
 
     def _compared(self, node: SsiNode, host: SsiHost) -> bool:
-        left, right = node.left, node.right
+        left = node.left
+        right = node.right
         code = "AH01333" if node.kind in ("=", "!=") else "AH01334"
         if left is None or right is None or right.kind not in ("word", "regex"):
             raise self._invalid(code)

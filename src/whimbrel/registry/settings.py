@@ -95,7 +95,8 @@ class _Specialized:
     __slots__ = ("_count", "_kind", "with_defaults", "merge")
 
     def __init__(self, kind: type[Any]) -> None:
-        self._kind, self._count = kind, 0
+        self._kind = kind
+        self._count = 0
         self.merge: Callable[[Any, Any], Any] | None = None
         self.with_defaults: Callable[[Any], Any] | None = None
 
@@ -113,10 +114,8 @@ def _specialized(kind: Any) -> _Specialized:
 
 def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
     """Return the two functions as code that names every field."""
-    merging, filling = (
-        ["def merge(base, over):", " out = new(kind)"],
-        ["def filled(record):", " out = new(kind)"],
-    )
+    merging = ["def merge(base, over):", " out = new(kind)"]
+    filling = ["def filled(record):", " out = new(kind)"]
     names: dict[str, Any] = {"new": kind.__new__, "kind": kind, "UNSET": UNSET}
     for number, (name, combine, default, make) in enumerate(_field_specs(kind)):
         names |= {f"combine{number}": combine, f"default{number}": default, f"make{number}": make}
@@ -156,7 +155,8 @@ def merge(base: R, over: R) -> R:
     specialized.count()
     out: R = kind.__new__(kind)
     for name, combine, _default, _make in _field_specs(kind):
-        low, high = getattr(base, name), getattr(over, name)
+        low = getattr(base, name)
+        high = getattr(over, name)
         if high is UNSET:
             high = low
         elif combine is not None and low is not UNSET:

@@ -25,11 +25,13 @@ class TestClient:
     __test__ = False  # the name does not make it a test class of pytest
 
     def __init__(self, engine: Engine, connection: Connection) -> None:
-        self.engine, self.connection = engine, connection
+        self.engine = engine
+        self.connection = connection
         self.buffer = b""
         self.closed = False
         server = engine.main.config(CoreServerConfig)
-        self.limits, self.rules = head_limits(server), head_rules(server, engine.configuration)
+        self.limits = head_limits(server)
+        self.rules = head_rules(server, engine.configuration)
 
     def send(self, data: bytes, *, last: bool = False) -> bytes:
         """Return the responses to requests completed by *data*; *last*: the input ends here."""
@@ -45,7 +47,8 @@ class TestClient:
             rest = self.buffer[head.end :]
             body = RequestBody(0)
             if head.length_bad:
-                head.close, body = True, invalid_length_body()
+                body = invalid_length_body()
+                head.close = True
             if head.error is None and (head.chunked or head.length):
                 taken = self._body(head, rest)
                 if taken is None:
@@ -127,7 +130,8 @@ class TestClient:
         """
         result = self.engine.respond(self.connection, head, body)
         response = result if isinstance(result, Response) else await result
-        source, parts = JoinedSource(response.parts), []
+        source = JoinedSource(response.parts)
+        parts = []
         try:
             while (piece := await source.read()) is not None:
                 parts.append(piece)

@@ -29,13 +29,15 @@ class FakeRuntime:
     """
 
     def __init__(self) -> None:
-        self.pid = self.tid = os.getpid()
+        self.pid = os.getpid()
+        self.tid = self.pid
         self.scoreboard: Scoreboard = NoScoreboard()
         self.filter_slots = asyncio.Semaphore(1)
         self.logs: dict[str, list[bytes]] = {}
         self.names: dict[str, str] = {}
         self.hosts: dict[str, list[str]] = {}
-        self.slot, self.slots = 0, 1
+        self.slot = 0
+        self.slots = 1
         self.segments: dict[str, mmap] = {}
         self.programs: dict[str, Any] = {}
 
@@ -45,7 +47,12 @@ class FakeRuntime:
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Store the line by target; the target of a program begins with ``|``, of syslog with ``syslog:``."""
-        kind = "|" if sink.piped else "syslog:" if sink.syslog else ""
+        if sink.piped:
+            kind = "|"
+        elif sink.syslog:
+            kind = "syslog:"
+        else:
+            kind = ""
         self.logs.setdefault(kind + sink.target, []).append(data)
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
@@ -123,7 +130,8 @@ class FakeRuntime:
         for module in configuration.modules.modules:
             for segments in module.shared:
                 for segment in segments(configuration):
-                    memory = self.segments[segment.name] = mmap(-1, segment.size)
+                    memory = mmap(-1, segment.size)
+                    self.segments[segment.name] = memory
                     if segment.fill is not None:
                         segment.fill(memory)
 

@@ -101,7 +101,8 @@ class CacheCleaner:
             base = full.removesuffix(suffix)
             if base != full and not base.endswith("/"):
                 entry = found.setdefault(base, CacheFile(base))
-                entry.sizes[at], entry.times[at] = self._rounded(info.st_size), info.st_mtime
+                entry.sizes[at] = self._rounded(info.st_size)
+                entry.times[at] = info.st_mtime
 
     def _rounded(self, size: int) -> int:
         return -(-size // self.unit) * self.unit if self.unit else size
@@ -110,7 +111,8 @@ class CacheCleaner:
         """Add an entry; remove its files if they are none."""
         header, body = (size >= 0 for size in entry.sizes)
         data = _head(entry.base + disk.HEADER) if header else b""
-        kind, now = disk.format_of(data), time.time()
+        kind = disk.format_of(data)
+        now = time.time()
         if kind == disk.VARY_FORMAT:
             if body:
                 self._remove(entry.base + disk.DATA)
@@ -124,7 +126,8 @@ class CacheCleaner:
                 pass
             else:
                 if body or not facts.has_body:
-                    entry.expire, entry.response_time = facts.expire, facts.response_time
+                    entry.expire = facts.expire
+                    entry.response_time = facts.response_time
                     self.entries.append(entry)
                     return
         elif len(data) >= _FORMAT_LENGTH:  # of another program, or garbage: no server is writing it
@@ -167,7 +170,8 @@ class CacheCleaner:
         oldest bodies. Return the bytes before and after, and the number of entries that are left.
         """
         now = time.time()
-        total = left = sum(entry.size for entry in self.entries)
+        total = sum(entry.size for entry in self.entries)
+        left = total
 
         def holds() -> bool:
             return (not max_bytes or left <= max_bytes) and (not max_nodes or self.nodes <= max_nodes)

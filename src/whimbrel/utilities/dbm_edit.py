@@ -26,7 +26,9 @@ class DbmError(Exception):
 
     def __init__(self, code: int, reason: str, library_message: str = "") -> None:
         super().__init__(reason)
-        self.code, self.reason, self.library_message = code, reason, library_message
+        self.code = code
+        self.reason = reason
+        self.library_message = library_message
 
 
 class DbmDatabase:

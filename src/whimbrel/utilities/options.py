@@ -22,7 +22,8 @@ class Exit(Exception):
 
     def __init__(self, status: int, message: str = "") -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status = status
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)

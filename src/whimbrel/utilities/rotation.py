@@ -89,7 +89,8 @@ class Rotation:
 
     def open(self) -> None:
         """Open the next file and close the previous one.  Raises Exit."""
-        schedule, now = self.schedule, self.now()
+        schedule = self.schedule
+        now = self.now()
         begin = now // schedule.seconds * schedule.seconds if schedule.seconds else now
         self.end = begin + schedule.seconds if schedule.seconds else 0
         path = self._next_name(begin)
@@ -106,7 +107,8 @@ class Rotation:
             self._on_open_error(path, problem)
             return
         before = (self.handle, self.path)
-        self.handle, self.path = handle, path
+        self.handle = handle
+        self.path = path
         self._after_opening(*before)
 
     def _after_opening(self, before: int, before_path: str) -> None:

@@ -36,7 +36,8 @@ def _has_cacheable_body(r: Request, response: Response) -> bool:
     """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
     alone.
     """
-    parts, old = response.parts, not r.connection.is_http2
+    parts = response.parts
+    old = not r.connection.is_http2
     if r.body_factory is not None and (r.output_filters or not old):
         return False
     if all(isinstance(part, bytes) for part in parts):

@@ -30,13 +30,11 @@ class CachedFileResponse(Response):
         now: float,
     ) -> None:
         super().__init__(cached.request, cached.head_prefix, cached.head_suffix, [part], close=cached.close)
-        self._cached, self._engine, self._connection, self._head, self._now = (
-            cached,
-            engine,
-            connection,
-            head,
-            now,
-        )
+        self._cached = cached
+        self._engine = engine
+        self._connection = connection
+        self._head = head
+        self._now = now
         self.received_at = now
 
     def head(self, date: bytes) -> bytes:

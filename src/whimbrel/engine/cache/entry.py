@@ -164,10 +164,8 @@ class CachedResponse:
         self.logs: tuple[Any, ...] | None = logs
         self.writers: tuple[tuple[LogSink, Callable[[Any], bytes]], ...] = ()
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
-        self.size, self.head_size = (
-            len(body) if file is None else file.length,
-            len(response.head_prefix) + DATE_BYTES + len(response.head_suffix),
-        )
+        self.size = len(body) if file is None else file.length
+        self.head_size = len(response.head_prefix) + DATE_BYTES + len(response.head_suffix)
         lists = sum([NOTE + len(note.path) for note in self.dependencies]) + sum(
             [EVENT + len(event.text) for event in self.events]
         )
@@ -175,14 +173,22 @@ class CachedResponse:
             BASE + len(body) * (1 + self.chunked) + lists + HEADS * len(head.raw) + 2 * self.head_size
         )
         self.is_log_line_stable = not self.events and self.remade is None
-        self.log_shows_size = self.logs_size = False
+        self.log_shows_size = False
+        self.logs_size = False
         self.line_digits = 0
         # no tick; callers without a loop pass -1
-        self.ready_tick = self.ready_tick_any_head = self.validated_tick = self.spared_tick = -2
+        self.ready_tick = -2
+        self.ready_tick_any_head = -2
+        self.validated_tick = -2
+        self.spared_tick = -2
         self.remade_tick = -2
         self.origin: object = None
-        self.date = self.data = self.sent_head = self.rendered_date = b""
-        self.line_client, self.line_second = "", 0
+        self.date = b""
+        self.data = b""
+        self.sent_head = b""
+        self.rendered_date = b""
+        self.line_client = ""
+        self.line_second = 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.log_templates: tuple[LogTemplate, ...] | None = None
         self.filled_templates: dict[int, list[FilledTemplate]] = {}
@@ -193,7 +199,8 @@ class CachedResponse:
     def _take_head(self, response: Response) -> None:
         """Keep the head of *response*, with slots for what each use computes anew."""
         r = response.request
-        self.head_prefix, self.head_suffix = response.head_prefix, response.head_suffix
+        self.head_prefix = response.head_prefix
+        self.head_suffix = response.head_suffix
         # what follows Date: pieces before and after the Keep-Alive count; the same as bytes, with its start
         self.pieces, self.later_pieces = _without_count(response.slots)
         self.has_slots = any(
@@ -251,7 +258,11 @@ class CachedResponse:
         self.head = bare
         r: Any = self.request
         while r is not None:
-            r.head, r.headers_in, r.body, r.directory_walk, r.log_lines = None, bare, [], None, []
+            r.head = None
+            r.headers_in = bare
+            r.body = []
+            r.directory_walk = None
+            r.log_lines = []
             r.deps.stats = {}
             r = r.prev
 
@@ -281,7 +292,8 @@ class CachedResponse:
         if tick >= 0 and self.remade_tick == tick and connection.remade_tick != tick:
             connection.remade_tick = tick
             return bool(self.body)
-        self.remade_tick = connection.remade_tick = tick
+        self.remade_tick = tick
+        connection.remade_tick = tick
         return self._remake_body(make, connection)
 
     def _remake_body(self, make: Callable[[], bytes], connection: Connection) -> bool:
@@ -294,7 +306,8 @@ class CachedResponse:
         if len(body) != self.size:
             self.rendered_date = b""
         self.body, self.payload, self.size = body, self._framed(body), len(body)
-        self.data = self.sent_head = b""
+        self.data = b""
+        self.sent_head = b""
         self.framing = len(self.payload) - len(body)
         self.large = len(self.payload) >= LARGE_THRESHOLD
         return bool(body)
@@ -322,8 +335,11 @@ class CachedResponse:
     def set_size(self, size: int) -> None:
         """Let the log lines of a chunked response be those of one with a body of *size* bytes, not 0."""
         if size != self.size:
-            self.size, self.framing = size, len(b"%x" % size) + CHUNK_COST
-            self.filled_templates, self.loggers, self.line_second = {}, (), 0
+            self.framing = len(b"%x" % size) + CHUNK_COST
+            self.size = size
+            self.filled_templates = {}
+            self.loggers = ()
+            self.line_second = 0
 
     def joined_data(self) -> bytes:
         """Return head and body of an entry without a Keep-Alive count, and store them as `data`; after
@@ -340,15 +356,19 @@ class CachedResponse:
         """Compute the fields of `head_suffix` that depend on the clock or on the size of the body."""
         if not self.has_slots or date == self.rendered_date:
             return
-        first, old = self._rendered(self.pieces, now), len(self.head_suffix)
+        first = self._rendered(self.pieces, now)
+        old = len(self.head_suffix)
         if self.keepalive_slot is None or self.later_pieces is None:
             self.head_suffix = first
         else:
-            second, most = self._rendered(self.later_pieces, now), self.keepalive_slot[2]
+            second = self._rendered(self.later_pieces, now)
+            most = self.keepalive_slot[2]
             self.keepalive_slot = (first, second, most)
-            self.head_suffix, self.digits = b"%b%d%b" % (first, most, second), len(str(most))
+            self.digits = len(str(most))
+            self.head_suffix = b"%b%d%b" % (first, most, second)
         self.head_size += len(self.head_suffix) - old
-        self.rendered_date, self.sent_head = date, b""
+        self.rendered_date = date
+        self.sent_head = b""
 
     def _rendered(self, pieces: Pieces, now: float) -> bytes:
         out = []
@@ -367,11 +387,16 @@ class CachedResponse:
         """
         clone: CachedResponse = object.__new__(CachedResponse)
         _copy_attributes(self, clone)
-        clone.validated_tick = clone.ready_tick = clone.ready_tick_any_head = clone.spared_tick = -2
-        clone.line_second, clone.data = 0, b""
+        clone.validated_tick = -2
+        clone.ready_tick = -2
+        clone.ready_tick_any_head = -2
+        clone.spared_tick = -2
+        clone.line_second = 0
+        clone.data = b""
         clone.weight = COPY + 3 * self.head_size
         if head is None:
-            clone.filled_templates, clone.loggers = {}, ()
+            clone.filled_templates = {}
+            clone.loggers = ()
         else:
             clone.head = head
             clone.weight += HEADS * len(head.raw) + (0 if self.large else len(self.body))  # `data`
@@ -394,13 +419,17 @@ class CachedResponse:
             self.keepalive_slot = (first, second, self.keepalive_slot[2])
             self.head_suffix = b"%b%d%b" % (first, self.keepalive_slot[2], second)
             self.digits = len(str(self.keepalive_slot[2]))
-        self.body = self.payload = body
-        self.file, self.stamp = file, signature
+        self.body = body
+        self.payload = body
+        self.file = file
+        self.stamp = signature
         self.size = len(body) if signature is None else signature[1]
         self.large = len(body) >= LARGE_THRESHOLD
         self.head_size = len(self.head_prefix) + DATE_BYTES + len(self.head_suffix)
         self.weight = COPY + 3 * self.head_size + len(body)
-        self.date = self.data = self.sent_head = b""
+        self.date = b""
+        self.data = b""
+        self.sent_head = b""
 
     def render_logs(self, head: SplitHead, connection: Connection, now: float) -> list[bytes]:
         """Return the lines for a hit by another *head*, one for each of `writers`; for entries whose lines
@@ -421,23 +450,22 @@ class CachedResponse:
         templates = self.filled_templates.get(digits)
         if templates is None:
             view = CachedRequestView(self, connection, now, None)
-            templates = self.filled_templates[digits] = [
-                FilledTemplate(template, view) for template in self.log_templates
-            ]
+            templates = [FilledTemplate(template, view) for template in self.log_templates]
+            self.filled_templates[digits] = templates
         return templates
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """Return the access-log lines of a hit by the same head, byte for byte; for entries whose lines are
         stable.
         """
-        second, client, digits = (
-            int(now),
-            connection.client_ip,
-            self._digits(connection) if self.log_shows_size else 0,
-        )
+        second = int(now)
+        client = connection.client_ip
+        digits = self._digits(connection) if self.log_shows_size else 0
         if second != self.line_second or client != self.line_client or digits != self.line_digits:
             self.lines = tuple(self._rendered_lines(connection, now))
-            self.line_second, self.line_client, self.line_digits = second, client, digits
+            self.line_second = second
+            self.line_client = client
+            self.line_digits = digits
         return self.lines
 
     def _rendered_lines(self, connection: Connection, now: float) -> Iterator[tuple[LogSink, bytes]]:

@@ -17,7 +17,8 @@ class LearnedBudget:
     __slots__ = ("bytes", "entries")
 
     def __init__(self) -> None:
-        self.bytes = self.entries = 0
+        self.bytes = 0
+        self.entries = 0
 
     def overflows(self, weight: int) -> bool:
         """Count one more answer; return True if all others have to be dropped."""
@@ -25,7 +26,8 @@ class LearnedBudget:
         self.entries += 1
         if self.entries <= MAX_LEARNED and self.bytes <= MAX_LEARNED_BYTES:
             return False
-        self.bytes, self.entries = weight, 1
+        self.bytes = weight
+        self.entries = 1
         return True
 
 
@@ -39,7 +41,9 @@ class SecondChance:
     __slots__ = ("_most", "_most_bytes", "_queue", "bytes")
 
     def __init__(self, most: int, most_bytes: int) -> None:
-        self._most, self._most_bytes, self.bytes = most, most_bytes, 0
+        self._most = most
+        self._most_bytes = most_bytes
+        self.bytes = 0
         self._queue: deque[tuple[dict[Any, CachedResponse], Any, CachedResponse]] = deque()
 
     def __len__(self) -> int:

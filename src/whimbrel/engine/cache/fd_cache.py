@@ -21,7 +21,9 @@ class OpenFile:
     __slots__ = ("handle", "is_used", "stamp")
 
     def __init__(self, stamp: StatSignature, handle: int) -> None:
-        self.stamp, self.handle, self.is_used = stamp, handle, True
+        self.stamp = stamp
+        self.handle = handle
+        self.is_used = True
 
 
 class FdCache:

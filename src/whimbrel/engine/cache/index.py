@@ -95,12 +95,14 @@ class ResponseCache:
         self._indexes: dict[IndexKey, CacheIndex] = {}
         self._unlisted: dict[IndexKey, CacheIndex] = {}
         self.stats = TickStatCache() if stats is None else stats
-        self.learned, self.listings = LearnedBudget(), DirectoryListings()
+        self.learned = LearnedBudget()
+        self.listings = DirectoryListings()
         self.by_bytes = SecondChance(MAX_HEADS, MAX_HEAD_BYTES)
         self.by_key = SecondChance(MAX_ENTRIES, MAX_BYTES)
         self._sets: dict[tuple[frozenset[str], Lists, Tests], KeySpec] = {}
         self.shapes = HeadShapes()
-        self._key_spec_count = self._lines_bytes = 0
+        self._key_spec_count = 0
+        self._lines_bytes = 0
         self.seen: set[int] = set()  # hashes of heads that came once
 
     def index(self, address: str, port: int, tls: TlsSession | None = None) -> CacheIndex:
@@ -109,9 +111,11 @@ class ResponseCache:
 
         Names that no server has are in indexes of their own, so invented names cannot evict the others.
         """
-        indexes, most = self._indexes, MAX_INDEXES
+        indexes = self._indexes
+        most = MAX_INDEXES
         if tls is not None and not tls.is_listed_name:
-            indexes, most = self._unlisted, MAX_UNLISTED
+            indexes = self._unlisted
+            most = MAX_UNLISTED
         key = (address, port, None if tls is None else tls.server_name)
         index = indexes.pop(key, None)
         if index is None:
@@ -203,7 +207,8 @@ class ResponseCache:
         cached = CachedResponse(response, head, body, writers, file)
         if cached.weight > MAX_WEIGHT or not raw_head.has_plain_form(head.raw):
             return
-        index, split = self.index_of(r.connection), self.shapes.split(head.raw)
+        index = self.index_of(r.connection)
+        split = self.shapes.split(head.raw)
         if is_last(r, response):
             index = index.last
         has_key = is_cacheable_head(head)
@@ -247,7 +252,8 @@ class CacheIndex:
     def __init__(self, answers: ResponseCache, *, is_part: bool = False) -> None:
         self.by_head: dict[bytes, CachedResponse] = {}
         self.by_key: dict[Key, CachedResponse] = {}
-        self._answers, self._closed = answers, False
+        self._answers = answers
+        self._closed = False
         self.specialized = SpecializedResponses(answers.listings)
         self.http2: CacheIndex = self if is_part else CacheIndex(answers, is_part=True)
         has_first = answers.has_first and not is_part
@@ -300,7 +306,9 @@ class CacheIndex:
         """
         if len(raw) > limits.plain:
             return NOTHING
-        answers, client, missing = self._answers, connection.client_ip, b""
+        answers = self._answers
+        client = connection.client_ip
+        missing = b""
         # the usual case: the head has the shape of the client's last one
         shape = answers.shapes.by_number.get(connection.shape)
         match = None if shape is None else shape.match_plain(raw)
@@ -317,7 +325,8 @@ class CacheIndex:
         if shape.count > limits.most_fields:
             return NOTHING
         bare = pieces[0] + pieces[2]
-        spec, cached = self._lines.get(bare), None
+        spec = self._lines.get(bare)
+        cached = None
         if spec is not None:
             line = line_of(pieces) if spec.by_query else bare
             key = (shape.keys.get(spec.number) or spec.add_key(shape))(pieces, line, client)
@@ -334,7 +343,8 @@ class CacheIndex:
             if self.last is self:
                 return NOTHING
             return self.last.lookup(connection, raw, limits, tick)
-        mark, seen = hash(raw), answers.seen
+        mark = hash(raw)
+        seen = answers.seen
         if mark in seen:
             entry = cached.copy(RawHead(raw))
             if missing:
@@ -361,8 +371,10 @@ class CacheIndex:
 
         With it comes what other requests get too: the response itself or its `origin`, None for neither.
         """
-        bare, client = parts[0] + parts[2], connection.client_ip
-        spec, is_own = self._lines.get(bare), False
+        bare = parts[0] + parts[2]
+        client = connection.client_ip
+        spec = self._lines.get(bare)
+        is_own = False
         if spec is not None and spec.by_query:
             return None
         response = None if spec is None else self.by_key.get(spec.build_key(head, bare, client))
@@ -447,7 +459,8 @@ class CacheIndex:
         """Return the set of what a response depends on, and of what others to its request line do
         (*known*).
         """
-        lists, sets = new_lists, dict(tests)
+        lists = new_lists
+        sets = dict(tests)
         if known is not None:
             names = names | known.names
             lists = tuple(dict.fromkeys(known.lists + new_lists))

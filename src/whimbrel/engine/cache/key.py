@@ -89,7 +89,8 @@ class RawHead:
         """Return the value of a field; several values are joined."""
         low = self._low
         if not low:
-            low = self._low = self.raw.lower()
+            low = self.raw.lower()
+            self._low = low
         start = b"\r\n%b:" % name.lower().encode("latin-1")
         at = low.find(start)
         values = []
@@ -136,12 +137,16 @@ class KeySpec:
     )
 
     def __init__(self, names: frozenset[str], lists: Lists = (), tests: Tests = (), number: int = 0) -> None:
-        self.names, self.lists, self.tests, self.number = names, lists, tests, number
+        self.names = names
+        self.lists = lists
+        self.tests = tests
+        self.number = number
         self._tests = {name.encode("latin-1"): sets for name, sets in tests if name not in names | ALWAYS}
         self._classes: dict[tuple[bytes, bytes], bytes] = {}
         self._class_bytes = 0
         self._parts: BoundedDict[str, str] = BoundedDict(MAX_KNOWN)  # in which of the lists a client is
-        self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
+        self.by_client = BY_CLIENT in names
+        self.by_query = BY_QUERY in names
 
     def build_key(self, head: SplitHead, line: bytes, client: str) -> Key:
         """Return the key of a head; *line* is its request line, without a query that is irrelevant.
@@ -157,7 +162,12 @@ class KeySpec:
         names = sorted(name.encode("latin-1") for name in self.names | ALWAYS)
         places = [at for name in names for at in shape.positions.get(name, ())]
         present = b":".join([shape.names[at - LINE_PIECES] for at in places])
-        client = "client" if self.by_client else "bits(client)" if self.lists else "''"
+        if self.by_client:
+            client = "client"
+        elif self.lists:
+            client = "bits(client)"
+        else:
+            client = "''"
         items = [str(self.number), "line", client, repr(present), *[f"pieces[{at}]" for at in places]]
         scope: dict[str, Any] = {"bits": self.acl_bits, "known": self._classes, "classify": self._classify}
         is_joined = False
@@ -180,9 +190,8 @@ class KeySpec:
         """In which of the lists a client is, a letter for each."""
         bits = self._parts.get(client)
         if bits is None:
-            bits = self._parts[client] = "".join(
-                ["y" if client in addresses else "n" for addresses in self.lists]
-            )
+            bits = "".join(["y" if client in addresses else "n" for addresses in self.lists])
+            self._parts[client] = bits
         return bits
 
     def _classify(self, field: tuple[bytes, bytes], sets: tuple[Container[str], ...]) -> bytes:
@@ -190,7 +199,8 @@ class KeySpec:
 
         A value on which a predicate would search for long stands for its own class.
         """
-        name, value = field[0], to_text(field[1])
+        name = field[0]
+        value = to_text(field[1])
         try:
             with ShortSearches():
                 result = name + b":" + b"".join([b"y" if value in values else b"n" for values in sets])

@@ -40,7 +40,8 @@ class FilledTemplate:
 
     def __init__(self, template: LogTemplate, view: Any) -> None:
         texts = [fill(view).replace(b"%", b"%%") for fill in template.fills]
-        self.pattern, self._holes = b"%b".join(texts), template.holes
+        self.pattern = b"%b".join(texts)
+        self._holes = template.holes
         self._is_plain = PLAIN_HOLES.issuperset(template.holes)
         self._shape: HeadShape | None = None  # of the last head
 

@@ -67,13 +67,17 @@ class CachedRequestView:
     def __init__(
         self, cached: LoggedResponse, connection: Connection, time: float, head: RawHead | None
     ) -> None:
-        self.request, self.connection, self.time = cached.request, connection, time
+        self.request = cached.request
+        self.connection = connection
+        self.time = time
         self.head: Head | RawHead = cached.head if head is None else head
         self.headers_in = self.head.headers if cached.changed is None else cached.changed
-        self.bytes_sent, self.head_bytes = cached.size, cached.head_size + cached.framing
+        self.bytes_sent = cached.size
+        self.head_bytes = cached.head_size + cached.framing
         if cached.keepalive_slot is not None:
             self.head_bytes += len(str(cached.count(connection))) - cached.digits
-        self.prev, self.any_query = None, cached.any_query
+        self.prev = None
+        self.any_query = cached.any_query
         self._env: LazyEnv | None = None
         self.log_id = ""
 

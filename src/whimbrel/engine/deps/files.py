@@ -25,7 +25,9 @@ ContentSignature = tuple[
 
 # Masks of st_mode; the functions of the module stat cost a call each.
 KIND: Final = 0o170000
-_DIRECTORY, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
+_DIRECTORY = S_IFDIR
+_REGULAR = S_IFREG
+_LINK = S_IFLNK
 MAX_CACHED_FILE: Final = 16 * 1024  # bytes of a file that is cached; of what belongs to it; of all of them
 CONTENT_COST: Final = 1024
 MAX_FILE_CACHE: Final = 2 * 1024 * 1024
@@ -109,7 +111,9 @@ class FileDependency:
     __slots__ = ("follow", "known", "path", "tick")
 
     def __init__(self, path: bytes, follow: bool, known: StatSignature) -> None:
-        self.path, self.follow, self.known = path, follow, known
+        self.path = path
+        self.follow = follow
+        self.known = known
         self.tick = -2  # no tick; callers without a loop pass -1
 
 
@@ -124,7 +128,8 @@ class TickStatCache:
     __slots__ = ("known", "dependencies", "in_tick", "tick")
 
     def __init__(self) -> None:
-        self.in_tick, self.tick = False, 0
+        self.in_tick = False
+        self.tick = 0
         self.known: dict[tuple[bytes, bool], StatResult] = {}
         self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
 
@@ -150,7 +155,8 @@ def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result |
 
     def question(self: Dependencies, path: str) -> os.stat_result | None:
         name = path.encode("latin-1")
-        key, probes = (name, follow), self._stat_cache
+        key = (name, follow)
+        probes = self._stat_cache
         if probes is not None and probes.in_tick:
             result = probes.known.get(key)
             if result is not None:
@@ -163,12 +169,15 @@ def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result |
         except ValueError:
             self._missing(key, EINVAL)
             return None
-        mode, newest = info.st_mode, info.st_mtime_ns
+        mode = info.st_mode
+        newest = info.st_mtime_ns
         if mode & KIND == _DIRECTORY:
-            known = self.stats[key] = (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
+            self.stats[key] = known
         else:
             changed = info.st_ctime_ns
-            known = self.stats[key] = (newest, info.st_size, info.st_ino, mode, changed, info.st_dev)
+            known = (newest, info.st_size, info.st_ino, mode, changed, info.st_dev)
+            self.stats[key] = known
             if newest > self.newest:
                 self.newest = newest
             if changed > self.changed:
@@ -234,12 +243,19 @@ class Dependencies:
 
     def __init__(self, probes: TickStatCache | None = None) -> None:
         self._stat_cache = probes
-        self.on_client = self.is_uncacheable = self.is_per_request = self.on_query = self.on_path = False
+        self.on_client = False
+        self.is_uncacheable = False
+        self.is_per_request = False
+        self.on_query = False
+        self.on_path = False
         self.address_lists: tuple[Container[str], ...] = ()
         self.stats: dict[tuple[bytes, bool], StatSignature] = {}
         self.clock_fields: list[str] = []
         self.valid_until: float | None = None
-        self.newest = self.changed = self.nested = self.lookups = 0
+        self.newest = 0
+        self.changed = 0
+        self.nested = 0
+        self.lookups = 0
         self._begun = _clock(_COARSE)
         self._listings: dict[tuple[bytes, bool], StatSignature] = {}
         self.errno = 0  # why the last question that got None got it
@@ -260,7 +276,8 @@ class Dependencies:
         return info
 
     def _missing(self, key: tuple[bytes, bool], why: int) -> None:
-        known = self.stats[key] = None if why == ENOENT else error_signature(why)
+        known = None if why == ENOENT else error_signature(why)
+        self.stats[key] = known
         self.errno, probes = why, self._stat_cache
         if probes is not None and probes.in_tick:
             probes.known[key] = (None, known, why)

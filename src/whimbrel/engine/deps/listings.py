@@ -41,7 +41,8 @@ class DirectoryListing:
             if now < self._retry_at:
                 return False
             self._retry_at = now + RETRY
-            self._dependency = known = self._read()
+            known = self._read()
+            self._dependency = known
             if known is None:
                 return False
         return name not in self._names
@@ -76,5 +77,6 @@ class DirectoryListings:
         """Return the listing of a directory."""
         listing = self._listings.get(path)
         if listing is None:
-            listing = self._listings[path] = DirectoryListing(path)
+            listing = DirectoryListing(path)
+            self._listings[path] = listing
         return listing

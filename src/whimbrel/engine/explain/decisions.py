@@ -16,7 +16,9 @@ from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 NOT_EVALUATED: Final = "not asked"
-GRANTED, DENIED, DECLINES = "granted", "denied", "declined"
+GRANTED = "granted"
+DENIED = "denied"
+DECLINES = "declined"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ class HandlerNotRun(Exception):
 
     def __init__(self, request: Request, module: str) -> None:
         super().__init__(module)
-        self.request, self.module = request, module
+        self.request = request
+        self.module = module
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ class TracedPlan(Plan):
         children = (*_old_lines(r), *trail.open[0])
         if not children and verdict == "granted":
             detail = "checked with the request that led here"
-        trail.root, trail.status = Decision("access", verdict, None, _satisfy(r, detail), children), status
+        trail.root = Decision("access", verdict, None, _satisfy(r, detail), children)
+        trail.status = status
         return status
 
 
@@ -248,22 +250,26 @@ class _TracingEngine(Engine):
         is_dry: bool,
     ) -> None:
         super().__init__(configuration, runtime)
-        self.is_general_only, self.is_dry = True, is_dry
-        self.plans, self.htaccess, self.traced_plans = plans, htaccess, plans
+        self.is_general_only = True
+        self.is_dry = is_dry
+        self.plans = plans
+        self.htaccess = htaccess
+        self.traced_plans = plans
         self.traces: dict[Request, TraceBuilder] = {}
 
     def trace(self, r: Request) -> TraceBuilder:
         """Return the trail of *r*, begun at its first decision."""
         trace = self.traces.get(r)
         if trace is None:
-            trace = self.traces[r] = TraceBuilder()
+            trace = TraceBuilder()
+            self.traces[r] = trace
         return trace
 
     def request_traces(self) -> tuple[RequestTrace, ...]:
         """Return the traces of all requests."""
         return tuple(
             RequestTrace(
-                "request" if r.initial else "redirect" if r.prev is not None else "sub-request",
+                _kind(r),
                 r.method,
                 r.uri,
                 r.filename or "",
@@ -303,7 +309,9 @@ class Explainer:
     """
 
     def __init__(self, configuration: Configuration, runtime: Runtime, *, is_dry: bool = False) -> None:
-        self._configuration, self._runtime, self.is_dry = configuration, runtime, is_dry
+        self._configuration = configuration
+        self._runtime = runtime
+        self.is_dry = is_dry
         self._plans = TracedPlanCache(configuration)
         self._htaccess = TracedHtaccess(configuration, self._plans)
         self.state: dict[str, Any] = {}
@@ -321,12 +329,14 @@ class Explainer:
         engine.worker_state.update(self.state)
         if self.stat_cache is not None:
             engine.stat_cache = self.stat_cache
-        response, not_run = None, ""
+        response = None
+        not_run = ""
         try:
             response = await engine.answer(connection, head, body)
             final = response.request
         except HandlerNotRun as stop:
-            final, not_run = stop.request, stop.module
+            final = stop.request
+            not_run = stop.module
         requests = dict.fromkeys((*(r for r in engine.traces if r.main is None), final))
         lines = [line for r in requests for line in r.log_lines]
         return Explained(
@@ -336,3 +346,9 @@ class Explainer:
             final,
             not_run,
         )
+
+
+def _kind(r: Request) -> str:
+    if r.initial:
+        return "request"
+    return "sub-request" if r.prev is None else "redirect"

@@ -117,7 +117,12 @@ def _steps(r: Request) -> list[Any]:
 def _state(r: Request) -> dict[str, Any]:
     state = {name: getattr(r, name) for name in ATTRIBUTES}
     info = r.finfo
-    state["kind"] = None if info is None else "directory" if S_ISDIR(info.st_mode) else "file"
+    if info is None:
+        state["kind"] = None
+    elif S_ISDIR(info.st_mode):
+        state["kind"] = "directory"
+    else:
+        state["kind"] = "file"
     return state
 
 

@@ -92,7 +92,10 @@ class RequestBody:
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
         self.on_demand = on_demand
-        self.limit = self.received = self.count = self.framing = 0
+        self.limit = 0
+        self.received = 0
+        self.count = 0
+        self.framing = 0
         self.trailers: Headers | None = None  # the fields behind the last chunk
         self._chunks: list[bytes] = []
         self._done = length == 0

@@ -52,7 +52,9 @@ class FilteredBody(RequestBody):
     def __init__(self, source: RequestBody) -> None:
         super().__init__(source.length)
         self.source = source
-        self.received, self.framing, self.trailers = source.received, source.framing, source.trailers
+        self.received = source.received
+        self.framing = source.framing
+        self.trailers = source.trailers
 
     @property
     def ended(self) -> bool:
@@ -84,7 +86,9 @@ class FilteredBody(RequestBody):
         except BodyError as problem:
             raise self.refused(problem) from None
         finally:
-            self.received, self.framing, self.trailers = source.received, source.framing, source.trailers
+            self.received = source.received
+            self.framing = source.framing
+            self.trailers = source.trailers
 
     @abstractmethod
     async def read(self) -> bytes:

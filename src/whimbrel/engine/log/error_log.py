@@ -21,7 +21,8 @@ class ErrorLog:
     """Sinks and formats of the error logs, determined once for each server."""
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
-        self.configuration, self.runtime = configuration, runtime
+        self.configuration = configuration
+        self.runtime = runtime
         self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
 
     def about_request(self, r: Any, line: LogLine) -> None:
@@ -29,7 +30,8 @@ class ErrorLog:
         sink, formats = self._of(r.server)
         if sink is None:
             return
-        runtime, connection = self.runtime, r.connection
+        runtime = self.runtime
+        connection = r.connection
         message = LogRecord(line, runtime.now(), runtime.pid, r.server, connection, r)
         self._first_of_connection(message, sink, formats)
         first = _first(r)
@@ -83,7 +85,9 @@ class ErrorLog:
         sink, formats = self._of(server)
         if sink is None:
             return
-        now, pid, tid = self.runtime.now(), self.runtime.pid, self.runtime.tid
+        now = self.runtime.now()
+        pid = self.runtime.pid
+        tid = self.runtime.tid
         if formats.main is not None:
             self.runtime.write_log(sink, formats.line(LogRecord(line, now, pid, server)))
             return
@@ -108,10 +112,11 @@ class ErrorLog:
                 else self.configuration.spec.error_log
             )
             core = server.config(CoreServerConfig)
-            entry = self._known[id(server)] = (
+            entry = (
                 sink,
                 ErrorFormats(core.error_log_format, core.error_log_formats),
             )
+            self._known[id(server)] = entry
         return entry
 
 

@@ -116,13 +116,12 @@ def error_time(now: float, options: str) -> str:
     moment = datetime.fromtimestamp(now).astimezone()
     if "%" in options:
         return time.strftime(options, time.localtime(now))
-    fraction = (
-        f".{moment.microsecond:06}"
-        if "u" in options
-        else f".{moment.microsecond // 1000:03}"
-        if "m" in options
-        else ""
-    )
+    if "u" in options:
+        fraction = f".{moment.microsecond:06}"
+    elif "m" in options:
+        fraction = f".{moment.microsecond // 1000:03}"
+    else:
+        fraction = ""
     clock = f"{moment:%H:%M:%S}{fraction}"
     shown = (
         f"{moment:%Y-%m-%d} {clock}"
@@ -154,7 +153,8 @@ ITEMS: Final[dict[str, ItemFn]] = {
 
 def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
     """Return the line; None if a required item is empty."""
-    out, field = "", ""
+    out = ""
+    field = ""
     skipping = False
     level = LEVELS[m.line.level]
     for piece in pieces:

@@ -34,13 +34,15 @@ def apply_ranges(r: Request) -> int:
     """Cut the body to the requested ranges; return the status of the response, 416 if no range is
     satisfiable.
     """
-    old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
+    old = r.plan.dialect.wire_22
+    fields = r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
     is_refused = old and r.headers_out.get_list("Accept-Ranges") == "none"
     if value is None or "content-range" in fields or is_refused:
         return r.status
     if not r.headers_in.has_none(IF_RANGE):
-        tag, seconds = r.headers_out.get("ETag"), _modified(r, old)
+        tag = r.headers_out.get("ETag")
+        seconds = _modified(r, old)
         if not range_still_fits(r.headers_in, tag, seconds, int(r.time), version22=old):
             return r.status
     if is_piped(r.body):
@@ -106,7 +108,8 @@ def _slice(body: list[Part], first: int, last: int) -> list[Part]:
     at = 0
     for piece in sized(body):
         size = size_of(piece)
-        low, high = max(first - at, 0), min(last + 1 - at, size)
+        low = max(first - at, 0)
+        high = min(last + 1 - at, size)
         at += size
         if low >= high:
             continue

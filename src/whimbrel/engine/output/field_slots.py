@@ -39,7 +39,8 @@ class KeepAliveValue(str):
     def __new__(cls, timeout: int, left: int) -> KeepAliveValue:
         parameters = f"timeout={timeout}, max="
         value = super().__new__(cls, f"{parameters}{left}")
-        value.parameters, value.left = parameters, left
+        value.parameters = parameters
+        value.left = left
         return value
 
 

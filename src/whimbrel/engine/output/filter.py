@@ -34,7 +34,9 @@ class FilterError(Aborted):
 
     def __init__(self, status: int = 500, *, passed: bytes = b"", is_bucket: bool = False) -> None:
         super().__init__("an output filter failed")
-        self.status, self.passed, self.is_bucket = status, passed, is_bucket
+        self.status = status
+        self.passed = passed
+        self.is_bucket = is_bucket
 
 
 class FilterType(IntEnum):

@@ -71,7 +71,8 @@ async def _apply(r: Request, begun: Begun) -> None:
 
 async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None:
     """Replace the body of *r*, the bytes *data*, by their transformation."""
-    out, failure = b"", None
+    out = b""
+    failure = None
     try:
         if len(data) > PIECE:
             content_bytes, data = data, b""
@@ -232,9 +233,7 @@ class TransformedSource(GatheredSource):
                 return out
         return None
 
-    async def _call(
-        self, size: int, work: Callable[..., bytes | None], *arguments: bytes
-    ) -> bytes | None:
+    async def _call(self, size: int, work: Callable[..., bytes | None], *arguments: bytes) -> bytes | None:
         """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
         raised later.
         """

@@ -87,7 +87,8 @@ def _asks(r: Request) -> bool | None:
 
 def _common(r: Request) -> bool:
     """Return True if nothing but the fields of the response decides about its head."""
-    connection, env = r.connection, r.env
+    connection = r.connection
+    env = r.env
     return (
         r.proto >= HTTP_1_1
         and is_complete(r.body)
@@ -138,10 +139,12 @@ def response_of(r: Request, form: HeadTemplate) -> Response:
     slots: tuple[HeadPiece, ...] = ()
     if slot is not None:
         first, second, most = slot
-        left = r.keepalive_max = most - r.connection.served
+        left = most - r.connection.served
+        r.keepalive_max = left
         fields = fields.copy()
         fields.set("Keep-Alive", KeepAliveValue(int(r.plan.server_core.keep_alive_timeout), left))
-        after, slots = b"%b%d%b" % (first, left, second), (first, KeepAliveCount(left), second)
+        after = b"%b%d%b" % (first, left, second)
+        slots = (first, KeepAliveCount(left), second)
     date = origin_date(r)
     r.headers_out = fields
     if r.status in HEADER_ONLY and not r.plan.dialect.wire_22:

@@ -113,7 +113,8 @@ def _begun_twice(r: Request) -> bool:
     It has merged the two tables of fields, which the page begins with, and counted the request.
     """
     closes, _ = keep_alive(r, bodiless=False)
-    r.err_headers_out, r.keepalive_max = Headers(), 0
+    r.err_headers_out = Headers()
+    r.keepalive_max = 0
     if not closes and not r.connection.is_http2:
         r.connection.served += 1
     r.set_uncacheable()
@@ -235,14 +236,18 @@ async def _refused(r: Request) -> Response:
         apply_ranges(r)
     if _titles_22(r):
         r.status_line = _title_22(r)
-    lost, refused = _emptied(r), r
+    lost = _emptied(r)
+    refused = r
     r = await _error_page(r, 500, r.status)
     if r is not refused:
         lost = 0
     is_bare = _has_bad_field(r)
     if is_bare:
         lost += _emptied(r)
-        r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
+        r.status = 500
+        r.content_type = None
+        r.content_encodings = []
+        r.content_languages = []
     r.bytes_sent = lost
     response = build_response(r, measured=is_bare, bare=is_bare, refused=not is_bare)
     r.close = response.close
@@ -318,7 +323,8 @@ def _content_length(r: Request, bodiless: bool) -> None:
             return
         length += part.length if isinstance(part, FileSegment) else len(part)
     if not (r.header_only and length == 0):
-        known, text = r.headers_out.entries().get("content-length"), str(length)
+        known = r.headers_out.entries().get("content-length")
+        text = str(length)
         if r.body_factory is not None:
             r.headers_out.set("Content-Length", LengthValue(text))
         elif known is None or known[1] != text:
@@ -334,7 +340,8 @@ def keep_alive(
     *refused*: see `build_response`; the connection ends; *plain*: the request has no Connection
     field.
     """
-    server, out = r.plan.server_core, r.headers_out
+    server = r.plan.server_core
+    out = r.headers_out
     requested = "" if plain else r.headers_in.get_list("Connection") or ""
     close_requested = bool(requested) and has_token(requested, "close")
     entries = out.entries()
@@ -350,7 +357,8 @@ def keep_alive(
     )
     unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
-        defined, framing = True, Framing.CHUNKED
+        defined = True
+        framing = Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
     asks = bool(requested) and has_token(requested, "keep-alive")
     stays = (
@@ -370,7 +378,8 @@ def keep_alive(
     if chunked:
         out.unset("Content-Length")
     elif framing is Framing.CHUNKED:
-        framing, stays = Framing.CLOSE, False
+        framing = Framing.CLOSE
+        stays = False
     elif not defined:
         framing = Framing.CLOSE
     if stays:
@@ -472,7 +481,8 @@ def _languages(r: Request) -> list[str]:
 
 def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:
     """Return the head before the value of Date, and the pieces of what follows it."""
-    version22, status = r.plan.dialect.wire_22, r.status
+    version22 = r.plan.dialect.wire_22
+    status = r.status
     old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
     custom_line = r.status_line
     first = r.engine.status_lines.get((status, old)) if custom_line is None else None

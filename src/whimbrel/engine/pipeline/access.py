@@ -27,7 +27,8 @@ async def check_access(r: Request) -> HookStatus:
     """
     for earlier in (r.prev, r.main):
         if earlier is not None and _was_checked(r, earlier):
-            r.user, r.auth_type = earlier.user, earlier.auth_type
+            r.user = earlier.user
+            r.auth_type = earlier.auth_type
             return OK
     if r.plan.dialect.access_in_core:
         return await _check_access_22(r)

@@ -75,10 +75,13 @@ async def _redirected(r: Request, first: Request, document: str) -> None:
     notes = r.notes.get("error-notes")
     if notes is not None:
         r.env["ERROR_NOTES"] = notes
-    method, number = r.method, r.method_number
-    r.method, r.method_number = "GET", 0
+    method = r.method
+    number = r.method_number
+    r.method = "GET"
+    r.method_number = 0
     await r.engine.internal_redirect(document, r)
-    r.method, r.method_number = method, number
+    r.method = method
+    r.method_number = number
 
 
 def is_url(text: str) -> bool:
@@ -163,7 +166,8 @@ def _error_body(r: Request, status: int, location: str | None, recursive: int) -
             r.headers_out.set("Location", location)
         else:
             location = ""
-    r.content_languages, r.content_encodings = [], []
+    r.content_languages = []
+    r.content_encodings = []
     r.mtime = None
     r.content_type = "text/html" if "suppress-error-charset" in r.env else "text/html; charset=iso-8859-1"
     if status in (405, 501):
@@ -202,10 +206,8 @@ def allow_value(r: Request) -> str:
 def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes:
     """Return httpd's own page for *status*."""
     old = r.plan.dialect.wire_22
-    notes, tail = (
-        r.notes.get("error-notes", ""),
-        r.engine.signature(r) if r.plan.core.server_signature else "",
-    )
+    notes = r.notes.get("error-notes", "")
+    tail = r.engine.signature(r) if r.plan.core.server_signature else ""
     line = r.status_line or ""
     if line and not old and not is_status_line(line, status):
         line = ""  # of another status

@@ -21,7 +21,8 @@ async def invoke_handler(r: Request) -> HookStatus:
         each.insert(r)
     if r.input_filters:
         run_input_filters(r)
-    named, phase = r.handler, r.plan.handler
+    named = r.handler
+    phase = r.plan.handler
     if named is None:
         kind = r.content_type
         r.handler, phase = phase.for_type(None if kind == r.untrusted_type else kind)

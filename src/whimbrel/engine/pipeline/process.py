@@ -95,7 +95,8 @@ async def _pre_translate(r: Request) -> HookStatus:
 
     Unless one of them ends the translation (DONE) or replaces the path, the path as sent is decoded next.
     """
-    plan, sent = r.plan, r.uri
+    plan = r.plan
+    sent = r.uri
     normal, is_good = normalize(sent, merge=plan.server_core.merge_slashes, decode_unreserved=True)
     if not is_good and not r.proxy:
         return DECLINED
@@ -104,7 +105,8 @@ async def _pre_translate(r: Request) -> HookStatus:
         walk_location_and_if(r)
     outcome = r.plan.pre_translate_name.run(r)
     status: HookStatus = outcome if type(outcome) is int else await outcome
-    r.plan, r.location_walk_uri = plan, None
+    r.plan = plan
+    r.location_walk_uri = None
     if status != DONE and r.uri is normal:
         r.uri = sent
     return status
@@ -126,11 +128,15 @@ def _decode(r: Request) -> HookStatus:
     """Normalize and unescape a path with escapes, dot segments or doubled slashes; return OK, 400 or 404 as
     httpd does.
     """
-    server, old = r.server_conf(CoreServerConfig), not r.plan.dialect.merge_slashes
+    server = r.server_conf(CoreServerConfig)
+    old = not r.plan.dialect.merge_slashes
     core = r.dir_config(CoreDirConfig)
-    slashes = (
-        Slashes.OFF if not core.encoded_slashes else Slashes.ON if core.decode_slashes else Slashes.NO_DECODE
-    )
+    if not core.encoded_slashes:
+        slashes = Slashes.OFF
+    elif core.decode_slashes:
+        slashes = Slashes.ON
+    else:
+        slashes = Slashes.NO_DECODE
     path, status = decode_path(r.uri, slashes, merge=server.merge_slashes, version22=old)
     if status == 400 and not old:
         r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")

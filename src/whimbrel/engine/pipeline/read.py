@@ -22,7 +22,8 @@ MAX_NAME: Final = 255
 
 def read_request(engine: RequestEngine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
     """Return the request that *head* is, with its server; and OK, or the status to refuse it with."""
-    plans, url = engine.plans, head.url
+    plans = engine.plans
+    url = head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
     plan = plans.by_host.get(key) if head.error is None and head.hostname else None
     r = Request(
@@ -34,15 +35,20 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
         Dependencies(engine.stat_cache),
     )
     r.time = engine.runtime.now()
-    r.head, r.untracked_line = head, head.line
+    r.head = head
+    r.untracked_line = head.line
     if head.method != "GET":
         r.method = "-" if head.method is None else head.method
         r.method_number = engine.methods.number(r.method)
         r.header_only = r.method == "HEAD"
-    r.protocol, r.proto = head.protocol, head.version
+    r.protocol = head.protocol
+    r.proto = head.version
     r.assbackwards = head.version == HTTP_0_9
-    r.untracked_target, r.uri, r.untracked_args = head.target, head.uri, head.query
-    r.hostname, r.port = head.hostname, head.port
+    r.untracked_target = head.target
+    r.uri = head.uri
+    r.untracked_args = head.query
+    r.hostname = head.hostname
+    r.port = head.port
     r.expecting_100 = head.expect_continue
     r.close = head.close or head.error is not None
     if plan is None:

@@ -25,24 +25,36 @@ def set_target(r: Request, target: str) -> None:
     r.unparsed_uri = target
     if target.startswith("/"):
         path, question, query = target.partition("#")[0].partition("?")
-        r.uri, r.args = path, query if question else None
+        r.uri = path
+        r.args = query if question else None
         return
     parts = split_url(target)
     if parts is None:
-        r.uri, r.args = "", None
+        r.uri = ""
+        r.args = None
         return
-    r.uri, r.args = parts.path or "/", parts.query
+    r.uri = parts.path or "/"
+    r.args = parts.query
     if parts.hostname:
-        r.hostname, r.port = parts.hostname.lower(), parts.port if parts.port_text else None
+        r.hostname = parts.hostname.lower()
+        r.port = parts.port if parts.port_text else None
 
 
 def derive_request(r: Request) -> Request:
     """Return a request that shares connection, server, head and file notes with *r*."""
     new = Request(r.engine, r.connection, r.server, r.engine.plans.root(r.server), r.headers_in, r.deps)
-    new.untracked_line, new.method, new.method_number = r.untracked_line, r.method, r.method_number
-    new.protocol, new.proto, new.assbackwards = r.protocol, r.proto, r.assbackwards
-    new.header_only, new.hostname, new.time = r.header_only, r.hostname, r.time
-    new.body_in, new.main, new.log_lines = r.body_in, r.main, r.log_lines
+    new.untracked_line = r.untracked_line
+    new.method = r.method
+    new.method_number = r.method_number
+    new.protocol = r.protocol
+    new.proto = r.proto
+    new.assbackwards = r.assbackwards
+    new.header_only = r.header_only
+    new.hostname = r.hostname
+    new.time = r.time
+    new.body_in = r.body_in
+    new.main = r.main
+    new.log_lines = r.log_lines
     return new
 
 
@@ -52,13 +64,12 @@ def redirected(r: Request, target: str) -> Request:
     new.port = r.port
     set_target(new, target)
     new.prev, r.next, new.expecting_100 = r, new, r.expecting_100 and not r.body_in.count
-    new.status, new.allowed, new.no_cache, new.no_local_copy = (
-        r.status,
-        r.allowed,
-        r.no_cache,
-        r.no_local_copy,
-    )
-    new.err_headers_out, new.vlist_validator = r.err_headers_out, r.vlist_validator
+    new.status = r.status
+    new.allowed = r.allowed
+    new.no_cache = r.no_cache
+    new.no_local_copy = r.no_local_copy
+    new.err_headers_out = r.err_headers_out
+    new.vlist_validator = r.vlist_validator
     new.close = r.close
     if r.output_filters:
         new.output_filters = protocol_filters(r)
@@ -104,7 +115,8 @@ def is_too_deep(r: Request) -> bool:
     (ap_is_recursion_limit_exceeded).
     """
     limits = r.server_conf(CoreServerConfig)
-    redirects = subrequests = 0
+    redirects = 0
+    subrequests = 0
     top: Request | None = r
     while top is not None:
         if top.prev is not None:

@@ -19,9 +19,12 @@ from whimbrel.registry.phases import DONE, OK, HookStatus
 
 def _subrequest(r: Request, method: str = "GET") -> Request:
     new = derive_request(r)
-    new.main, new.prev = r, None
-    new.method, new.method_number = method, r.engine.methods.number(method)
-    new.header_only, new.no_local_copy = False, True
+    new.main = r
+    new.prev = None
+    new.method_number = r.engine.methods.number(method)
+    new.method = method
+    new.header_only = False
+    new.no_local_copy = True
     new.env = r.env.copy()
     new.env.pop("PATH_INFO", None)
     new.hidden_env = r.hidden_env
@@ -35,7 +38,12 @@ async def _process(new: Request) -> Request:
         new.status = 500
         return new
     status = await process(new)
-    new.status = 200 if status == OK else status if status > 0 else 200
+    if status == OK:
+        new.status = 200
+    elif status > 0:
+        new.status = status
+    else:
+        new.status = 200
     return new
 
 
@@ -54,7 +62,8 @@ async def lookup_uri(r: Request, target: str, method: str = "GET", *, with_query
         if "?" in target or "#" in target or target[:1] != "/":
             set_target(new, f"{target}?{r.args}")
         else:
-            new.untracked_target, new.untracked_args = f"{target}?{r.untracked_args}", r.untracked_args
+            new.untracked_target = f"{target}?{r.untracked_args}"
+            new.untracked_args = r.untracked_args
     return await _process(new)
 
 
@@ -102,7 +111,8 @@ async def run_sub(sub: Request) -> HookStatus:
     The output filters run at an error, too: with an empty body, as httpd passes them the end of the stream.
     """
     status = await invoke_handler(sub)
-    main, last = sub.main, sub
+    main = sub.main
+    last = sub
     while last.next is not None:
         last = last.next
     has_failed = status not in (OK, DONE)
@@ -127,16 +137,19 @@ def fast_redirect(sub: Request, r: Request, *, keeps_filters: bool = False) -> N
     as its next filters; otherwise only those of the protocol stay.
     """
     adopt(sub, r)
-    r.uri, r.untracked_target = sub.uri, sub.untracked_target
-    r.filename, r.canonical_filename, r.path_info, r.untracked_args = (
-        sub.filename,
-        sub.canonical_filename,
-        sub.path_info,
-        sub.untracked_args,
-    )
-    r.proxy, r.finfo, r.handler, r.content_type = sub.proxy, sub.finfo, sub.handler, sub.content_type
+    r.uri = sub.uri
+    r.untracked_target = sub.untracked_target
+    r.filename = sub.filename
+    r.canonical_filename = sub.canonical_filename
+    r.path_info = sub.path_info
+    r.untracked_args = sub.untracked_args
+    r.proxy = sub.proxy
+    r.finfo = sub.finfo
+    r.handler = sub.handler
+    r.content_type = sub.content_type
     r.untrusted_type = sub.untrusted_type
-    r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
+    r.content_encodings = sub.content_encodings
+    r.content_languages = sub.content_languages
     r.plan = sub.plan
     added, r.output_filters = (
         sub.output_filters,
@@ -155,7 +168,8 @@ def fast_redirect(sub: Request, r: Request, *, keeps_filters: bool = False) -> N
 
 def _adopt_env(sub: Request, r: Request) -> None:
     """Set the variables of a sub-request before those of *r*, which it hides."""
-    own, hidden = r.env, r.hidden_env or {}
+    own = r.env
+    hidden = r.hidden_env or {}
     values = {**dict(dict.items(own)), **{name: entry.value for name, entry in hidden.items()}}
     found = dict(dict.items(sub.env))
     if isinstance(own, LazyEnv):

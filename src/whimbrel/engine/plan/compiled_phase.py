@@ -83,9 +83,13 @@ class CompiledPhase:
         self.needs_file = (
             bool(hooks) and all(hook.needs_file for hook in hooks) and self.is_cacheable and not self.client
         )
-        self.continue_on = (
-            None if mode is RunMode.VOID else (DECLINED,) if mode is RunMode.RUN_FIRST else (OK, DECLINED)
-        )
+        self.continue_on: tuple[HookStatus, ...] | None
+        if mode is RunMode.VOID:
+            self.continue_on = None
+        elif mode is RunMode.RUN_FIRST:
+            self.continue_on = (DECLINED,)
+        else:
+            self.continue_on = (OK, DECLINED)
         self.constant = (
             self._always(DECLINED if mode is RunMode.RUN_FIRST else OK)
             if self.is_cacheable and not self.client
@@ -123,9 +127,10 @@ class CompiledPhase:
         if self.is_recorded:
             self._record(r)
         passes = self.continue_on
-        for hook, _waits in (
-            self._acting(r) if self.needs_file else self.hooks if r.method_number else self.get_hooks
-        ):
+        hooks = self.hooks if r.method_number else self.get_hooks
+        if self.needs_file:
+            hooks = self._acting(r)
+        for hook, _waits in hooks:
             result: Any = hook(r)
             if passes is not None and result not in passes:
                 status: HookStatus = result
@@ -136,9 +141,10 @@ class CompiledPhase:
         if self.is_recorded:
             self._record(r)
         passes = self.continue_on
-        for hook, waits in (
-            self._acting(r) if self.needs_file else self.hooks if r.method_number else self.get_hooks
-        ):
+        hooks = self.hooks if r.method_number else self.get_hooks
+        if self.needs_file:
+            hooks = self._acting(r)
+        for hook, waits in hooks:
             result: Any = hook(r)
             if waits and result.__class__ is not int and not isinstance(result, int):
                 result = await result
@@ -154,7 +160,8 @@ class CompiledPhase:
         entry = self._types.get(kind)
         if entry is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
-            entry = self._types[kind] = (handler, self.named(handler))
+            entry = (handler, self.named(handler))
+            self._types[kind] = entry
         return entry
 
     def named(self, handler: str | None) -> CompiledPhase:
@@ -163,7 +170,8 @@ class CompiledPhase:
         if phase is None:
             own = self.compiled()._hooks
             hooks = [hook for hook in own if hook.handlers is None or handler in hook.handlers]
-            phase = self._named[handler] = CompiledPhase(lambda: hooks, self._mode).compiled()
+            phase = CompiledPhase(lambda: hooks, self._mode).compiled()
+            self._named[handler] = phase
         return phase
 
 

@@ -130,7 +130,10 @@ class Plan:
     def __init__(
         self, cache: PlanSource, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]
     ) -> None:
-        self.cache, self.server_rec, self.layers, self.records = cache, server, layers, records
+        self.cache = cache
+        self.server_rec = server
+        self.layers = layers
+        self.records = records
         self.dialect: Dialect = cache.dialect
         self.notes: dict[Any, Any] = {}  # compiled by modules, by their own keys
         self.walks: BoundedDict[str, Any] = BoundedDict(MAX_WALKS)  # by directory; see walk/cache.py
@@ -144,7 +147,12 @@ class Plan:
         self.locations = cache.locations(server)
         self.satisfies = self.provider("access", "satisfies")
         limit = self.core.limit_body
-        self.body_limit = limit if limit >= 0 else DEFAULT_BODY_LIMIT if self.dialect.body_limit else 0
+        if limit >= 0:
+            self.body_limit = limit
+        elif self.dialect.body_limit:
+            self.body_limit = DEFAULT_BODY_LIMIT
+        else:
+            self.body_limit = 0
         for phase in PHASES:
             setattr(self, phase.name, CompiledPhase(partial(self.make_hooks, phase), phase.run))
 
@@ -157,7 +165,8 @@ class Plan:
                 base = records.get(kind)
                 records[kind] = over if base is None else merge(base, over)
             apply_signs(records, layer.records)
-            plan = self._with_layer[layer] = self.cache.plan(self.server_rec, (*self.layers, layer), records)
+            plan = self.cache.plan(self.server_rec, (*self.layers, layer), records)
+            self._with_layer[layer] = plan
         return plan
 
     def dir_config(self, kind: type[S]) -> S:
@@ -165,7 +174,8 @@ class Plan:
         record = self._filled.get(kind)
         if record is None:
             base = self.records.get(kind)
-            record = self._filled[kind] = with_defaults(kind() if base is None else base)
+            record = with_defaults(kind() if base is None else base)
+            self._filled[kind] = record
         config: S = record
         return config
 
@@ -191,7 +201,8 @@ class Plan:
         return tuple(sorted(found, key=lambda line: (line.place.path, line.place.line)))
 
     def _holders(self) -> list[Layer | Server]:
-        main, server = self.cache.configuration.main, self.server_rec
+        main = self.cache.configuration.main
+        server = self.server_rec
         holders: list[Layer | Server] = [main, main.defaults]
         if server is not main:
             holders += [server, server.defaults]

@@ -52,7 +52,8 @@ class PlanCache:
         """
         entry = self._locations.get(id(server.locations))
         if entry is None:
-            entry = self._locations[id(server.locations)] = Locations(server.locations)
+            entry = Locations(server.locations)
+            self._locations[id(server.locations)] = entry
         return entry
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
@@ -69,7 +70,8 @@ class PlanCache:
                 below = records.get(kind)
                 records[kind] = record if below is None else merge(below, record)
             apply_signs(records, over.records)
-            layer = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
+            layer = Layer(over.kind, over.place, records)
+            self._merged_layers[base, over] = layer
             if base.origins or over.origins:
                 layer.origins = merged_origins(base.origins, over.origins)
         return layer
@@ -78,7 +80,8 @@ class PlanCache:
         """Return the plan of a server's defaults, without sections."""
         plan = self.roots.get(id(server))
         if plan is None:
-            plan = self.roots[id(server)] = self.plan(server, (), server.defaults.records)
+            plan = self.plan(server, (), server.defaults.records)
+            self.roots[id(server)] = plan
         return plan
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:

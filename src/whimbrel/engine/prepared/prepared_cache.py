@@ -49,9 +49,12 @@ class PreparedKeySpec:
 
     def __init__(self, r: Request, known: PreparedKeySpec | None) -> None:
         """Record what the phases of *r* read, and what those of earlier requests did (*known*)."""
-        headers, deps = r.headers_in, r.deps
-        names, tests = set(headers.accessed), dict(headers.tests)  # type: ignore[attr-defined]
-        lists, self.by_client = deps.address_lists, deps.on_client
+        headers = r.headers_in
+        deps = r.deps
+        names = set(headers.accessed)  # type: ignore[attr-defined]
+        tests = dict(headers.tests)  # type: ignore[attr-defined]
+        lists = deps.address_lists
+        self.by_client = deps.on_client
         self.by_query = depends_on_query(r)
         if known is not None:
             names |= set(known.names)
@@ -78,7 +81,8 @@ class PreparedKeySpec:
 
     def key(self, base: Base, r: Request) -> Key:
         """Return the key of *r*: *base*, and all that the phases read; no other spec has the same keys."""
-        fields, client = r.headers_in.entries(), r.connection.client_ip
+        fields = r.headers_in.entries()
+        client = r.connection.client_ip
         values: list[Any] = []
         for name in self.names:
             entry = fields.get(name)
@@ -209,7 +213,8 @@ def _base(r: Request) -> Base:
 
     The first request of a connection differs from later ones: a hook may announce protocols.
     """
-    connection, length = r.connection, r.body_in.length
+    connection = r.connection
+    length = r.body_in.length
     return (
         r.method,
         r.head.uri,

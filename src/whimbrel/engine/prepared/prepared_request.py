@@ -131,14 +131,17 @@ class PreparedRequest:
 
     def __init__(self, r: Request, root: Plan) -> None:
         headers: Any = r.headers_in
-        self.root, self.recorded = root, r.deps.recorded()
+        self.recorded = r.deps.recorded()
+        self.root = root
         self.dependencies = r.deps.minimal()
-        self.accessed, self.tests = frozenset(headers.accessed), headers.tests
+        self.accessed = frozenset(headers.accessed)
+        self.tests = headers.tests
         self.body_limit = r.body_in.limit
         self.shared = tuple([getattr(r, name) for name in SHARED])
         self.copied = _Copied(r)
         query = r.head.query
-        self.args, self.target = r.untracked_args, r.untracked_target
+        self.args = r.untracked_args
+        self.target = r.untracked_target
         self.keeps_query = not depends_on_query(r)
         self.appends_query = self.keeps_query and query is not None
         if self.appends_query:
@@ -176,13 +179,15 @@ class PreparedRequest:
             r.vlist_validator,
         ) = self.shared
         if not self.keeps_query:
-            r.untracked_args, r.untracked_target = self.args, self.target
+            r.untracked_args = self.args
+            r.untracked_target = self.target
         elif self.appends_query:
             r.untracked_target = f"{self.target}?{r.untracked_args}"
         else:
             r.untracked_target = self.target
         headers: Any = r.headers_in
-        headers.accessed, headers.tests = set(self.accessed), self.tests
+        headers.accessed = set(self.accessed)
+        headers.tests = self.tests
         r.deps.adopt(self.recorded)
         if self.body_limit:
             r.body_in.limit = self.body_limit
@@ -211,8 +216,10 @@ class _Copied:
         self.always = r.err_headers_out.copy() if r.err_headers_out.entries() else None
         self.env = _detached(r.env) if isinstance(r.env, LazyEnv) else r.env.copy()
         self.notes = r.notes.copy()
-        self.encodings, self.languages = tuple(r.content_encodings), tuple(r.content_languages)
-        self.filters, self.inputs = tuple(r.output_filters), tuple(r.input_filters)
+        self.encodings = tuple(r.content_encodings)
+        self.languages = tuple(r.content_languages)
+        self.filters = tuple(r.output_filters)
+        self.inputs = tuple(r.input_filters)
         self.events = tuple(r.log_lines)
         self.merges = None if r.merges is None else r.merges.copy()
         texts: list[Any] = [*dict.keys(self.env), *dict.values(self.env), *self.notes, *self.notes.values()]
@@ -253,7 +260,8 @@ def _detached(env: LazyEnv) -> LazyEnv:
 
 def is_plain(r: Request) -> bool:
     """Return True if a request brings nothing to its phases but its head, addresses and kind of body."""
-    head, connection = r.head, r.connection
+    head = r.head
+    connection = r.connection
     return not (
         connection.notes
         or connection.useragent_ip
@@ -269,7 +277,10 @@ def is_plain(r: Request) -> bool:
 
 def can_prepare(r: Request) -> bool:
     """Return True if the phases depended on nothing but what they recorded, and changed nothing but *r*."""
-    deps, headers, body, env = r.deps, r.headers_in, r.body_in, r.env
+    deps = r.deps
+    headers = r.headers_in
+    body = r.body_in
+    env = r.env
     if deps.is_uncacheable or deps.is_per_request or deps.clock_fields or not deps.is_settled(r.time):
         return False
     if headers.__class__ is not TrackedHeaders or headers.all_fields_used or not is_plain(r):

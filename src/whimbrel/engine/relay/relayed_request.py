@@ -70,8 +70,10 @@ class RelayedRequest:
 
     def __init__(self, r: Request, relay: Relay) -> None:
         prepared: PreparedRequest = r.preparation
-        self.relay, self.raw = relay, bytes(r.head.raw)
-        self.client, self.root = r.connection.client_ip, prepared.root
+        self.raw = bytes(r.head.raw)
+        self.relay = relay
+        self.client = r.connection.client_ip
+        self.root = prepared.root
         self.dependencies = r.deps.minimal()
         self.max_served = r.server_conf(CoreServerConfig).max_keep_alive or 1 << 60
         self.replies: BoundedDict[bytes, CachedResponse] = BoundedDict(MAX_REPLIES)
@@ -126,7 +128,8 @@ class RelayCache:
         key = (connection.local_ip, connection.local_port)
         table = self._tables.get(key)
         if table is None:
-            table = self._tables[key] = BoundedDict(MAX_REQUESTS)
+            table = BoundedDict(MAX_REQUESTS)
+            self._tables[key] = table
         return table
 
     def clear(self) -> None:
@@ -155,14 +158,18 @@ class RelayCache:
         reply.release_request(RawHead(r.head.raw))
         reply.prepare_logs()
         if reply.is_log_line_stable:
-            reply.body = reply.payload = b""
-            request.replies[offer.key], request.last = reply, None
+            reply.body = b""
+            reply.payload = b""
+            request.replies[offer.key] = reply
+            request.last = None
             table[request.raw] = request
 
 
 def _is_plain(r: Request, response: Response) -> bool:
     """Return True if the response to *r* is of the common form, and r is a request that any may repeat."""
-    head, connection, deps = r.head, r.connection, r.deps
+    head = r.head
+    connection = r.connection
+    deps = r.deps
     return (
         r.preparation.__class__ is PreparedRequest
         and r.prev is r.next is r.main is None

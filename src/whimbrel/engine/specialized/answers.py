@@ -45,8 +45,10 @@ class ConstantAnswer:
     def __init__(
         self, response: CachedResponse, events: tuple[LogLine, ...], page: PathTemplate | None = None
     ) -> None:
-        self._response, self.dependencies = response, response.dependencies
-        self._events, self._page = () if events == response.events else events, page
+        self._response = response
+        self.dependencies = response.dependencies
+        self._events = () if events == response.events else events
+        self._page = page
 
     def respond(self, path: bytes, end: int, file: bytes) -> CachedResponse | None:
         """Return the response for the name that ends at *end* in the URL *path*, which is *file* in the file
@@ -77,7 +79,8 @@ class FileAnswer:
     __slots__ = ("_constant", "_template", "dependencies")
 
     def __init__(self, constant: ConstantAnswer | None, template: FileTemplate | None) -> None:
-        self._constant, self._template = constant, template
+        self._constant = constant
+        self._template = template
         self.dependencies = () if constant is None else constant.dependencies
         if template is not None:
             self.dependencies = template.sample.dependencies
@@ -118,7 +121,8 @@ def answer_for(cached: CachedResponse, r: Request, file: bytes, split: SplitPath
     if any(split.name in note.path[start:] for note in others):
         return None
     answer = cached.copy()
-    answer.dependencies, answer.head = others, RawHead(cached.head.raw)
+    answer.head = RawHead(cached.head.raw)
+    answer.dependencies = others
     answer.prepare_logs()
     hooks = r.handled_by.compiled_hooks() if r.handled_by is not None else ()
     if any(hook.reads & Reads.PATH or hook.path_rules != PathRules() for hook in hooks):
@@ -158,7 +162,9 @@ def _texts(path: bytes, end: int, file: str) -> tuple[str, str, str]:
 
 def _marked(events: tuple[LogLine, ...], split: SplitPath, file: str) -> tuple[LogLine, ...] | None:
     """Return error-log lines with marks in the place of the name; None if it may be there in another form."""
-    marked, name, end = [], to_text(split.name), len(split.directory) + len(split.name)
+    marked = []
+    name = to_text(split.name)
+    end = len(split.directory) + len(split.name)
     for event in events:
         text = event.text
         if "\0" in text:

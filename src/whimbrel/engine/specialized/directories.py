@@ -62,7 +62,10 @@ class DirectoryFunction:
     takes_query = True
 
     def __init__(self, directory: bytes, listing: DirectoryListing, plan: Plan, classify: Classify) -> None:
-        self.directory, self.listing, self.plan, self.classify = directory, listing, plan, classify
+        self.directory = directory
+        self.listing = listing
+        self.plan = plan
+        self.classify = classify
         self.answers: dict[tuple[int, Hashable], Answers] = {}
 
     def respond(
@@ -104,7 +107,9 @@ class RedirectFunction:
     takes_query = False
 
     def __init__(self, start: int, plan: Plan, classify: Classify) -> None:
-        self.start, self.plan, self.classify = start, plan, classify
+        self.start = start
+        self.plan = plan
+        self.classify = classify
         self.answers: dict[Hashable, PathTemplate] = {}
 
     def respond(
@@ -162,7 +167,8 @@ class KnownDirectory:
 
         *spec* and *key* are the fields that decide and their values; *file* is the path in the file system.
         """
-        directory, weight = file[: -len(split.name)], cached.weight
+        directory = file[: -len(split.name)]
+        weight = cached.weight
         function = self.functions.get(key) if spec is self.spec else None
         if (
             not isinstance(function, DirectoryFunction)
@@ -219,7 +225,8 @@ class KnownDirectory:
 
     def _put(self, spec: KeySpec, key: Key, function: DirectoryFunction | RedirectFunction) -> None:
         if spec is not self.spec:
-            self.spec, self.functions = spec, {}
+            self.spec = spec
+            self.functions = {}
         self.functions[key] = function
 
 
@@ -269,7 +276,8 @@ class SpecializedResponses:
         """
         line: bytes = parts[0]
         at = line.rfind(b"/") + 1
-        text, last = line[:at], line[at:]
+        text = line[:at]
+        last = line[at:]
         prefix = self._prefixes.get(text) or self._split_prefix(text)
         if prefix is None or NAME_FORM(last) is None:
             return None
@@ -305,8 +313,14 @@ class SpecializedResponses:
         known = self._find(split)
         if known is None:
             return None
-        name, end = split.name, len(split.directory) + len(split.name)
-        rest = (0, 0) if not name else (2, 2) if split.rest == 2 else (1, 2)
+        name = split.name
+        end = len(split.directory) + len(split.name)
+        if not name:
+            rest = (0, 0)
+        elif split.rest == 2:
+            rest = (2, 2)
+        else:
+            rest = (1, 2)
         prefix = Prefix(match[1], len(match[1]), known, name, end, rest)
         if len(text) <= MAX_PREFIX:
             self._prefixes[text] = prefix
@@ -353,18 +367,21 @@ class SpecializedResponses:
             return 0
         if not (_ascend_to_redirect(split, r) if is_redirect else _ascend_to_file(split, r, file)):
             return 0
-        known, weight = self._directories.get(split.directory), 0
+        known = self._directories.get(split.directory)
+        weight = 0
         if known is None:
             if len(self._directories) >= MAX_DIRECTORIES:
                 self._directories.clear()
-            known = self._directories[split.directory] = KnownDirectory()
+            known = KnownDirectory()
+            self._directories[split.directory] = known
             self._prefixes.clear()
             weight = FUNCTION_WEIGHT
         spec = spec_for(known.spec) if known.is_promising else None
         if spec is None:
             known.attempts += 1
             return weight
-        key, learned = spec.build_key(head, split.frame, r.connection.client_ip), 0
+        key = spec.build_key(head, split.frame, r.connection.client_ip)
+        learned = 0
         if key and is_redirect:
             learned = known.add_redirect(spec, key, split, cached, r)
         elif key:
@@ -391,7 +408,11 @@ def _ascend_to_redirect(split: SplitPath, r: Request) -> bool:
 
 
 def _rest_of(r: Request) -> int:
-    return 0 if not r.path_info else 1 if r.path_info == "/" else 2
+    if not r.path_info:
+        return 0
+    if r.path_info == "/":
+        return 1
+    return 2
 
 
 def _is_general(cached: CachedResponse, r: Request) -> bool:

@@ -47,8 +47,11 @@ class SplitPath:
     __slots__ = ("directory", "frame", "name", "path", "rest")
 
     def __init__(self, frame: bytes, directory: bytes, name: bytes) -> None:
-        self.frame, self.path = frame, directory + name
-        self.directory, self.name, self.rest = directory, name, 0
+        self.frame = frame
+        self.path = directory + name
+        self.directory = directory
+        self.name = name
+        self.rest = 0
 
     def ascend(self) -> bool:
         """Split one segment earlier; return False at the root."""
@@ -57,7 +60,8 @@ class SplitPath:
         if not at:
             return False
         self.rest = 2 if self.name or self.rest else 1
-        self.name, self.directory = directory[at:-1], directory[:at]
+        self.name = directory[at:-1]
+        self.directory = directory[:at]
         return True
 
 

@@ -44,8 +44,11 @@ class FileTemplate:
 
     def __init__(self, sample: CachedResponse, head: bytes, response: FileResponse) -> None:
         r = sample.request
-        self.sample, self._head, self._etag = sample, head, response.etag
-        self._has_body, is_http2 = not r.header_only, r.connection.is_http2
+        self.sample = sample
+        self._head = head
+        self._etag = response.etag
+        self._has_body = not r.header_only
+        is_http2 = r.connection.is_http2
         self._in_memory = response.in_frames if is_http2 else response.in_memory
         self._most = response.in_frames if is_http2 and self._has_body else 1 << 62
 
@@ -57,7 +60,8 @@ class FileTemplate:
         None if it is empty, has changed within the last second, or cannot be read; and for large files where
         the protocol does not send them from a descriptor.
         """
-        size, etag = info.st_size, self._etag(info)
+        size = info.st_size
+        etag = self._etag(info)
         if (
             not 0 < size <= self._most
             or now * 1e9 - info.st_mtime_ns <= RACY_WINDOW
@@ -65,7 +69,9 @@ class FileTemplate:
             or etag is None
         ):
             return None
-        signature, body, file = stat_signature(info), b"", b""
+        signature = stat_signature(info)
+        body = b""
+        file = b""
         if self._has_body and size > self._in_memory:
             file = path  # the sender opens it, or leaves the request to the general path
         else:
@@ -88,7 +94,8 @@ def file_template(sample: CachedResponse, r: Request, response: FileResponse) ->
     info = r.finfo
     if info is None or sample.has_slots or sample.chunked or info.st_size == 0:
         return None
-    etag, size = response.etag(info), 0 if r.header_only or sample.file else info.st_size
+    etag = response.etag(info)
+    size = 0 if r.header_only or sample.file else info.st_size
     if etag is None or len(sample.body) != size:
         return None
     texts = sample.head_texts()
@@ -127,7 +134,9 @@ class PathTemplate:
     __slots__ = ("_body", "_head", "_sample")
 
     def __init__(self, sample: CachedResponse, head: bytes, body: bytes) -> None:
-        self._sample, self._head, self._body = sample, head, body
+        self._sample = sample
+        self._head = head
+        self._body = body
 
     @property
     def text(self) -> bytes:
@@ -150,7 +159,8 @@ def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTempla
     """Return the template that *cached*, the response to *r*, gives; None unless it is a page that the server
     words and whose body has *path*, the URL's, in one place only.
     """
-    texts, body = cached.head_texts(), cached.body
+    texts = cached.head_texts()
+    body = cached.body
     head = _COUNT.join(texts)
     length = _only_line(head, b"Content-Length", b"%d" % len(body))
     if (
@@ -185,7 +195,8 @@ def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> PathTe
     """
     location, page_url = _locations(r)
     texts = cached.head_texts()
-    head, body = _COUNT.join(texts), cached.body
+    head = _COUNT.join(texts)
+    body = cached.body
     length = _only_line(head, b"Content-Length", b"%d" % len(body))
     line = _only_line(head, b"Location", location)
     if (

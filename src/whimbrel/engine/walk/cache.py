@@ -118,7 +118,8 @@ def try_cached_walk(r: Request, path: str) -> bool:
     walk: CachedWalk | None = walks.get(directory)
     if walk is None:
         return r.finfo is None and _from_parent(r, walks, path, len(directory) - 1)
-    info, certain = r.finfo, False
+    info = r.finfo
+    certain = False
     if info is None:
         info = r.deps.lstat(path)
         if info is None:
@@ -145,7 +146,8 @@ def try_cached_walk(r: Request, path: str) -> bool:
 
 
 def _apply(r: Request, walk: CachedWalk, path: str, info: os.stat_result | None, beyond: str = "") -> bool:
-    r.filename, r.finfo = path, info
+    r.filename = path
+    r.finfo = info
     r.path_info = beyond + (r.path_info or "") or None
     r.directory_walk = walk.result
     r.plan = walk.result.after

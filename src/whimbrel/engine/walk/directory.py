@@ -57,7 +57,8 @@ def directory_walk(r: Request) -> HookStatus:
 
 def _walk(r: Request, path: str) -> HookStatus:
     """Return a walk from the root down to *path*, of which `info` is known where it is there."""
-    directory, before = _directory_of(path, r.finfo), r.plan
+    directory = _directory_of(path, r.finfo)
+    before = r.plan
     walk = DirectoryWalk(r, path, directory)
     status = walk.run()
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
@@ -91,7 +92,8 @@ def _parent_walk(r: Request, directory: str) -> WalkResult | None:
 
 def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
     """Apply the walk of the request that *r* comes from; only the file itself may be a forbidden link."""
-    r.plan, r.directory_walk = known.after, known
+    r.plan = known.after
+    r.directory_walk = known
     value = r.plan.core.options.value
     if not value & OPT_SYM_LINKS and r.finfo is not None:
         link = r.deps.lstat(r.filename or "")
@@ -149,8 +151,14 @@ class DirectoryWalk:
     )
 
     def __init__(self, r: Request, path: str, target: str) -> None:
-        self.r, self.path, self.rest, self.info, self.target_directory = r, "/", path[1:], r.finfo, target
-        self.known, self.before, self.directory = r.finfo is not None, r.plan, "/"
+        self.r = r
+        self.path = "/"
+        self.rest = path[1:]
+        self.info = r.finfo
+        self.target_directory = target
+        self.known = r.finfo is not None
+        self.before = r.plan
+        self.directory = "/"
         self.plain = r.engine.plain_directories(r.server)
         self.index = 0
         self.found: Layer | None = None
@@ -176,9 +184,11 @@ class DirectoryWalk:
                 return status
             name, slash, beyond = self.rest.partition("/")
             if not name:
-                self.path, self.rest = directory, ""
+                self.path = directory
+                self.rest = ""
                 return OK
-            self.path, self.rest = directory + name, slash + beyond
+            self.path = directory + name
+            self.rest = slash + beyond
             if not self.known or not trusted:
                 status, info = self._check(trusted)
                 if status != OK:
@@ -223,13 +233,16 @@ class DirectoryWalk:
         return value & (OPT_SYM_LINKS | OPT_SYM_OWNER) == OPT_SYM_LINKS
 
     def _sections(self, directory: str, depth: int) -> None:
-        plan, plain, index = self.r.plan, self.plain, self.index
+        plan = self.r.plan
+        plain = self.plain
+        index = self.index
         while index < len(plain) and plain[index].components <= depth:
             if directory_matches(plain[index], directory):
                 plan = plan.with_layer(plain[index].layer)
                 self.found = self.r.engine.plans.merge_layers(self.found, plain[index].layer)
             index += 1
-        self.r.plan, self.index = plan, index
+        self.r.plan = plan
+        self.index = index
 
     def _htaccess(self, directory: str) -> HookStatus:
         r = self.r

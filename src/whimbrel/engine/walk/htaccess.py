@@ -52,7 +52,8 @@ class HtaccessResolver:
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
     def __init__(self, configuration: Configuration, plans: PlanCache) -> None:
-        self._configuration, self._plans = configuration, plans
+        self._configuration = configuration
+        self._plans = plans
         self._cache = HtaccessCache(configuration)
         self._layers: dict[tuple[str, object], Layer | None] = {}
         self._known: dict[
@@ -65,9 +66,8 @@ class HtaccessResolver:
         if policy is None:
             override = override_of(self._configuration, plan.core)
             names = () if override.nothing else tuple(plan.server_core.access_names)
-            policy = plan.notes[HtaccessPolicy] = HtaccessPolicy(
-                override, names, not any(name.startswith("/") for name in names)
-            )
+            policy = HtaccessPolicy(override, names, not any(name.startswith("/") for name in names))
+            plan.notes[HtaccessPolicy] = policy
         return policy
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:

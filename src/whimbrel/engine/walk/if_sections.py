@@ -31,7 +31,8 @@ def if_walk(r: Request) -> None:
 
 def _taken(r: Request, sections: list[Section]) -> tuple[Layer, ...]:
     """Return the layers of the first true section of each chain."""
-    taken, layers = False, []
+    taken = False
+    layers = []
     for section in sections:
         if section.kind is not SectionKind.IF and taken:
             continue

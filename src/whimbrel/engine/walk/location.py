@@ -17,7 +17,8 @@ def walk_location_and_if(r: Request) -> None:
     """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the
     request's settings.
     """
-    locations, uri = r.plan.locations, r.uri
+    locations = r.plan.locations
+    uri = r.uri
     if locations.sections and uri and r.location_walk_uri != uri:
         sections = locations.candidates(merge_slashes(uri) if "//" in uri else uri)
         if sections:

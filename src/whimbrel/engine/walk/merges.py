@@ -64,9 +64,13 @@ class Merges:
     def copy(self) -> Merges:
         """Return a copy for another request with the same walks."""
         merges = Merges(by_file=self.by_file)
-        merges.early, merges.directory, merges.files = self.early, self.directory, self.files
-        merges.location, merges.ifs = self.location, [*self.ifs]
-        merges.own, merges.current = self.own, self.current
+        merges.early = self.early
+        merges.directory = self.directory
+        merges.files = self.files
+        merges.location = self.location
+        merges.ifs = [*self.ifs]
+        merges.own = self.own
+        merges.current = self.current
         return merges
 
 
@@ -99,7 +103,8 @@ def is_per_settings(plan: Plan) -> bool:
     """Return True if all access hooks are declared to depend on the settings alone."""
     known: bool | None = plan.notes.get(PER_REQUEST_MODULES)
     if known is None:
-        known = plan.notes[PER_REQUEST_MODULES] = not any(map(plan.loaded, PER_REQUEST_MODULES))
+        known = not any(map(plan.loaded, PER_REQUEST_MODULES))
+        plan.notes[PER_REQUEST_MODULES] = known
     return known
 
 
@@ -107,7 +112,8 @@ def merges_of(r: Request) -> Merges:
     """Return the merges of *r*, with all walks but the if walk brought up to date."""
     merges: Merges | None = r.merges
     if merges is None:
-        merges = r.merges = Merges()
+        merges = Merges()
+        r.merges = merges
     if r.directory_walk is None:
         if merges.early is None:
             _walk_early(r, merges)
@@ -132,10 +138,20 @@ def _walk_file(r: Request, merges: Merges) -> None:
     layers = _split(r.plan)
     path = r.filename or ""
     directory = path[: path.rfind("/") + 1]
-    entry = directory if is_file(r.finfo) else path if path.endswith("/") else path + "/"
+    if is_file(r.finfo):
+        entry = directory
+    elif path.endswith("/"):
+        entry = path
+    else:
+        entry = path + "/"
     familiar = known.directory is not None and known.directory.key == entry and r.finfo is not None
     first = _merged(r, known.directory, r.server, layers[0], entry if familiar else "")
-    ended = entry if familiar else path if is_directory(r.finfo) else directory
+    if familiar:
+        ended = entry
+    elif is_directory(r.finfo):
+        ended = path
+    else:
+        ended = directory
     merges.directory = first._replace(key=ended)
     merges.files = _merged(r, known.files, first.result, layers[1], path.rpartition("/")[2])
     earlier = known.location if known.by_file is merges.by_file else None
@@ -168,7 +184,12 @@ def begin_if_level(r: Request, merges: Merges) -> Merge:
     before = origin(r)
     known = merges_of(before).ifs if before is not None else ()
     index = len(merges.ifs)
-    earlier = known[index] if index < len(known) else merges.ifs[-1] if merges.ifs else UNFINISHED
+    if index < len(known):
+        earlier = known[index]
+    elif merges.ifs:
+        earlier = merges.ifs[-1]
+    else:
+        earlier = UNFINISHED
     merges.ifs.append(earlier)
     return earlier
 

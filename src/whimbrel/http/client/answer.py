@@ -49,7 +49,9 @@ class BackendError(Exception):
 
     def __init__(self, status: int, *reasons: BackendMessage, detail: str = "") -> None:
         super().__init__(detail or (reasons[-1].text if reasons else str(status)))
-        self.status, self.reasons, self.detail = status, reasons, detail
+        self.status = status
+        self.reasons = reasons
+        self.detail = detail
 
 
 @dataclass(slots=True)
@@ -103,7 +105,8 @@ class AnswerReader(ABC):
     def __init__(self) -> None:
         self.head: ResponseHead | None = None
         self.interim: list[ResponseHead] = []
-        self.done = self.reusable = False
+        self.done = False
+        self.reusable = False
         self.rest = b""
         self.wanted = 0
         self.errors: list[str] = []
@@ -131,7 +134,8 @@ class AnswerReader(ABC):
         """Return the body bytes decoded so far and not yet taken."""
         pieces = self._pieces
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        self._pieces, self._buffered = [], 0
+        self._pieces = []
+        self._buffered = 0
         return data
 
     def _add(self, piece: bytes) -> None:
@@ -144,6 +148,7 @@ class AnswerReader(ABC):
             self._buffered += len(piece)
 
     def _end(self, rest: bytes = b"") -> None:
-        self.done, self.rest = True, rest
+        self.done = True
+        self.rest = rest
         if rest:
             self.reusable = False

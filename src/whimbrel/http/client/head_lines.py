@@ -51,9 +51,12 @@ class HeadLines:
         byte after it is there.  *skip*: the rest of a line that is too long is discarded up to its end;
         without it, the line is returned at once.  *ended*: no more bytes will come.
         """
-        data, limit, start = self.data, self._limit, self.at
+        data = self.data
+        limit = self._limit
+        start = self.at
         line = read_line(data, self.at, limit - 1, _LINES, InputState.OPEN)
-        text, end = line.text, line.next
+        text = line.text
+        end = line.next
         if line.kind == "more":
             return None
         while fold and text and line.kind == "ok" and len(text) <= limit:

@@ -132,14 +132,19 @@ class ResponseReader(AnswerReader):
         known: KnownHeads | None = None,
     ) -> None:
         super().__init__()
-        self._known, self._keeps = known, False
-        self._rules, self._method, self._uri, self._server = rules, method, uri, server
+        self._known = known
+        self._keeps = False
+        self._rules = rules
+        self._method = method
+        self._uri = uri
+        self._server = server
         self._at = _AT_STATUS
         self._lines: HeadLines | None = None  # where the common form does not do
         self._has_line = False  # an empty line came before the status line
         self._status: tuple[int, int, int, str | None] = (1, 1, 0, None)  # version, status, reason
         self._headers = Headers()
-        self._count = self._left = 0
+        self._count = 0
+        self._left = 0
         self._chunks: ChunkedBody | None = None
         self.trailers: Headers | None = None
 
@@ -183,12 +188,15 @@ class ResponseReader(AnswerReader):
     # head
     def _read_plain(self, data: bytes, stop: int) -> bool:
         """Read a head of the common form, which ends in *data* at *stop*; return False for any other."""
-        raw, known = data[:stop], self._known
+        raw = data[:stop]
+        known = self._known
         if known is not None and raw in known:
             head = known[raw]
             if head is not None and self._has_body(head.status):
                 self.head = ResponseHead(head.version, head.status, head.reason, head.fields.copy())
-                self.reusable, self._left, self._at = head.keep, head.length, _AT_LENGTH
+                self.reusable = head.keep
+                self._left = head.length
+                self._at = _AT_LENGTH
                 self._take_length(data, stop)
                 return True
         match = _HEAD(raw.decode("latin-1"))
@@ -294,7 +302,8 @@ class ResponseReader(AnswerReader):
             self.interim.append(ResponseHead((major, minor), status, reason, self._headers))
             del lines.data[: lines.at]
             lines.at = 0
-            self._at, self._has_line = _AT_STATUS, False
+            self._at = _AT_STATUS
+            self._has_line = False
             return
         self._begin((major, minor), status, reason, self._headers, bytes(lines.data), lines.at)
         lines.data.clear()
@@ -341,12 +350,14 @@ class ResponseReader(AnswerReader):
             headers.unset("Content-Length")
             words = f"server {self._server} returned Transfer-Encoding and Content-Length"
             self._message("debug", "AH01107", words)
-            keep, length = False, None
+            keep = False
+            length = None
         elif length is not None and not headers.is_unique:
             keep = keep and len(set(headers.get_all("content-length"))) == 1
             headers.set("Content-Length", length[1])
         self.head = ResponseHead(version, status, reason, headers)
-        self.reusable = self._keeps = keep
+        self.reusable = keep
+        self._keeps = keep
         self._at = _AT_LENGTH
         if status == 101:
             self.reusable = False
@@ -364,7 +375,8 @@ class ResponseReader(AnswerReader):
             self._take_length(data, at)
 
     def _until_close(self, coding: tuple[str, str] | None, data: bytes) -> None:
-        self._at, self.reusable = _AT_CLOSE, False
+        self._at = _AT_CLOSE
+        self.reusable = False
         if coding is not None:
             words = f"Unknown Transfer-Encoding: {coding[1]}; using read-until-close"
             self._message("info", "AH02555", words, "", "http")
@@ -384,7 +396,8 @@ class ResponseReader(AnswerReader):
         return length
 
     def _take_length(self, data: bytes, at: int) -> None:
-        size, left = len(data) - at, self._left
+        size = len(data) - at
+        left = self._left
         if size > left:
             self._add(data[at : at + left])
             self._end(data[at + left :])
@@ -404,7 +417,12 @@ class ResponseReader(AnswerReader):
             self._add(problem.data)
             reason = problem.reason
             self._message(reason.level, reason.code, reason.text, reason.cause, reason.module)
-            cause = INVALID if not problem.chunk else NO_SPACE if problem.status == 413 else INTERNAL
+            if not problem.chunk:
+                cause = INVALID
+            elif problem.status == 413:
+                cause = NO_SPACE
+            else:
+                cause = INTERNAL
             raise self._broken(cause) from None
         if chunks.done:
             self.trailers = chunks.trailers

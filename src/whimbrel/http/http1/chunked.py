@@ -36,7 +36,9 @@ class BodyError(Exception):
         self, status: int, reason: LogMessage, *, chunk: bool = False, endless: bool = False
     ) -> None:
         super().__init__(reason.text)
-        self.status, self.reason, self.chunk = status, reason, chunk
+        self.status = status
+        self.reason = reason
+        self.chunk = chunk
         self.endless = endless or chunk or status == 413
         self.data = b""
 
@@ -92,9 +94,14 @@ class ChunkedBody:
     def __init__(self, limits: HeadLimits, rules: ParserOptions) -> None:
         self.done = False
         self.trailers = Headers()
-        self._limits, self._rules = limits, rules
+        self._limits = limits
+        self._rules = rules
         self._at = _At.SIZE
-        self._left = self._size = self._digits = self._line = self._blanks = 0
+        self._left = 0
+        self._size = 0
+        self._digits = 0
+        self._line = 0
+        self._blanks = 0
         self._tail = bytearray()  # the trailer section so far, then the bytes after the body
         self._fields = FieldReader(0, limits, rules)
 
@@ -119,7 +126,8 @@ class ChunkedBody:
         return b"".join(out)
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
-        at, end = 0, len(data)
+        at = 0
+        end = len(data)
         while at < end and self._at is not _At.TRAILER:
             if self._at is _At.DATA:
                 piece = data[at : at + self._left]
@@ -220,7 +228,8 @@ class ChunkedBody:
         if fields is not None:
             self._check(fields)
             del self._tail[: fields.next]
-            self.trailers, self.done = fields.headers, True
+            self.trailers = fields.headers
+            self.done = True
 
     def _check(self, fault: Fields) -> None:
         if fault.status:
@@ -236,7 +245,9 @@ class LengthBody:
     __slots__ = ("done", "trailers", "rest", "_left")
 
     def __init__(self, length: int) -> None:
-        self._left, self.done, self.rest = length, length == 0, b""
+        self._left = length
+        self.done = length == 0
+        self.rest = b""
         self.trailers = Headers()
 
     def feed(self, data: bytes) -> bytes:

@@ -32,11 +32,9 @@ MAX_SETTINGS: Final = 32  # values of one SETTINGS frame (nghttp2's limit)
 MAX_IDLE_FRAMES: Final = 1000  # consecutive frames that request nothing
 USEFUL_DATA: Final = 256  # bytes of DATA that a WINDOW_UPDATE must have been good for
 SHARED_WINDOWS: Final = 8  # windows of streams that the connection's window has: unread bodies of one client
-_FRAME_SIZE, _PROTOCOL, _FLOW_CONTROL = (
-    ErrorCode.FRAME_SIZE_ERROR,
-    ErrorCode.PROTOCOL_ERROR,
-    ErrorCode.FLOW_CONTROL_ERROR,
-)
+_FRAME_SIZE = ErrorCode.FRAME_SIZE_ERROR
+_PROTOCOL = ErrorCode.PROTOCOL_ERROR
+_FLOW_CONTROL = ErrorCode.FLOW_CONTROL_ERROR
 
 
 class StreamState:
@@ -54,8 +52,12 @@ class StreamState:
     __slots__ = ("consumed", "ended", "inbound", "number", "sent", "window")
 
     def __init__(self, number: int, ended: bool) -> None:
-        self.number, self.ended = number, ended
-        self.window = self.inbound = self.consumed = self.sent = 0
+        self.number = number
+        self.ended = ended
+        self.window = 0
+        self.inbound = 0
+        self.consumed = 0
+        self.sent = 0
 
 
 S = TypeVar("S", bound=StreamState)
@@ -108,20 +110,33 @@ class ServerH2Connection(Generic[S]):
     """
 
     def __init__(self, receiver: Receiver[S], max_streams: int, window: int) -> None:
-        self._receiver, self.max_streams, self._stream_window = receiver, max_streams, window
-        self.decoder, self.encoder = FieldDecoder(), FieldEncoder()
+        self._receiver = receiver
+        self.max_streams = max_streams
+        self._stream_window = window
+        self.decoder = FieldDecoder()
+        self.encoder = FieldEncoder()
         self.out = bytearray()
         self.streams: dict[int, S] = {}
-        self.highest = self.promised = self.idle = self.work = 0
+        self.highest = 0
+        self.promised = 0
+        self.idle = 0
+        self.work = 0
         self.max_pushed: int | None = None
-        self.window = self.initial_window = FIRST_WINDOW
-        self.max_frame, self.takes_push, self.takes_protocols = MAX_FRAME, True, False
-        self.head_received = self.max_errors = self._errors = 0
+        self.window = FIRST_WINDOW
+        self.initial_window = FIRST_WINDOW
+        self.max_frame = MAX_FRAME
+        self.takes_push = True
+        self.takes_protocols = False
+        self.head_received = 0
+        self.max_errors = 0
+        self._errors = 0
         self._inbound_initial = FIRST_WINDOW
-        self._inbound = self._shared = max(SHARED_WINDOWS * window, FIRST_WINDOW)
+        self._inbound = max(SHARED_WINDOWS * window, FIRST_WINDOW)
+        self._shared = self._inbound
         self._consumed = 0
         self._preface = PREFACE
-        self._has_settings = self.is_acknowledged = False
+        self._has_settings = False
+        self.is_acknowledged = False
         # number and flags of a HEADERS frame without END_HEADERS
         self._gathering: tuple[int, int] | None = None
         self._pieces: list[bytes] = []
@@ -180,7 +195,9 @@ class ServerH2Connection(Generic[S]):
     def receive(self, data: bytes, at: int, end: int) -> None:
         """Take the whole frame in *data* from *at* to *end*; raises ConnectionFault."""
         self.work += 1
-        kind, flags, number = data[at + 3], data[at + 4], int.from_bytes(data[at + 5 : at + 9]) & MAX_WINDOW
+        kind = data[at + 3]
+        flags = data[at + 4]
+        number = int.from_bytes(data[at + 5 : at + 9]) & MAX_WINDOW
         if self._gathering is not None and (kind != CONTINUATION or number != self._gathering[0]):
             raise ConnectionFault(_PROTOCOL)
         if not self._has_settings and (kind != SETTINGS or flags & ACK):
@@ -207,7 +224,8 @@ class ServerH2Connection(Generic[S]):
         return not number or number > (self.highest if number & 1 else self.promised)
 
     def _data(self, flags: int, number: int, payload: bytes) -> None:
-        data, size = self._unpadded(flags, payload), len(payload)
+        data = self._unpadded(flags, payload)
+        size = len(payload)
         if self._is_idle(number):
             raise ConnectionFault(_PROTOCOL)
         self._inbound -= size
@@ -248,7 +266,8 @@ class ServerH2Connection(Generic[S]):
         if flags & END_HEADERS:
             self._block(flags, number, payload)
         else:
-            self._gathering, self._pieces = (number, flags), [payload]
+            self._gathering = (number, flags)
+            self._pieces = [payload]
 
     def _continuation(self, flags: int, _number: int, payload: bytes) -> None:
         if self._gathering is None:
@@ -258,14 +277,17 @@ class ServerH2Connection(Generic[S]):
         self._pieces.append(payload)
         self.head_received += len(payload)
         if flags & END_HEADERS:
-            (number, first), pieces = self._gathering, self._pieces
-            self._gathering, self._pieces = None, []
+            (number, first) = self._gathering
+            pieces = self._pieces
+            self._gathering = None
+            self._pieces = []
             self._block(first, number, b"".join(pieces))
 
     def _block(self, flags: int, number: int, block: bytes) -> None:
         if block not in self.decoder.known:
             self.work += len(block) // 2
-        fields, stream = self.decoder.decode(block), self.streams.get(number)
+        fields = self.decoder.decode(block)
+        stream = self.streams.get(number)
         self.work += fields.size // 1024
         if number > self.highest:
             if self.requests >= self.max_streams and self.is_acknowledged:
@@ -402,7 +424,8 @@ class ServerH2Connection(Generic[S]):
 
     def open(self, stream: S) -> None:
         """Retain a stream that a request has opened until `drop` or `reset`."""
-        stream.window, stream.inbound = self.initial_window, self._inbound_initial
+        stream.window = self.initial_window
+        stream.inbound = self._inbound_initial
         self.streams[stream.number] = stream
 
     def drop(self, stream: S) -> None:

@@ -80,7 +80,8 @@ class MalformedRequest(Exception):
 
     def __init__(self, code: ErrorCode, reasons: tuple[LogMessage, ...] = ()) -> None:
         super().__init__(code)
-        self.code, self.reasons = code, reasons
+        self.code = code
+        self.reasons = reasons
 
 
 class HeadTooLong(Exception):
@@ -153,7 +154,8 @@ def read_request(
     response to a method that is too long.
     """
     block = _sorted(fields, limits)
-    pseudo, entries = block.pseudo, block.entries
+    pseudo = block.pseudo
+    entries = block.entries
     method, target = _target(pseudo, entries, rules)
     if len(method) > limits.line or block.failed > MAX_FAILED:
         raise MalformedRequest(ErrorCode.INTERNAL_ERROR, block.reasons)
@@ -196,7 +198,8 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
         if name in block.pseudo or _PSEUDO[b":authority"].fullmatch(value) is None:
             raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
         block.pseudo[name] = value
-    low, known = name.decode("ascii"), block.entries.get(name.decode("ascii"))
+    low = name.decode("ascii")
+    known = block.entries.get(name.decode("ascii"))
     text = value.strip(b" \t").decode("latin-1")
     if (name == b"te" and text.lower() != "trailers") or (
         name == b"content-length" and (known or not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII))
@@ -235,7 +238,8 @@ def _target(
 ) -> tuple[str, str]:
     """Method and target as a request line has them."""
     method = pseudo.get(b":method", b"").decode("latin-1")
-    scheme, path = pseudo.get(b":scheme"), pseudo.get(b":path")
+    scheme = pseudo.get(b":scheme")
+    path = pseudo.get(b":path")
     authority = pseudo.get(b":authority")
     wrong = (
         (scheme is not None or path is not None or authority is None)
@@ -252,7 +256,8 @@ def _target(
         raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
     if method == "CONNECT":
         return method, (authority or b"").decode("latin-1")
-    target, spoken = (path or b"").decode("latin-1"), (scheme or b"").decode("ascii")
+    target = (path or b"").decode("latin-1")
+    spoken = (scheme or b"").decode("ascii")
     if spoken.lower() not in ("http", "https") and authority is not None:
         target = f"{spoken}://{authority.decode('latin-1')}{target}"
     return method, target
@@ -340,7 +345,8 @@ def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
     """
     known: dict[bytes, bytes] = {b":status": b"%d" % status}
     for pair in fields:
-        name, value = to_bytes(pair[0].lower()), to_bytes(pair[1])
+        name = to_bytes(pair[0].lower())
+        value = to_bytes(pair[1])
         if invalid_field((pair,)) is None and name not in _NOT_SENT:
             known[name] = b"%b, %b" % (known[name], value) if name in known else value
     return [*known.items()]
@@ -355,7 +361,8 @@ def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField
 
 
 def _fields_of(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
-    out, last = [(b":status", before[9:12])], [(b"date", date)]
+    out = [(b":status", before[9:12])]
+    last = [(b"date", date)]
     for line in after.split(b"\r\n"):
         name, colon, value = line.partition(b":")
         low = name.lower()

@@ -47,7 +47,8 @@ def links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield target and parameters (names in lower case) of each link of a Link field."""
     at = 0
     while (target := _TARGET.match(value, at)) is not None:
-        at, parameters = target.end(), dict[str, str]()
+        at = target.end()
+        parameters = dict[str, str]()
         while (found := _PARAMETER.match(value, at)) is not None:
             at = found.end()
             name, quoted, word = found.groups()
@@ -108,7 +109,8 @@ class PushDiary:
         """Return True for a resource that is not in the diary, and enter it."""
         if not self._size:
             return True
-        seen, key = self._seen, sha256(f"{scheme}://{authority}{path}".encode("latin-1")).digest()[:8]
+        seen = self._seen
+        key = sha256(f"{scheme}://{authority}{path}".encode("latin-1")).digest()[:8]
         known = key in seen
         if known:
             del seen[key]

@@ -134,7 +134,8 @@ def find_etag_strong(value: str, etag: str) -> bool:
 
 def find_etag_weak(value: str, etag: str) -> bool:
     """Weak comparison: the same tag, marks of weakness aside; the list ends at a word that is no tag."""
-    bare, members = etag.removeprefix("W/"), [member.removeprefix("W/") for member in _members(value)]
+    bare = etag.removeprefix("W/")
+    members = [member.removeprefix("W/") for member in _members(value)]
     return _is_strong(bare) and bare in takewhile(_is_strong, members)
 
 

@@ -55,7 +55,10 @@ def parse_http(text: str) -> int | None:
 
 
 def _seconds(year: int, month_name: str, day: int, hour: str, minute: str, second: str) -> int | None:
-    month, h, m, s = _MONTH_NUMBER.get(month_name), int(hour), int(minute), int(second)
+    month = _MONTH_NUMBER.get(month_name)
+    h = int(hour)
+    m = int(minute)
+    s = int(second)
     if month is None or h > 23 or m > 59 or s > 61 or not 1 <= day <= 31:
         return None
     if day == 31 and month in (4, 6, 9, 11):

@@ -78,9 +78,7 @@ def is_request_independent(status: int, *, version22: bool) -> bool:
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
 
-def signature(
-    mode: str, product: str, host: str, port: int, admin: str = "", prefix: str = "<hr>\n"
-) -> str:
+def signature(mode: str, product: str, host: str, port: int, admin: str = "", prefix: str = "<hr>\n") -> str:
     """Return the last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``);
     *product* is what ServerTokens leaves, *prefix* stands before the signature.
     """

@@ -33,7 +33,8 @@ class Headers:
     def from_unique(cls, entries: dict[str, Pair]) -> Headers:
         """Return a table that takes over *entries* (lower-case name -> (name, value)); no name twice."""
         headers = cls.__new__(cls)
-        headers._at, headers._more = entries, 0
+        headers._at = entries
+        headers._more = 0
         return headers
 
     def get(self, name: str, default: str | None = None) -> str | None:
@@ -147,7 +148,8 @@ class Headers:
     def copy(self) -> Headers:
         """Return a copy of the table."""
         headers = Headers.__new__(Headers)
-        headers._at, headers._more = self._at.copy(), self._more
+        headers._at = self._at.copy()
+        headers._more = self._more
         return headers
 
     def clear(self) -> None:
@@ -177,7 +179,8 @@ class Headers:
         joined = Headers()
         for name, value in self._at.values():
             joined.merge(name, value)
-        self._at, self._more = joined._at, 0
+        self._at = joined._at
+        self._more = 0
 
     def _drop_later(self, low: str) -> None:
         """Remove the second and later entries of a name; a second entry never becomes the first."""

@@ -70,7 +70,8 @@ def parse_ranges(
         return _FULL
     part = _SINGLE.fullmatch(value, 6)
     if part is not None:
-        start, end = int(part[1]), int(part[2])
+        start = int(part[1])
+        end = int(part[2])
         if start >= length:
             return _NONE_FITS if start <= end else _FULL
         return (
@@ -131,26 +132,34 @@ def _number(text: str, pattern: re.Pattern[str]) -> int | None:
         return None
     digits = text.lstrip(BLANKS)
     number = decimal(digits.lstrip("+-"))
-    return None if number > LONG_MAX else -number if digits[0] == "-" else number
+    if number > LONG_MAX:
+        return None
+    if digits[0] == "-":
+        return -number
+    return number
 
 
 def _joined(specs: list[tuple[int, int]], length: int, limits: RangeLimits) -> Ranges:
     """2.4: each range joins the one before it where they touch; overlaps and steps backwards are counted."""
     parts: list[tuple[int, int]] = []
     low, high = specs[0]
-    overlaps = reversals = 0
+    overlaps = 0
+    reversals = 0
     for start, end in specs[1:]:
         joins = start >= low and end <= high
         if start < low and end >= low - 1:
-            low, joins = start, True
+            low = start
+            joins = True
             reversals += 1
         if end >= high and start <= high + 1:
-            high, joins = end, True
+            high = end
+            joins = True
         if joins:
             overlaps += 1
         else:
             parts.append((low, high))
-            low, high = start, end
+            low = start
+            high = end
     parts.append((low, high))
     if (
         _too_many(len(parts), limits.ranges)

@@ -25,7 +25,8 @@ class TrackedHeaders(Headers):
 
     def __init__(self, of: Headers) -> None:
         """Take over the entries of *of*, which must not be changed afterwards."""
-        self._at, self._more = of._at, of._more
+        self._at = of._at
+        self._more = of._more
         self.accessed: set[str] = set()
         self.tests: Mapping[str, tuple[Container[str], ...]] = NO_TESTS
         self.all_fields_used = False

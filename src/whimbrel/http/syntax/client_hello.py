@@ -47,7 +47,8 @@ class ClientHelloReader:
     __slots__ = ("_input", "_message", "received")
 
     def __init__(self) -> None:
-        self._input, self._message = bytearray(), bytearray()
+        self._input = bytearray()
+        self._message = bytearray()
         self.received = 0
 
     def feed(self, data: bytes) -> ClientHello | None:
@@ -57,7 +58,9 @@ class ClientHelloReader:
             NotClientHello: the bytes are something else, malformed, or too many.
         """
         self.received += len(data)
-        records, message, at = self._input, self._message, 0
+        records = self._input
+        message = self._message
+        at = 0
         records += data
         while at < len(records):
             if records[at] != RECORD_HANDSHAKE or bytes(records[at + 1 : at + 2]) not in (b"\x03", b""):
@@ -91,7 +94,8 @@ class _Bytes:
     __slots__ = ("at", "data")
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+        self.data = data
+        self.at = 0
 
     def take(self, size: int) -> bytes:
         end = self.at + size
@@ -125,7 +129,8 @@ def _parse_fields(hello: bytes) -> ClientHello:
     Raises:
         IndexError, NotClientHello: a length points beyond the end.
     """
-    version, name = hello[0] << 8 | hello[1], ""
+    version = hello[0] << 8 | hello[1]
+    name = ""
     protocols: tuple[bytes, ...] = ()
     at = 2 + 32  # random
     at += 1 + hello[at]  # session
@@ -138,7 +143,8 @@ def _parse_fields(hello: bytes) -> ClientHello:
     if end > len(hello):
         raise NotClientHello
     while at < end:
-        kind, begin = hello[at] << 8 | hello[at + 1], at + 4
+        kind = hello[at] << 8 | hello[at + 1]
+        begin = at + 4
         at = begin + (hello[at + 2] << 8 | hello[at + 3])
         if at > end:
             raise NotClientHello
@@ -156,7 +162,8 @@ def _parse_fields(hello: bytes) -> ClientHello:
 def _server_name(body: _Bytes) -> str:
     names = body.vector(2)
     while not names.ended:
-        kind, name = names.number(1), names.vector(2).data
+        kind = names.number(1)
+        name = names.vector(2).data
         if kind == 0:
             if b"\0" in name:
                 raise NotClientHello
@@ -165,7 +172,8 @@ def _server_name(body: _Bytes) -> str:
 
 
 def _protocols(body: _Bytes) -> tuple[bytes, ...]:
-    names, out = body.vector(2), []
+    names = body.vector(2)
+    out = []
     while not names.ended:
         out.append(names.vector(1).data)
     return tuple(out)

@@ -68,7 +68,8 @@ class FieldReader:
     __slots__ = ("_count", "_found", "_limits", "_pending", "_rules")
 
     def __init__(self, at: int, limits: HeadLimits, rules: ParserOptions) -> None:
-        self._limits, self._rules = limits, rules
+        self._limits = limits
+        self._rules = rules
         self._found = Fields(Headers(), at)
         self._pending: str | None = None
         self._count = 0
@@ -78,7 +79,8 @@ class FieldReader:
 
         A field is checked only when the line after it is there, as that may continue it.
         """
-        found, limits = self._found, self._limits
+        found = self._found
+        limits = self._limits
         while True:
             line = read_line(data, found.next, limits.field_size, self._rules, ending)
             if line.kind == "more":
@@ -98,7 +100,8 @@ class FieldReader:
         return found
 
     def _add(self, text: str) -> None:
-        found, pending = self._found, self._pending
+        found = self._found
+        pending = self._pending
         if text[:1] in ("\t", " ") and text:
             self._pending = _folded(found, pending, text, self._limits)
             return
@@ -131,7 +134,8 @@ def _broken(found: Fields, line: Line, ending: InputState) -> None:
         )
         found.refuse("", words, cause=cause)
         if ending is InputState.TIMEOUT:
-            found.status, found.reasons = 408, []
+            found.status = 408
+            found.reasons = []
     elif line.kind == "long":
         found.refuse("", words, cause="(28)No space left on device")
         name = _name(line.text)

@@ -118,9 +118,7 @@ class Head:
 _PLAIN_LINE = re.compile(
     r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])"
 ).fullmatch
-_PLAIN_FIELDS = re.compile(
-    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*)\r\n"
-).fullmatch
+_PLAIN_FIELDS = re.compile(r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*)\r\n").fullmatch
 _FIELDS = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall  # of the lines that _PLAIN_FIELDS let through
 # Names of fields as clients spell them; others take a call each.
 _LOWER: Final = {
@@ -206,13 +204,15 @@ class HeadReader:
 
     def __init__(self, data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions) -> None:
         self.data = bytearray(data)
-        self._limits, self._rules = limits, rules
+        self._limits = limits
+        self._rules = rules
         self._head: Head | None = None  # with the values of its first line, once that is read
         self._fields: FieldReader | None = None
 
     def read(self, ending: InputState = InputState.OPEN) -> Head | None:
         """See `read_head`."""
-        head, fields = self._head, self._fields
+        head = self._head
+        fields = self._fields
         if head is None or fields is None:
             line = _first_line(self.data, self._limits, self._rules, ending)
             if line.kind in ("more", "end"):
@@ -223,7 +223,8 @@ class HeadReader:
             if head.error is not None or head.version == (0, 9):
                 return head
             self._head = head
-            fields = self._fields = FieldReader(line.next, self._limits, self._rules)
+            fields = FieldReader(line.next, self._limits, self._rules)
+            self._fields = fields
         found = fields.read(self.data, ending)
         return None if found is None else _with_fields(head, found, self.data, self._rules)
 
@@ -336,7 +337,8 @@ def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOption
             head.error = _host_error(head, rules)
         else:
             name, _, port = match[0].partition(":")
-            head.hostname, head.port = name, int(port) if port else None
+            head.port = int(port) if port else None
+            head.hostname = name
     if "expect" in entries and (head.error is None or rules.version22):
         head.error = _expectation(head, rules) or head.error
     return head
@@ -346,7 +348,8 @@ def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
     """Evaluate Content-Length and Transfer-Encoding (RFC 9112, 6): set the body's framing, or return the
     refusal.
     """
-    text, coding = head.headers.get("Content-Length"), head.headers.get_list("Transfer-Encoding")
+    text = head.headers.get("Content-Length")
+    coding = head.headers.get_list("Transfer-Encoding")
     if text is not None:
         head.length = content_length(text, signed=rules.version22)
         if head.length is None and not rules.version22:
@@ -367,7 +370,9 @@ def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
     head.chunked = True
     if text is not None:
         head.headers.unset("Content-Length")
-        head.length, head.length_bad, head.close = None, False, not rules.version22
+        head.length = None
+        head.length_bad = False
+        head.close = not rules.version22
     return None
 
 
@@ -466,7 +471,8 @@ def _begun(data: bytes | bytearray, line: Line, rules: ParserOptions) -> Head:
 
 
 def _with_fields(head: Head, fields: Fields, data: bytes | bytearray, rules: ParserOptions) -> Head:
-    head.headers, head.end = fields.headers, fields.next
+    head.headers = fields.headers
+    head.end = fields.next
     head.raw = bytes(data[: fields.next])
     if fields.status:
         failed = LogMessage("debug", "AH00567", "request failed: error reading the headers")
@@ -513,7 +519,8 @@ def _from_line(parsed: RequestLine, data: bytes, start: int, end: int) -> Head:
     hostname: str | None = None
     port: int | None = None
     if url is not None and url.hostname is not None and parsed.names_host:
-        hostname, port = url.hostname, url.port if url.port_text is not None else None
+        hostname = url.hostname
+        port = url.port if url.port_text is not None else None
     return Head(
         data[start:end],
         end,

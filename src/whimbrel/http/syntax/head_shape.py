@@ -78,7 +78,9 @@ class HeadShape:
     )
 
     def __init__(self, names: Sequence[bytes], number: int, *, is_http2: bool = False) -> None:
-        self.number, self.names, self._is_http2 = number, tuple(names), is_http2
+        self.names = tuple(names)
+        self.number = number
+        self._is_http2 = is_http2
         self.count = len(self.names) - is_http2
         self.positions: dict[bytes, tuple[int, ...]] = {}
         for position, name in enumerate(names, LINE_PIECES):
@@ -110,10 +112,11 @@ class HeadShape:
                 self._fills.clear()
             values = f"({''.join([f'{self._source(name)}, ' for name in names])})"
             scope = {"joined": self._joined}
-            found = self._fills[names] = (
+            found = (
                 eval(f"lambda pattern, pieces, text, other: pattern % {values}", scope),
                 eval(f"lambda pieces, text, other: {values}", scope),
             )
+            self._fills[names] = found
         return found
 
     def _source(self, name: bytes) -> str:
@@ -159,7 +162,8 @@ class HeadShapes:
     def __init__(self) -> None:
         self._shapes: dict[bytes, HeadShape] = {}
         self.by_number: dict[int, HeadShape] = {}
-        self._count, self._credits = 0, MAX_CREDITS
+        self._count = 0
+        self._credits = MAX_CREDITS
 
     def split(self, raw: bytes) -> SplitHead | None:
         """Return the pieces of *raw*; None unless it is one complete head, every parser of which finds the
@@ -175,7 +179,8 @@ class HeadShapes:
         return None if match is None else (raw, match.groups(), shape, False)
 
     def _find(self, raw: bytes) -> HeadShape | None:
-        names, is_http2 = _NAMES(raw)[:-2], raw[:1] == b"\0"
+        names = _NAMES(raw)[:-2]
+        is_http2 = raw[:1] == b"\0"
         key = b":".join((b"2" if is_http2 else b"1", *names))
         shape = self._shapes.get(key)
         self._credits = min(self._credits + 1, MAX_CREDITS)
@@ -192,5 +197,6 @@ class HeadShapes:
         if len(self._shapes) >= MAX_SHAPES:
             del self.by_number[self._shapes.pop(next(iter(self._shapes))).number]
         shape = HeadShape(names, self._count, is_http2=is_http2)
-        self._shapes[key] = self.by_number[self._count] = shape
+        self._shapes[key] = shape
+        self.by_number[self._count] = shape
         return shape

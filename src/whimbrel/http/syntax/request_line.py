@@ -21,7 +21,8 @@ _PROTOCOL = re.compile(r"HTTP/([1-9])\.([0-9])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LOG_NAME = 80  # bytes of a name that a message shows
 
-HTTP_1_0, HTTP_0_9 = (1, 0), (0, 9)
+HTTP_1_0 = (1, 0)
+HTTP_0_9 = (0, 9)
 
 
 class Fault(Enum):
@@ -67,9 +68,13 @@ class _Scan:
     __slots__ = ("line", "strict", "fault", "method", "target", "protocol", "rest")
 
     def __init__(self, line: str, strict: bool) -> None:
-        self.line, self.strict = line, strict
+        self.line = line
+        self.strict = strict
         self.fault: Fault | None = None
-        self.method = self.target = self.protocol = self.rest = ""
+        self.method = ""
+        self.target = ""
+        self.protocol = ""
+        self.rest = ""
 
     def first(self, fault: Fault) -> None:
         """Note *fault* unless there is one."""
@@ -158,7 +163,8 @@ def parse_request_line(line: str, rules: ParserOptions) -> RequestLine:
         request_line.names_host = scan.method == "CONNECT" or (url.scheme or "").lower() == rules.scheme
     _judge(request_line, scan, rules)
     if request_line.reason is not None and request_line.version == HTTP_0_9:
-        request_line.protocol, request_line.version = "HTTP/1.0", HTTP_1_0
+        request_line.protocol = "HTTP/1.0"
+        request_line.version = HTTP_1_0
     return request_line
 
 
@@ -236,11 +242,10 @@ def _named(fault: Fault, request_line: RequestLine, scan: _Scan) -> str:
     elif fault is Fault.PROTOCOL:
         word = scan.protocol
     else:
-        word = (
-            scan.rest
-            if fault is Fault.TRAILING
-            else request_line.target
-            if fault is Fault.URI
-            else request_line.uri
-        )
+        if fault is Fault.TRAILING:
+            word = scan.rest
+        elif fault is Fault.URI:
+            word = request_line.target
+        else:
+            word = request_line.uri
     return word.partition(":")[0][:LOG_NAME]

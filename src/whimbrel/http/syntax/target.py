@@ -138,10 +138,8 @@ def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
     if target.hostname is not None:
         host = f"[{target.hostname}]" if ":" in target.hostname else target.hostname
         is_default = not target.port_text or target.port in (0, default_port(target.scheme))
-        scheme, port = (
-            f"{target.scheme}:" if target.scheme else "",
-            "" if is_default else f":{target.port_text}",
-        )
+        scheme = f"{target.scheme}:" if target.scheme else ""
+        port = "" if is_default else f":{target.port_text}"
         site = f"{scheme}//{site}{host}{port}"
     elif target.scheme is not None:
         site = f"{target.scheme}:{site}"

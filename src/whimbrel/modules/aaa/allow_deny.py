@@ -24,7 +24,9 @@ from whimbrel.registry.settings import UNSET, setting
 
 R = TypeVar("R")
 METHODS: Final = 64
-DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE = "deny,allow", "allow,deny", "mutual-failure"
+DENY_THEN_ALLOW = "deny,allow"
+ALLOW_THEN_DENY = "allow,deny"
+MUTUAL_FAILURE = "mutual-failure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +144,10 @@ class Entries:
         compiled = self._by_method.get(method)
         if compiled is None:
             mine = [e for e in self._entries if e.methods >> method & 1]
-            compiled = self._by_method[method] = [
+            compiled = [
                 _test(kind, [e.value for e in run]) for kind, run in groupby(mine, key=lambda e: e.kind)
             ]
+            self._by_method[method] = compiled
         return compiled
 
     def has(self, r: Request) -> bool:
@@ -230,7 +233,8 @@ def traced_check(
 
 def compile_denied(record: AllowDenyDirConfig) -> tuple[Any, Reads, bool]:
     """Return the function that decides if a request is denied, what it reads, and whether it is async."""
-    allows, denies = Entries(record.allows), Entries(record.denies)
+    allows = Entries(record.allows)
+    denies = Entries(record.denies)
     order = record.order
     kinds = {e.kind for e in record.allows + record.denies}
     reads = Reads.FIELDS | (Reads.CLIENT | Reads.UNCACHEABLE if "host" in kinds else Reads.NOTHING)

@@ -32,7 +32,8 @@ def set_methods(cmd: Command, conf: AllowMethodsDirConfig, words: list[str]) -> 
     if len(words) == 1 and words[0].lower() == "reset":
         conf.allowed = 0
         return
-    number, mask = state_of(cmd).configuration.methods.number, 0
+    number = state_of(cmd).configuration.methods.number
+    mask = 0
     for word in words:
         if number(word) == INVALID:
             raise ConfigError(f"AllowMethods: Invalid Method '{word}'")

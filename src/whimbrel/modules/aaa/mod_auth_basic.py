@@ -131,7 +131,8 @@ def is_basic(kind: str | None) -> bool:
 def make_authenticate(scope: Scope) -> CompiledHook:
     """Identify the client and verify the password (check_user_id)."""
     settings = scope.dir_config(AuthBasicDirConfig)
-    kind, realm_of = auth_type(scope), auth_name(scope)
+    kind = auth_type(scope)
+    realm_of = auth_name(scope)
     checks = [ready_authn(scope, provider) for provider in _providers(scope, settings)]
     reads = Reads.FIELDS
     for check in checks:
@@ -215,7 +216,8 @@ def _refused(r: Request, result: int, realm: str) -> HookStatus:
 
 def make_note(scope: Scope) -> CompiledHook:
     """Add the challenge to a 401 of another module."""
-    kind, realm_of = auth_type(scope), auth_name(scope)
+    kind = auth_type(scope)
+    realm_of = auth_name(scope)
 
     def note(r: Request) -> HookStatus:
         if not is_basic(kind(r)):

@@ -98,7 +98,8 @@ class FormAuthenticator:
 
     def __init__(self, scope: Scope) -> None:
         self.conf = scope.dir_config(AuthFormDirConfig)
-        self.kind, self.realm_of = auth_type(scope), auth_name(scope)
+        self.kind = auth_type(scope)
+        self.realm_of = auth_name(scope)
         default = scope.provider("authn", "file")
         chosen = self.conf.providers or ([default] if default is not None else [])
         self.checks: list[BoundAuthn] = [provider.make(scope) for provider in chosen]
@@ -112,14 +113,16 @@ class FormAuthenticator:
     async def known(self, r: Request, realm: str) -> Login | None:
         """Return the login of an earlier request in the chain of redirects, or of the session."""
         notes = mod_session.first_request(r).notes
-        user, password = notes.get(f"{realm}-user"), notes.get(f"{realm}-pw")
+        user = notes.get(f"{realm}-user")
+        password = notes.get(f"{realm}-pw")
         if user and password:
             r.user = user
             return Login(user, password)
         session = await self.session(r)
         if session is None:
             return None
-        user, password = session.get(f"{realm}-user"), session.get(f"{realm}-pw")
+        user = session.get(f"{realm}-user")
+        password = session.get(f"{realm}-pw")
         r.user = user if user is not None else r.user
         return (
             None if user is None or password is None else Login(user, password, session.get(f"{realm}-site"))
@@ -129,7 +132,8 @@ class FormAuthenticator:
         """Return the login of the form; incomplete (logged) without user or password."""
         conf = self.conf
         fields = await read_form(r, conf.size)
-        user, password = fields.get(conf.username), fields.get(conf.password)
+        user = fields.get(conf.username)
+        password = fields.get(conf.password)
         for name, value, code in ((conf.username, user, "AH02982"), (conf.password, password, "AH02983")):
             if value is None:
                 what = "username" if code == "AH02982" else "password"
@@ -223,7 +227,8 @@ def make_authenticate(scope: Scope) -> CompiledHook | None:
     written = scope.dir_config(AuthnCoreDirConfig).auth_type
     if written is None or (written.fixed is not None and written.fixed.lower() != "form"):
         return None
-    authenticator, reads = FormAuthenticator(scope), Reads.HEAD
+    authenticator = FormAuthenticator(scope)
+    reads = Reads.HEAD
     for check in authenticator.checks:
         reads |= check.reads
 
@@ -358,7 +363,9 @@ def make_login(scope: Scope) -> CompiledHook:
             led = _led(r, authenticator.conf.success)
             return 200 if led is None else led
         led = _led(r, authenticator.conf.required) if answer == 401 else None
-        return (401 if answer == DECLINED else answer) if led is None else led
+        if led is not None:
+            return led
+        return 401 if answer == DECLINED else answer
 
     return CompiledHook(login_handler, is_async=True, handlers=frozenset((_LOGIN,)))
 
@@ -387,8 +394,10 @@ def make_redirect(scope: Scope) -> CompiledHook:
         if r.handler != _REDIRECT:
             return DECLINED
         r.set_uncacheable()
-        notes, realm = mod_session.first_request(r).notes, realm_of(r) or ""
-        method, kind = notes.get(f"{realm}-method"), notes.get(f"{realm}-mimetype")
+        notes = mod_session.first_request(r).notes
+        realm = realm_of(r) or ""
+        method = notes.get(f"{realm}-method")
+        kind = notes.get(f"{realm}-mimetype")
         if method is None or kind is None or "auth_form-resumes" not in r.notes:
             line = f"internal redirect requested but one or all of method, mimetype or body are NULL: {r.uri}"
             r.log("error", line, code="AH01813", module=_MODULE)

@@ -56,7 +56,9 @@ def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], N
 
 def make_dbd(scope: Scope) -> BoundAuthn:
     """Return the provider of the database's users."""
-    settings, verifier, store = scope.dir_config(AuthnDbdDirConfig), Verifier(), cache_sink(scope, "dbd")
+    settings = scope.dir_config(AuthnDbdDirConfig)
+    verifier = Verifier()
+    store = cache_sink(scope, "dbd")
 
     async def password(r: Request, user: str, given: str) -> int:
         status, stored = await _lookup(

@@ -44,7 +44,8 @@ class AuthnDbmDirConfig:
 def make_dbm(scope: Scope) -> BoundAuthn:
     """Return the provider of the users of AuthDBMUserFile."""
     settings = scope.dir_config(AuthnDbmDirConfig)
-    file, store = DbmFile(settings.path, settings.kind), cache_sink(scope, "dbm")
+    file = DbmFile(settings.path, settings.kind)
+    store = cache_sink(scope, "dbm")
 
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file)

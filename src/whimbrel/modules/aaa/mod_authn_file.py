@@ -42,7 +42,8 @@ def set_file(cmd: Command, record: AuthnFileDirConfig, words: list[str]) -> None
 
 def make_file(scope: Scope) -> BoundAuthn:
     """Return the provider of the users of AuthUserFile."""
-    file, store = scope.dir_config(AuthnFileDirConfig).file, cache_sink(scope, "file")
+    file = scope.dir_config(AuthnFileDirConfig).file
+    store = cache_sink(scope, "file")
 
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file, ("AH01619", "AH01620"))

@@ -103,7 +103,8 @@ def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> f
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     """Require dbm-group: grant users of one of the groups."""
-    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
+    settings = scope.dir_config(AuthzDbmDirConfig)
+    realm = auth_name(scope)
     file = DbmFile(settings.path, settings.kind)
 
     def check(r: Request) -> int:
@@ -125,8 +126,10 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
 def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """Require dbm-file-group: grant users of the group that owns the file."""
-    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
-    file, group_of = DbmFile(settings.path, settings.kind), scope.provider("access", "file_group")
+    settings = scope.dir_config(AuthzDbmDirConfig)
+    realm = auth_name(scope)
+    file = DbmFile(settings.path, settings.kind)
+    group_of = scope.provider("access", "file_group")
 
     def check(r: Request) -> int:
         if r.user is None:
@@ -146,10 +149,12 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_check22(scope: Scope) -> CompiledHook | None:
     """2.2: decide Require group and file-group if a group file is set."""
-    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
+    settings = scope.dir_config(AuthzDbmDirConfig)
+    realm = auth_name(scope)
     if not scope.dialect.authoritative_chain or not settings.path:
         return None
-    file, authoritative = DbmFile(settings.path, settings.kind), settings.authoritative
+    file = DbmFile(settings.path, settings.kind)
+    authoritative = settings.authoritative
     words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
     lines = [line for line in requirements(scope) if line.name.lower() in words]
     if not lines:

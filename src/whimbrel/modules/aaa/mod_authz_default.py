@@ -28,7 +28,8 @@ class AuthzDefaultDirConfig:
 
 def make_check(scope: Scope) -> CompiledHook:
     """Grant if no Require line applies to the method; else refuse, or decline if not authoritative."""
-    lines, authoritative = requirements(scope), scope.dir_config(AuthzDefaultDirConfig).authoritative
+    lines = requirements(scope)
+    authoritative = scope.dir_config(AuthzDefaultDirConfig).authoritative
     if not lines:
         return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)
 

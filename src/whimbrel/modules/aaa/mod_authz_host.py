@@ -146,7 +146,8 @@ def make_access22(scope: Scope) -> CompiledHook | None:
     """
     if not scope.dialect.access_in_core:
         return None
-    record, always = scope.dir_config(AllowDenyDirConfig), scope.dialect.satisfy_any_logs
+    record = scope.dir_config(AllowDenyDirConfig)
+    always = scope.dialect.satisfy_any_logs
     denied, reads, waits = compile_denied(record)
 
     def answer(r: Request, refused: bool) -> HookStatus:

@@ -45,9 +45,13 @@ def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
         return AuthzCheck(check, names.reads)
     known = frozenset(require_words(constant))
-    return AuthzCheck(
-        lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else _not_named(r)
-    )
+
+    def is_known(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        return GRANTED if r.user in known else _not_named(r)
+
+    return AuthzCheck(is_known)
 
 
 def _not_named(r: Request, *, logged: bool = True) -> int:

@@ -126,9 +126,11 @@ def _set(control: CacheControl, name: str, argument: str | None) -> None:
     elif name in _PLAIN and argument is None:
         setattr(control, _PLAIN[name], True)
     elif name == "max-stale" and argument is None:
-        control.max_stale, control.max_stale_value = True, -1
+        control.max_stale = True
+        control.max_stale_value = -1
     elif name == "max-stale" or (name in _NUMBERS and argument is not None):
-        value, flag = _number(argument or ""), _NUMBERS.get(name, "max_stale")
+        value = _number(argument or "")
+        flag = _NUMBERS.get(name, "max_stale")
         if value is not None:
             setattr(control, flag, True)
             setattr(control, f"{flag}_value", value)
@@ -163,7 +165,8 @@ def members(text: str, separators: str = ", \t") -> Iterator[tuple[str, str | No
     """Yield name and argument of each token: httpd ends one at a comma or blank outside of quotes, and takes
     any other text as it is (cache_strqtok).
     """
-    start = at = 0
+    start = 0
+    at = 0
     quoted = False
     while start <= len(text):
         if at >= len(text) or (not quoted and text[at] in separators):

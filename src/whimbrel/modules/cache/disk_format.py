@@ -19,12 +19,16 @@ from whimbrel.modules.cache.cache_control import CacheControl
 
 VARY_FORMAT: Final = 5
 DISK_FORMAT: Final = 6
-HEADER, DATA, VARY = ".header", ".data", ".vary"  # suffixes; that of a directory of variants
+# suffixes; that of a directory of variants
+HEADER = ".header"
+DATA = ".data"
+VARY = ".vary"
 TEMPORARY: Final = "aptmp"  # and six characters: names of files that are being written
 _FACTS: Final = struct.Struct("<IiQQqqqqQQI4x")
 FACTS_SIZE: Final = _FACTS.size + cache_control.SIZE
 MAX_HEADER: Final = 256 * 1024  # bytes of a header file that is read
-_HAS_BODY, _HEADER_ONLY = 1, 2
+_HAS_BODY = 1
+_HEADER_ONLY = 2
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@"
 _LONGEST: Final = (1 << 63) - 1
 
@@ -75,7 +79,8 @@ def pack_header(info: DiskInfo, key: str, *tables: Headers) -> bytes:
     """Return the content of a header file; *tables* are the fields of response and request, none for an entry
     that is invalidated.
     """
-    name, flags = to_bytes(key), _HAS_BODY * info.has_body | _HEADER_ONLY * info.is_head_only
+    name = to_bytes(key)
+    flags = _HAS_BODY * info.has_body | _HEADER_ONLY * info.is_head_only
     times = [min(max(t, -_LONGEST), _LONGEST) for t in (info.date, info.expire)]
     facts = _FACTS.pack(
         DISK_FORMAT,

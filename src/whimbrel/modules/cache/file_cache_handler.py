@@ -32,7 +32,8 @@ def make_handler(scope: Scope) -> CompiledHook | None:
             return DECLINED
         r.set_uncacheable()  # the file may change in place
         r.allowed |= 1
-        info = r.finfo = file.info
+        info = file.info
+        r.finfo = info
         seconds = info.st_mtime_ns // 1_000_000_000
         r.mtime = max(r.mtime or 0, info.st_mtime_ns // 1000)
         r.headers_out.set("Last-Modified", format_http(min(seconds, int(r.time))))

@@ -74,7 +74,8 @@ class LmdbCache(ObjectCache):
     __slots__ = ("_environment", "_path", "_size")
 
     def __init__(self, path: str, size: int) -> None:
-        self._path, self._size = path, -(-size // PAGE) * PAGE
+        self._path = path
+        self._size = -(-size // PAGE) * PAGE
         self._environment: Any = None
 
     def _opened(self) -> Any:

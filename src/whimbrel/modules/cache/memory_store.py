@@ -31,17 +31,23 @@ class Stored:
     __slots__ = ("data", "fields", "hits", "info", "rank", "request_fields", "size")
 
     def __init__(self, info: CacheInfo, fields: Headers, request_fields: Headers, data: bytes) -> None:
-        self.info, self.fields, self.request_fields, self.data = info, fields, request_fields, data
+        self.info = info
+        self.fields = fields
+        self.request_fields = request_fields
+        self.data = data
         pairs = [*fields, *request_fields]
         self.size = OVERHEAD + len(data) + sum([FIELD + len(name) + len(value) for name, value in pairs])
-        self.hits, self.rank = 1, 0.0
+        self.hits = 1
+        self.rank = 0.0
 
 
 class MemoryCache:
     """The entries of one worker."""
 
     def __init__(self, conf: MemCacheServerConfig) -> None:
-        self.conf, self.size, self._clock = conf, 0, 0.0
+        self.conf = conf
+        self.size = 0
+        self._clock = 0.0
         self.entries: dict[str, Stored] = {}
 
     def get(self, key: str) -> Stored | None:
@@ -84,8 +90,12 @@ class MemoryEntry(CacheEntry):
     __slots__ = ("_cache", "_stored")
 
     def __init__(self, cache: MemoryCache, key: str, stored: Stored) -> None:
-        self._cache, self._stored, self.key, self.info = cache, stored, key, stored.info
-        self.fields, self.request_fields = stored.fields.copy(), stored.request_fields
+        self._cache = cache
+        self._stored = stored
+        self.key = key
+        self.info = stored.info
+        self.fields = stored.fields.copy()
+        self.request_fields = stored.request_fields
 
     def body(self) -> list[Part]:
         """Return the body."""
@@ -120,8 +130,11 @@ class MemoryWriter(EntryWriter):
     def __init__(
         self, cache: MemoryCache, key: str, info: CacheInfo, fields: Headers, request_fields: Headers
     ) -> None:
-        self._cache, self._key, self._info = cache, key, info
-        self._fields, self._request_fields = fields, request_fields
+        self._cache = cache
+        self._key = key
+        self._info = info
+        self._fields = fields
+        self._request_fields = request_fields
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -154,10 +167,12 @@ class MemoryStore(CacheStore):
     __slots__ = ()
 
     def _cache(self, r: Request) -> MemoryCache:
-        state, conf = r.engine.worker_state, r.engine.main.config(MemCacheServerConfig)
+        state = r.engine.worker_state
+        conf = r.engine.main.config(MemCacheServerConfig)
         known: MemoryCache | None = state.get(STATE)
         if known is None:
-            known = state[STATE] = MemoryCache(conf)
+            known = MemoryCache(conf)
+            state[STATE] = known
         return known
 
     async def open_entry(self, r: Request, key: str) -> CacheEntry | None:

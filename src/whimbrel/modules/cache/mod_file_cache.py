@@ -26,7 +26,8 @@ class OpenedFile:
     __slots__ = ("handle", "info")
 
     def __init__(self, handle: int, info: os.stat_result) -> None:
-        self.handle, self.info = handle, info
+        self.handle = handle
+        self.info = info
 
     def __del__(self) -> None:
         """Close the file with its configuration."""
@@ -42,7 +43,8 @@ class FileCacheServerConfig:
 
 def add_file(cmd: Command, conf: FileCacheServerConfig, words: list[str]) -> None:
     """Open a file; one that is none is skipped with a warning."""
-    path, is_24 = cmd.server_path(words[0]), cmd.dialect.messages_24
+    path = cmd.server_path(words[0])
+    is_24 = cmd.dialect.messages_24
     name = "" if is_24 else "mod_file_cache: "
     try:
         info = os.stat(to_bytes(path))

@@ -67,7 +67,8 @@ def worker_cache(r: Request, kind: tuple[str, str]) -> ObjectCache | None:
     found = known.get(kind)
     if found is None:
         configuration = r.engine.configuration
-        found = known[kind] = configuration.provider(GROUP, kind[0]).make(configuration, kind[1])
+        found = configuration.provider(GROUP, kind[0]).make(configuration, kind[1])
+        known[kind] = found
     return found
 
 

@@ -91,7 +91,8 @@ class CacheConnection(asyncio.Protocol):
             self.close()
             raise
         finally:
-            self._reader = self._reply = None
+            self._reader = None
+            self._reply = None
 
     def close(self) -> None:
         """End the connection."""
@@ -111,7 +112,9 @@ class RemoteCache(ObjectCache):
     reader: Callable[[int], ReplyReader]
 
     def __init__(self, servers: tuple[Server, ...], timeout: float, ttl: float) -> None:
-        self._servers, self.timeout, self.ttl = servers, timeout, ttl
+        self._servers = servers
+        self.timeout = timeout
+        self.ttl = ttl
         self._idle: dict[Server, list[CacheConnection]] = {server: [] for server in servers}
 
     async def command(self, r: Request, key: bytes, data: bytes, limit: int = SMALL) -> Reply | None:

@@ -30,7 +30,10 @@ class StoreError(Exception):
 
     def __init__(self, level: str = "", code: str = "", text: str = "", module: str = "") -> None:
         super().__init__(text)
-        self.level, self.code, self.text, self.module = level, code, text, module
+        self.level = level
+        self.code = code
+        self.text = text
+        self.module = module
 
 
 @dataclass(slots=True)

@@ -42,7 +42,8 @@ class Monitor:
 
     def __init__(self, engine: Any) -> None:
         conf = engine.configuration.main.config(HeartmonitorServerConfig)
-        self.engine, self.address = engine, conf.address
+        self.engine = engine
+        self.address = conf.address
         self.path = conf.path or f"{engine.configuration.root}/logs/hb.dat"
         self.memory = engine.runtime.segment(NAME) if conf.most else None
         self.servers: dict[str, Heartbeat] = {}
@@ -127,7 +128,8 @@ def monitor_of(engine: Any) -> Monitor:
     """Return the monitor of this worker."""
     found: Monitor | None = engine.worker_state.get(NAME)
     if found is None:
-        found = engine.worker_state[NAME] = Monitor(engine)
+        found = Monitor(engine)
+        engine.worker_state[NAME] = found
     return found
 
 

@@ -71,7 +71,8 @@ def set_name(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
 
 def escape_quotes(text: str) -> str:
     """Escape every double quote that has no backslash before it (ap_escape_quotes)."""
-    out, escaped = [], False
+    out = []
+    escaped = False
     for char in text:
         if char == '"' and not escaped:
             out.append("\\")

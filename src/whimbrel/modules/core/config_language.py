@@ -138,8 +138,10 @@ def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
     return apply
 
 
-_V22, _V24 = Versions.V22, Versions.V24
-_IF_MODULE, _IF_DEFINE = conditional(module_loaded), conditional(defined)
+_V22 = Versions.V22
+_V24 = Versions.V24
+_IF_MODULE = conditional(module_loaded)
+_IF_DEFINE = conditional(defined)
 
 SETTERS: Final[dict[str, Setter]] = {
     "<IfModule": _IF_MODULE,

@@ -26,7 +26,8 @@ def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the unimplemented handlers, with the identifiers of httpd's modules that implement each."""
     from whimbrel.modules import ALL
 
-    built, known = frozenset(ALL), catalogue(version)
+    built = frozenset(ALL)
+    known = catalogue(version)
     rows = (
         (name, map(known.module_of_file, files))
         for name, files in handler_table(version).items()
@@ -77,7 +78,8 @@ def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         conf.handler = handler_name_of(word) if cmd.dialect.expressions else lower(word)
         conf.handler_expr = None
         return
-    conf.handler, conf.handler_expr = None, read_string(cmd, word, "Can't parse expression ")
+    conf.handler_expr = read_string(cmd, word, "Can't parse expression ")
+    conf.handler = None
 
 
 def set_filters(name: str) -> Setter:

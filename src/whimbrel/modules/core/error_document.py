@@ -53,7 +53,8 @@ def set_error_document(cmd: Command, conf: CoreDirConfig, words: list[str]) -> N
     from whimbrel.http.semantics.status import known  # few configurations have the directive
 
     old = cmd.dialect.wire_22
-    status, document = atoi(words[0]), words[1]
+    status = atoi(words[0])
+    document = words[1]
     if not (known(status, version22=old) or (old and status in _UNUSED_22)):
         raise ConfigError(f"Unsupported HTTP response code {words[0]}")
     remote = _SCHEME.match(document) is not None

@@ -29,11 +29,13 @@ _ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
 
 def set_file_etag(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """Set FileETag: unsigned keywords replace the outer setting, signed ones change it."""
-    now, is_first = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits(), True
+    now = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits()
+    is_first = True
     for word in split_words(words[0]):
         sign, keyword = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
         if is_first and not sign:
-            now, is_first = EtagBits(), False
+            now = EtagBits()
+            is_first = False
         if keyword.lower() in ("all", "none"):
             if sign:
                 raise ConfigError(f"FileETag keyword '{keyword}' cannot be used with '+' or '-'")
@@ -68,7 +70,8 @@ def set_encoded_slashes(cmd: Command, conf: CoreDirConfig, words: list[str]) -> 
     word = words[0].lower()
     if word not in ("on", "off", "nodecode"):
         raise ConfigError(f"{cmd.name} must be On, Off, or NoDecode")
-    conf.encoded_slashes, conf.decode_slashes = word != "off", word == "on"
+    conf.encoded_slashes = word != "off"
+    conf.decode_slashes = word == "on"
 
 
 DIR_SETTERS: Final[dict[str, Setter]] = {

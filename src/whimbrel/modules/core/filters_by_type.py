@@ -31,7 +31,8 @@ class TypeFilters(OutputFilter):
     """The first filter of a chain, which adds those of the types that a handler has set."""
 
     __slots__ = ("_by_type",)
-    name, type = "", 0
+    name = ""
+    type = 0
 
     def __init__(self, by_type: dict[str, Entry]) -> None:
         self._by_type = by_type

@@ -39,7 +39,9 @@ SPARE: Final = 4
 # bytes up to which a file is sent as bytes; above, sendfile(2) saves the kernel a copy of varying cost
 IN_MEMORY: Final = 16 * 1024
 IN_FRAMES: Final = 512 * 1024  # the same for responses in frames
-_GET, _POST, _OPTIONS = 0, 2, 5
+_GET = 0
+_POST = 2
+_OPTIONS = 5
 
 
 # translate_name ---------------------------------------------------------------------------------
@@ -70,7 +72,8 @@ def make_translate(scope: Scope) -> CompiledHook:
             and len(uri) < room
             and uri[0] == "/"
         ):
-            r.filename = r.canonical_filename = within + uri
+            r.filename = within + uri
+            r.canonical_filename = r.filename
             return OK
         base = root or r.engine.configuration.default_document_root
         path = _below(uri, r.server.path)
@@ -84,7 +87,8 @@ def make_translate(scope: Scope) -> CompiledHook:
                 cause="(36)File name too long" if long else "",
             )
             return 403
-        r.filename = r.canonical_filename = name
+        r.filename = name
+        r.canonical_filename = name
         return OK
 
     return CompiledHook(translate, Reads.FIELDS)
@@ -300,7 +304,8 @@ def _send_known(r: Request, known: CachedFile, style: Style) -> HookStatus:
     if fields is None:
         before, r.headers_out = r.headers_out, Headers()
         _set_fields(r, len(known.data), None)
-        fields = known.fields[style] = r.headers_out.entries()
+        fields = r.headers_out.entries()
+        known.fields[style] = fields
         r.headers_out = before
     r.headers_out.update(fields)
     status = _met(r, fields["etag"][1] if "etag" in fields else None)
@@ -427,7 +432,11 @@ def _met(r: Request, tag: str | None) -> int:
     met = meets_conditions(
         r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old
     )
-    return 200 if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
+    if met is PreconditionResult.OK:
+        return 200
+    if met is PreconditionResult.NOT_MODIFIED:
+        return 304
+    return 412
 
 
 def set_last_modified(r: Request) -> None:

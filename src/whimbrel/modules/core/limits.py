@@ -121,7 +121,8 @@ def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> Non
             raise ConfigError("The recursion limit must be greater than zero.")
         if value < MIN_LIMIT:
             cmd.warn(f"Limiting {text} may cause normal requests to fail.", code=code)
-    conf.max_redirects, conf.max_subrequests = values[0], values[-1]
+    conf.max_redirects = values[0]
+    conf.max_subrequests = values[-1]
 
 
 def number_between(name: str, low: int, high: int, shown: str) -> Setter:

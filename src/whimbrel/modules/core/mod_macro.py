@@ -56,7 +56,8 @@ def warn(configuration: Configuration, code: str, text: str) -> None:
 def set_macro(command: Command, _none: None, words: list[str]) -> None:
     """Execute <Macro name arguments>: read up to </Macro> and store the content."""
     reader = reading(command)
-    macros, place = reader.memory(Macros), reader.source.place()
+    macros = reader.memory(Macros)
+    place = reader.source.place()
     text, bracket, after = words[0].rpartition(">")
     if not bracket:
         raise ConfigError("<Macro> directive missing closing '>'")
@@ -91,7 +92,8 @@ def set_macro(command: Command, _none: None, words: list[str]) -> None:
     except ConfigError as problem:
         raise ConfigError(f"{macro}\n\tcontents error: {problem.reason}") from None
     _check_contents(reader.configuration, macro)
-    macros.by_name[name], macros.any = macro, True
+    macros.by_name[name] = macro
+    macros.any = True
 
 
 def _nothing_after(reader: Reader, what: str, text: str) -> None:
@@ -105,9 +107,11 @@ def _flags(configuration: Configuration, macro: Macro, text: str) -> str:
     while text[:1] == "/":
         word, rest = getword(text)
         if word.lower() == "/ignoreemptyargs":
-            macro.allows_empty, text = True, rest
+            macro.allows_empty = True
+            text = rest
         elif word.lower() == "/ignorebadnesting":
-            macro.allows_nesting, text = True, rest
+            macro.allows_nesting = True
+            text = rest
         else:
             warn(configuration, "AH02804", f"{macro}: unknown flag '{text}'")
             text = text[1:]
@@ -150,7 +154,9 @@ def _check_arguments(configuration: Configuration, macro: Macro) -> None:
 
 def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
     """Iterate over the lines up to the macro's </Macro>; comments are dropped, nesting is checked."""
-    start, nesting, depth = reader.source.number, 1, 1
+    start = reader.source.number
+    nesting = 1
+    depth = 1
     for line in reader.source.raw_lines():
         if line[:1] == "#":
             continue
@@ -197,7 +203,8 @@ def substituted(line: str, names: list[str], values: list[str], used: set[int] |
 
     The value of a name with the prefix @ is put into quotes.
     """
-    out, at = "", 0
+    out = ""
+    at = 0
     while True:
         hits = [
             (position, -len(name), index)
@@ -223,7 +230,8 @@ def _quoted(value: str) -> str:
 def set_use(command: Command, _none: None, words: list[str]) -> None:
     """Execute Use name values: insert the macro's lines."""
     reader = reading(command)
-    macros, source = reader.memory(Macros), reader.source
+    macros = reader.memory(Macros)
+    source = reader.source
     if not macros.any:
         raise ConfigError("no macro defined before Use")
     name, rest = getword(words[0])

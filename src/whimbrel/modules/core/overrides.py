@@ -61,7 +61,9 @@ NONFATAL = {
 def set_options(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """Set Options: unsigned words replace, signed ones change the outer ones. 2.2 allows both at once."""
     now = conf.options if conf.options is not UNSET else Options()
-    value, added, removed = now.value, now.added, now.removed
+    value = now.value
+    added = now.added
+    removed = now.removed
     signs = _Signs(mixed=command.dialect.options_mixed_signs)
     text = words[0]
     while text:
@@ -87,7 +89,10 @@ class _Signs:
 
     def __init__(self, *, mixed: bool) -> None:
         self.mixed = mixed
-        self.first, self.signed, self.is_unsigned, self.plain_seen = True, False, False, False
+        self.first = True
+        self.signed = False
+        self.is_unsigned = False
+        self.plain_seen = False
 
     def next(self, word: str) -> tuple[str, str, bool]:
         """Return the sign, the word without it, and True if this word clears the outer options."""
@@ -138,7 +143,8 @@ def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) 
         "AH00114",
     )
     check_context(command, Forbidden.LIMIT if command.dialect.contexts_22 else Forbidden.HTACCESS)
-    override = nonfatal = 0
+    override = 0
+    nonfatal = 0
     for word in split_words(words[0]):
         key, equals, value = word.partition("=")
         lower = key.lower()
@@ -151,12 +157,14 @@ def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) 
             if lower == "options":
                 conf.override_options = _allowed_options(command, value) if equals else OPT_ALL
         elif lower in ("none", "all"):
-            override, nonfatal = int(Context.OR_ALL) if lower == "all" else 0, 0
+            override = int(Context.OR_ALL) if lower == "all" else 0
+            nonfatal = 0
         else:
             raise ConfigError(f"Illegal override option {key}")
     if override & CLASSES["authconfig"]:
         state_of(command).configuration.declare(AUTHENTICATION, command.name)
-    conf.override, conf.nonfatal = override, nonfatal
+    conf.override = override
+    conf.nonfatal = nonfatal
 
 
 def _allowed_options(command: Command, text: str) -> int:
@@ -181,7 +189,8 @@ def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[s
     place = f"{command.place.path}:{command.place.line}"
     _useless(command, f"Useless use of AllowOverrideList at {place}", "AH00115")
     check_context(command, Forbidden.HTACCESS)
-    known, names = state_of(command).configuration.modules, set()
+    known = state_of(command).configuration.modules
+    names = set()
     for word in words:
         if word.lower() == "none":
             if len(words) != 1:

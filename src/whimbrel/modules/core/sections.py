@@ -59,7 +59,8 @@ def _section(kind: SectionKind, state: CommandContext) -> Section:
 
 
 def _set_regex(section: Section, state: CommandContext, pattern: str) -> None:
-    section.pattern, section.regex = pattern, state.regex(pattern)
+    section.regex = state.regex(pattern)
+    section.pattern = pattern
 
 
 def _set_directory(section: Section, state: CommandContext, pattern: str) -> None:
@@ -221,7 +222,8 @@ def set_limit_except(command: Command, _none: None, words: list[str]) -> None:
 
 
 def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
-    text, mask = container_text(command, words), 0
+    text = container_text(command, words)
+    mask = 0
     while text:
         method, text = getword(text)
         mask |= 1 << _method_number(command, method, except_these)

@@ -21,14 +21,18 @@ from whimbrel.modules.support.setters import Forbidden
 def set_server_name(command: Command, _none: None, words: list[str]) -> None:
     """Set ServerName [scheme://]host[:port]."""
     check_context(command, Forbidden.DIR_CONTEXT)
-    server, text = state_of(command).current_server, words[0]
+    server = state_of(command).current_server
+    text = words[0]
     if has_wildcards(text) and not command.dialect.lenient_values:
         raise ConfigError(f'Invalid ServerName "{text}" use ServerAlias to set multiple server names.')
     scheme, separator, rest = text.partition("://")
     if separator:
-        server.scheme, text = scheme.lower(), rest
+        server.scheme = scheme.lower()
+        text = rest
     host, colon, port = text.partition(":")
-    server.name, server.port, server.named = host, 0, True
+    server.name = host
+    server.port = 0
+    server.named = True
     if colon:
         server.port = leading_number(port)
         if not 0 < server.port < 65536:

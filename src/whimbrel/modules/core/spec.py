@@ -20,7 +20,9 @@ def server_spec(configuration: Any) -> ServerSpec:
     spec: ServerSpec = configuration.spec
     conf: MpmConfig = configuration.main.config(MpmConfig)
     spec.root = configuration.root
-    spec.user, spec.group, spec.chroot = conf.user, conf.group, conf.chroot
+    spec.user = conf.user
+    spec.group = conf.group
+    spec.chroot = conf.chroot
     spec.pid_file = _under(spec.root, conf.pid_file or configuration.build.pid_file)
     spec.run_directory = conf.run_directory or configuration.build.run_directory or _under(spec.root, "logs")
     spec.core_directory = conf.core_directory or spec.root

@@ -15,7 +15,9 @@ from whimbrel.registry.module import Module, Provider
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-BUCKET, FLUSH, PASS = b"\x02", b"\x06", b"\x10"
+BUCKET = b"\x02"
+FLUSH = b"\x06"
+PASS = b"\x10"
 MAX_HELD: Final = 256 * 1024  # bytes that are held until a ^P or the end of the input
 _CONTROLS: Final = BUCKET + FLUSH + PASS
 # A response is chunked if a brigade goes on before the end, or if data follows a flush bucket.
@@ -28,7 +30,8 @@ class Bucketeer(Transform):
     __slots__ = ("_held", "early")
 
     def __init__(self) -> None:
-        self._held, self.early = bytearray(), False
+        self._held = bytearray()
+        self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return what the last ^P passes on."""
@@ -53,7 +56,8 @@ class BucketeerFilter(OutputFilter):
     """Output filter BUCKETEER."""
 
     __slots__ = ()
-    name, type = "BUCKETEER", FilterType.RESOURCE - 1
+    name = "BUCKETEER"
+    type = FilterType.RESOURCE - 1
 
     def begin(self, r: Request) -> Transform | None:
         """Return the transform; None for other types than text."""

@@ -36,11 +36,16 @@ class LoggedConversion:
     __slots__ = ("_begun", "_iconv", "_is_bad", "_is_stuck", "_lines", "_r", "_rest", "_skipped", "failed")
 
     def __init__(self, r: Request, iconv: Iconv) -> None:
-        self._r, self._iconv, self._rest = r, iconv, b""
-        self._lines = self._skipped = 0
+        self._r = r
+        self._iconv = iconv
+        self._rest = b""
+        self._lines = 0
+        self._skipped = 0
         self._begun = False
         # the last call of iconv made no output; it stopped at an invalid byte
-        self._is_stuck = self._is_bad = self.failed = False
+        self._is_stuck = False
+        self._is_bad = False
+        self.failed = False
 
     def convert(self, data: bytes, room: int, *, is_last: bool = False) -> list[bytes]:
         """Return the outputs of iconv for *data*, each of up to *room* bytes; a character that is incomplete
@@ -50,7 +55,8 @@ class LoggedConversion:
             self._log("debug", "AH01439", f"xml2enc: consuming {len(data)} bytes from bucket")
         self._begun = True
         data, self._rest = self._rest + data, b""
-        at, outputs = 0, []
+        at = 0
+        outputs = []
         while at < len(data) and not self.failed:
             if self._is_stuck:
                 left = f"{len(data) - at} unconsumed bytes from bucket"
@@ -76,12 +82,16 @@ class LoggedConversion:
     def end_bucket(self) -> None:
         """End a bucket: it must not end with an invalid byte."""
         self.failed = self.failed or self._is_bad
-        self._is_stuck, self._skipped = False, 0
+        self._is_stuck = False
+        self._skipped = 0
 
     def resume(self) -> None:
         """Go on behind a bucket that has failed."""
-        self.failed = self._is_stuck = self._is_bad = False
-        self._skipped, self._rest = 0, b""
+        self.failed = False
+        self._is_stuck = False
+        self._is_bad = False
+        self._skipped = 0
+        self._rest = b""
 
     def _log_call(self, reason: int, count: int, size: int, left: int) -> None:
         """Log one call of iconv."""
@@ -110,8 +120,11 @@ class Utf8Conversion(Transform):
     __slots__ = ("_conversion", "_held", "_meta", "_size", "early")
 
     def __init__(self, r: Request, iconv: Iconv, size: int, meta: int) -> None:
-        self._conversion, self._size, self._meta = LoggedConversion(r, iconv), size, meta
-        self._held, self.early = 0, False
+        self._conversion = LoggedConversion(r, iconv)
+        self._size = size
+        self._meta = meta
+        self._held = 0
+        self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the next bytes in UTF-8."""
@@ -125,7 +138,8 @@ class Utf8Conversion(Transform):
         return self._converted(data, is_last=True)
 
     def _converted(self, data: bytes, *, is_last: bool) -> bytes:
-        conversion, outputs = self._conversion, list[bytes]()
+        conversion = self._conversion
+        outputs = list[bytes]()
         if self._meta:
             before, data = data[: self._meta], data[self._meta :]
             self._meta -= len(before)
@@ -143,12 +157,15 @@ class Utf8Conversion(Transform):
 
     def _passed(self, outputs: list[bytes]) -> int:
         """Return how many bytes of *outputs* httpd passes on before the end of the document."""
-        size = passed = 0
+        size = 0
+        passed = 0
         for out in outputs:
             size += len(out)
             self._held += len(out)
             if self._held > MAX_HELD:
-                self._held, passed, self.early = 0, size, True
+                self._held = 0
+                passed = size
+                self.early = True
         return passed
 
 
@@ -163,7 +180,8 @@ class Encoding:
 
     def __init__(self, r: Request, iconv: Iconv) -> None:
         self._conversion = LoggedConversion(r, iconv)
-        self._count, self._is_dropped = 0, False
+        self._count = 0
+        self._is_dropped = False
 
     def feed(self, data: bytes) -> bytes:
         """Return whole characters of UTF-8 in the charset."""
@@ -180,7 +198,8 @@ class Encoding:
                 self._is_dropped = self._conversion.failed
             at, self._count = at + len(piece), self._count + len(piece)
             if self._count > MAX_HELD:
-                self._count, self._is_dropped = 0, False
+                self._count = 0
+                self._is_dropped = False
                 self._conversion.resume()
         return b"".join(outputs)
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 BROTLI: Final = (AcceptsCoding("br", quality=True),)
 LIBRARY: Final = "brotli"
-NO_CONTENT, NOT_MODIFIED = 204, 304
+NO_CONTENT = 204
+NOT_MODIFIED = 304
 
 
 @dataclass(slots=True)
@@ -71,9 +72,11 @@ class Brotli(Transform):
     def __init__(self, r: Request, conf: BrotliServerConfig, key: Key | None) -> None:
         from brotli import Compressor  # type: ignore[import-untyped,unused-ignore]
 
-        self._request, self._output = r, RecordedOutput(r, key)
+        self._output = RecordedOutput(r, key)
+        self._request = r
         self._compressor = Compressor(quality=conf.quality, lgwin=conf.window, lgblock=conf.block)
-        self._read = self._produced = 0
+        self._read = 0
+        self._produced = 0
         self.early = False
 
     def feed(self, data: bytes) -> bytes:
@@ -125,7 +128,8 @@ class BrotliCompress(OutputFilter):
 
     __slots__ = ()
     is_computed = True
-    name, type = "BROTLI_COMPRESS", FilterType.CONTENT_SET
+    name = "BROTLI_COMPRESS"
+    type = FilterType.CONTENT_SET
 
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:
         """Return the compressor, None for a response that is not compressed or is in the cache."""

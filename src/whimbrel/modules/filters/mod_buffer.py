@@ -47,7 +47,8 @@ class BufferedOutput(Transform):
 
     def __init__(self, size: int) -> None:
         self._held: list[bytes] = []
-        self._length, self._size = 0, size
+        self._length = 0
+        self._size = size
 
     def feed(self, data: bytes) -> bytes:
         """Return the buffer if *data* fills it."""
@@ -75,7 +76,8 @@ class BufferOut(OutputFilter):
     """Output filter BUFFER: a response that fits into the buffer has a Content-Length."""
 
     __slots__ = ()
-    name, type = "BUFFER", FilterType.CONTENT_SET
+    name = "BUFFER"
+    type = FilterType.CONTENT_SET
 
     def begin(self, r: Request) -> Transform | None:
         """Return the buffer; None for a sub-request, and for a response that is one piece."""
@@ -96,7 +98,8 @@ class BufferedBody(FilteredBody):
 
     async def read(self) -> bytes:
         """Return at least *size* bytes, or the rest; raise BodyError."""
-        pieces, length = [], 0
+        pieces = []
+        length = 0
         while length < self._size and (data := await self.read_source()):
             pieces.append(data)
             length += len(data)
@@ -107,7 +110,8 @@ class BufferIn(InputFilter):
     """Input filter BUFFER."""
 
     __slots__ = ()
-    name, type = "BUFFER", FilterType.CONTENT_SET
+    name = "BUFFER"
+    type = FilterType.CONTENT_SET
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:
         """Return the buffered body of the client's request."""

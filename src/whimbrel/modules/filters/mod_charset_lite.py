@@ -78,7 +78,10 @@ class CharsetFailure(Exception):
 
     def __init__(self, words: str, code: str, cause: str, returned: str) -> None:
         super().__init__(words)
-        self.words, self.code, self.cause, self.returned = words, code, cause, returned
+        self.words = words
+        self.code = code
+        self.cause = cause
+        self.returned = returned
 
     def log(self, r: Request) -> None:
         """Log the failure as httpd does: 2.4 has two numbers."""
@@ -94,7 +97,8 @@ class Conversion:
     __slots__ = ("_iconv", "_rest")
 
     def __init__(self, iconv: Iconv) -> None:
-        self._iconv, self._rest = iconv, b""
+        self._iconv = iconv
+        self._rest = b""
 
     def convert(self, data: bytes) -> bytes:
         """Return the output for *data*; raise CharsetFailure."""
@@ -123,7 +127,9 @@ class ConvertedOutput(Transform):
     __slots__ = ("_conversion", "_r", "early")
 
     def __init__(self, r: Request, iconv: Iconv) -> None:
-        self._r, self._conversion, self.early = r, Conversion(iconv), False
+        self._conversion = Conversion(iconv)
+        self._r = r
+        self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return *data* converted."""
@@ -155,7 +161,8 @@ class ReplacedBytes(Transform):
     __slots__ = ("_table", "early")
 
     def __init__(self, table: bytes) -> None:
-        self._table, self.early = table, False
+        self._table = table
+        self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return *data* converted."""
@@ -225,7 +232,8 @@ class ConvertedBody(FilteredBody):
 
     def __init__(self, r: Request, source: RequestBody, iconv: Iconv) -> None:
         super().__init__(source)
-        self._r, self._conversion = r, Conversion(iconv)
+        self._conversion = Conversion(iconv)
+        self._r = r
 
     async def read(self) -> bytes:
         """Return the next bytes; raise BodyError for invalid ones."""

@@ -27,7 +27,9 @@ class DataUrl(Transform):
     __slots__ = ("_prefix", "_rest", "early")
 
     def __init__(self, prefix: bytes) -> None:
-        self._prefix, self._rest, self.early = prefix, b"", False
+        self._prefix = prefix
+        self._rest = b""
+        self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the prefix once, and the complete groups of *data*."""

@@ -23,7 +23,8 @@ class RateLimit(OutputFilter):
     """Output filter RATE_LIMIT, behind the header filter."""
 
     __slots__ = ()
-    name, type = "RATE_LIMIT", FilterType.PROTOCOL + 3
+    name = "RATE_LIMIT"
+    type = FilterType.PROTOCOL + 3
     reads = Reads.UNCACHEABLE
 
     def begin(self, r: Any) -> Source | None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 HANDLER_NAME: Final = "reflector"
-_POST, _OPTIONS = NAMES.index("POST"), NAMES.index("OPTIONS")
+_POST = NAMES.index("POST")
+_OPTIONS = NAMES.index("OPTIONS")
 _MICROSECONDS: Final = 1_000_000
 
 
@@ -46,7 +47,9 @@ class ReflectedBody(Source):
     __slots__ = ("_body", "_first", "_r")
 
     def __init__(self, r: Request, first: bytes, body: RequestBody) -> None:
-        self._r, self._first, self._body = r, first, body
+        self._r = r
+        self._first = first
+        self._body = body
 
     async def read(self) -> bytes | None:
         """Return the next bytes; raise Aborted if the body cannot be read."""
@@ -66,7 +69,8 @@ async def _reflect(r: Request, headers: list[tuple[str, str]], no_ranges: bool) 
     """Respond with the body of *r*; raise BodyError if its beginning cannot be read."""
     from whimbrel.modules.core.handler import set_last_modified
 
-    out, body = r.headers_out, r.body_in
+    out = r.headers_out
+    body = r.body_in
     for name, new_name in headers:
         value = r.headers_in.get(name)
         if value is not None:
@@ -79,11 +83,14 @@ async def _reflect(r: Request, headers: list[tuple[str, str]], no_ranges: bool) 
     if kind is not None:
         r.content_type = kind
     body.check_announced()
-    pieces, size, data = [], 0, b""
+    pieces = []
+    size = 0
+    data = b""
     while size <= PIECE and (data := await body.read()):
         pieces.append(data)
         size += len(data)
-    first, length = b"".join(pieces), r.headers_in.get("Content-Length")
+    first = b"".join(pieces)
+    length = r.headers_in.get("Content-Length")
     r.chunked = bool(first)
     if length is not None and (body.keeps_length if data else length == str(size)):
         out.set("Content-Length", length)  # an input filter may have changed the length

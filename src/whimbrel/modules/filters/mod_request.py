@@ -40,7 +40,8 @@ class RetainedBody(FilteredBody):
 
     def __init__(self, source: RequestBody, limit: int, r: Request) -> None:
         super().__init__(source)
-        self._limit, self._request = limit, r
+        self._limit = limit
+        self._request = r
         self.kept_body = b""
 
     async def read(self) -> bytes:

@@ -82,9 +82,11 @@ class _Sniffer:
     __slots__ = ("_aliases", "_conf", "_r", "charset", "meta", "read")
 
     def __init__(self, r: Request) -> None:
-        self._r, self._conf = r, r.dir_config(Xml2EncDirConfig)
+        self._conf = r.dir_config(Xml2EncDirConfig)
+        self._r = r
         self._aliases = r.engine.main.config(Xml2EncServerConfig).aliases
-        self.charset = self.read = ""
+        self.charset = ""
+        self.read = ""
         self.meta: int | None = None
 
     def log(self, level: str, code: str, text: str) -> None:

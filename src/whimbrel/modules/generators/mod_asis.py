@@ -24,7 +24,8 @@ def read_head(r: Any, data: bytes) -> bytes:
 
     Errors are logged and cause an empty response.
     """
-    head, at = ScriptHead(r, "asis"), 0
+    head = ScriptHead(r, "asis")
+    at = 0
     while at < len(data):
         end = data.find(b"\n", at) + 1 or len(data)
         line = to_text(data[at:end].removesuffix(b"\n").removesuffix(b"\r"))

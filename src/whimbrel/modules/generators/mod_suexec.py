@@ -23,12 +23,14 @@ def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> 
     if reason:
         cmd.warn("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
         return
-    user, group = user_id(words[0]), group_id(words[1])
+    user = user_id(words[0])
+    group = group_id(words[1])
     if user is None:
         raise unknown(cmd, "AH00543", f"bad user name {words[0]}")
     if group is None:
         raise unknown(cmd, "AH00544", f"bad group name {words[1]}")
-    conf.user, conf.group = str(user & 0xFFFFFFFF), str(group & 0xFFFFFFFF)
+    conf.user = str(user & 0xFFFFFFFF)
+    conf.group = str(group & 0xFFFFFFFF)
 
 
 def report(configuration: Any) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _NUMBER = {name: number for number, name in enumerate(NAMES)}
 # Methods that the default handler supports.
 DELIVERED = 1 << _NUMBER["GET"] | 1 << _NUMBER["OPTIONS"] | 1 << _NUMBER["POST"]
-_TRACE, _OPTIONS = _NUMBER["TRACE"], _NUMBER["OPTIONS"]
+_TRACE = _NUMBER["TRACE"]
+_OPTIONS = _NUMBER["OPTIONS"]
 TRACE_BODY_LIMIT = 65536
 
 

@@ -167,10 +167,13 @@ def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belon
 
     The last type, charset and handler win; languages and encodings accumulate.
     """
-    kind = charset = handler = None
+    kind = None
+    charset = None
+    handler = None
     lists: dict[str, list[str]] = {"encoding": [], "language": [], "input_filters": [], "output_filters": []}
     base, *extensions = name_parts(name, dots_belong)
-    others, known = [base], False
+    others = [base]
+    known = False
     for extension in extensions:
         attributes = conf.extensions.get(extension.lower(), {})
         new = attributes.get("type", types.get(extension.lower()))
@@ -224,7 +227,8 @@ def with_charset(kind: str, charset: str | None) -> str | None:
     media = _MEDIA.match(kind)
     if media is None:
         return None
-    out, done = f"{media[1]}/{media[2]}", False
+    out = f"{media[1]}/{media[2]}"
+    done = False
     for parameter in _PARAMETER.finditer(kind, media.end()):
         if charset and parameter[1] == "charset":
             if not done:
@@ -250,7 +254,8 @@ def _finder(
             if len(names) > 1000:
                 names.clear()
                 memory.clear()
-            parsed = names[name] = parse_name(name, conf, types, dots_belong)
+            parsed = parse_name(name, conf, types, dots_belong)
+            names[name] = parsed
             base, dot, extensions = name.partition(".")
             more = (
                 parsed.languages
@@ -270,7 +275,8 @@ def _finder(
 
 def make_type(scope: Scope) -> CompiledHook | None:
     """Make the type checker, which sets the attributes of the file name."""
-    conf, types = scope.dir_config(MimeDirConfig), scope.server_config(MimeServerConfig).types
+    conf = scope.dir_config(MimeDirConfig)
+    types = scope.server_config(MimeServerConfig).types
     dialect = scope.dialect
     memory: dict[str, tuple[str, str]] = {}
     find = _finder(conf, types, dialect.leading_dot_is_name, memory)
@@ -287,7 +293,8 @@ def make_type(scope: Scope) -> CompiledHook | None:
         base, dot, extensions = name.partition(".")
         cached = memory.get(extensions) if base and dot else None
         if cached is not None:
-            r.content_type, r.notes[EXCEPTIONS] = cached[0], base + cached[1]
+            r.content_type = cached[0]
+            r.notes[EXCEPTIONS] = base + cached[1]
         else:
             _take(r, find(name), dialect.messages_24)
         if not r.content_languages and conf.default_language is not None:

@@ -49,7 +49,8 @@ def _log_choice(
     r: Request, protocols: list[str], honor: bool, offers: list[str], proposal: str | None, chosen: str
 ) -> None:
     """Log how a protocol was selected."""
-    configured, offered = ",".join(protocols), ",".join(offers)
+    configured = ",".join(protocols)
+    offered = ",".join(offers)
     text = f"select protocol from {configured}, choices={offered} for server {r.server.name}"
     r.log("debug", text, code="AH03155")
     text = f"select protocol, proposals={proposal or ''} preferences={configured if honor else offered}"
@@ -60,8 +61,10 @@ def _log_choice(
 def make_upgrade(scope: Scope) -> CompiledHook | None:
     """Make the hook that announces protocols on the first response of a connection, or switches."""
     core = scope.server_config(CoreServerConfig)
-    protocols, honor = core.protocols, core.protocols_honor_order
-    names, propose = announced(protocols), scope.provider("protocol", "propose")
+    protocols = core.protocols
+    honor = core.protocols_honor_order
+    names = announced(protocols)
+    propose = scope.provider("protocol", "propose")
     if not protocols:
         return None
 

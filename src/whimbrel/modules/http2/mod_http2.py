@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 # notes of a stream's connection
-NOTE_ID, NOTE_TAG, NOTE_PUSH, NOTE_PUSHED_ON = "http2-id", "http2-tag", "http2-push", "http2-pushed-on"
+NOTE_ID = "http2-id"
+NOTE_TAG = "http2-tag"
+NOTE_PUSH = "http2-push"
+NOTE_PUSHED_ON = "http2-pushed-on"
 NOTE_PUSH_OFF = "http2-push-off"
 _MISSING = "http2 missing"
 
@@ -147,7 +150,12 @@ def set_priority(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> No
     has_no_weight = len(words) == 2 and is_digits(kind[:1])
     if not has_no_weight and kind not in ("after", "before", "interleaved"):
         raise ConfigError("dependency must be one of 'After', 'Before' or 'Interleaved'")
-    weight = words[1] if has_no_weight else words[2] if len(words) > 2 else None
+    if has_no_weight:
+        weight = words[1]
+    elif len(words) > 2:
+        weight = words[2]
+    else:
+        weight = None
     if weight is not None and kind == "before":
         raise ConfigError("dependency 'Before' does not allow a weight")
     if weight is not None and atoi(weight) < 1:
@@ -169,7 +177,8 @@ def add_resource(cmd: Command, conf: Http2DirConfig, words: list[str]) -> None:
 
 def add_hint(cmd: Command, conf: Http2DirConfig, words: list[str]) -> None:
     """Execute H2EarlyHint: a field of 103 responses."""
-    name, value = words[0], words[1].lstrip(" \t\n\v\f\r")
+    name = words[0]
+    value = words[1].lstrip(" \t\n\v\f\r")
     if not name:
         raise ConfigError("Early Hint header name must not be empty")
     if not value:
@@ -208,7 +217,8 @@ def accepted(_cmd: Command, _conf: Any, _words: list[str]) -> None:
 # hooks ------------------------------------------------------------------------------------------
 def variables(notes: dict[str, str]) -> dict[str, str]:
     """Return the environment of a request from the *notes* of its stream's connection."""
-    push, parent = notes.get(NOTE_PUSH, "off"), notes.get(NOTE_PUSHED_ON, "")
+    push = notes.get(NOTE_PUSH, "off")
+    parent = notes.get(NOTE_PUSHED_ON, "")
     return {
         "HTTP2": "on",
         "H2PUSH": push,

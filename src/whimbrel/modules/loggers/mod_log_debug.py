@@ -62,7 +62,8 @@ class LogDebugDirConfig:
 def add_message(cmd: Command, conf: LogDebugDirConfig, words: list[str]) -> None:
     """LogMessage: the text, with ``hook=`` and ``expr=`` in any order."""
     template = read_string(cmd, words[0], f"Could not parse message expression '{words[0]}'")
-    hook, condition = "log_transaction", None
+    hook = "log_transaction"
+    condition = None
     for word in words[1:]:
         kind, _, value = word.partition("=")
         if word.lower().startswith("hook="):

@@ -52,7 +52,8 @@ def bytes_in(r: Any) -> int:
     twice.
     """
     first = first_request(r)
-    connection, body = first.connection, first.body_in
+    connection = first.connection
+    body = first.body_in
     head: int | None = connection.head_received
     if head is None:
         head = len(first.head.raw) if first.head is not None else 0

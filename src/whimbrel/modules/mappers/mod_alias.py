@@ -99,7 +99,8 @@ def _alias_setter(handler: str | None) -> Any:
         if not cmd.dialect.contexts_22:
             check_context(cmd, Forbidden.DIR_CONTEXT)
         server = cmd.server_config(AliasServerConfig)
-        fake, real = args[0], _absolute(cmd, args[1])
+        fake = args[0]
+        real = _absolute(cmd, args[1])
         _warn_of_overlap(cmd, server, fake)
         server.aliases = _added(server.aliases, Mapping(fake, real, handler=handler, name=cmd.name))
 
@@ -151,7 +152,8 @@ def _redirect_setter(default: int) -> Any:
         if len(args) == 3 and status is None:
             raise ConfigError("Redirect: invalid first argument (of three)")
         if status is None:
-            status, rest = default, args
+            status = default
+            rest = args
         else:
             rest = args[1:]
         moves = 300 <= status < 400
@@ -208,7 +210,8 @@ def alias_length(uri: str, fake: str) -> int:
             return 0
         size = len(fake)
         return size if fake.endswith("/") or len(uri) == size or uri[size] == "/" else 0
-    u = f = 0
+    u = 0
+    f = 0
     while f < len(fake):
         if fake[f] == "/":
             if uri[u : u + 1] != "/":
@@ -306,7 +309,8 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     """Make the hook of server-level redirects, the section's own alias, and the server's aliases, in this
     order.
     """
-    server, conf = scope.server_config(AliasServerConfig), scope.dir_config(AliasDirConfig)
+    server = scope.server_config(AliasServerConfig)
+    conf = scope.dir_config(AliasDirConfig)
     if not (server.aliases or server.redirects or conf.alias or conf.redirect):
         return None
     away = _make_redirects(conf, server.redirects)
@@ -354,7 +358,8 @@ def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: 
         path = template.text(r, "alias")
     except EvalError as problem:
         r.log("error", f"Can't evaluate alias expression: {problem.reason}", code="AH02825", module="alias")
-        path, preserve = "", False
+        path = ""
+        preserve = False
     size = alias_length(r.uri, section) if preserve else 0
     full = path + r.uri[size:] if size > 0 else path
     return _map(
@@ -371,9 +376,11 @@ def _context(mapping: Mapping) -> tuple[str, str] | None:
 
 def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:
     """Map the request to the file *path*."""
-    r.filename, r.context = path, context
+    r.filename = path
+    r.context = context
     if handler is not None:
-        r.handler = r.notes["alias-forced-type"] = handler
+        r.handler = handler
+        r.notes["alias-forced-type"] = handler
     return OK
 
 

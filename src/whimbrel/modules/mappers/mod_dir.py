@@ -153,7 +153,9 @@ def _make_index(conf: DirDirConfig) -> Any:
 def make_fixup(scope: Scope) -> CompiledHook | None:
     """Make the fixup of directory URLs: slash redirect, index file, or nothing (a listing may follow)."""
     conf = scope.dir_config(DirDirConfig)
-    fall_back, slash, index = _make_fallback(conf), _make_slash(conf), _make_index(conf)
+    fall_back = _make_fallback(conf)
+    slash = _make_slash(conf)
+    index = _make_index(conf)
 
     async def fixup(r: Any) -> HookStatus:
         if r.finfo is None:

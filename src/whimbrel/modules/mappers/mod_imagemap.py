@@ -41,13 +41,15 @@ class ImagemapDirConfig:
 # Geometry ---------------------------------------------------------------------------------------
 def in_rect(at: Point, points: list[Point]) -> bool:
     """Return True within the rectangle of two opposite corners, including its edges."""
-    (x1, y1), (x2, y2) = points[0], points[1] if len(points) > 1 else (-1.0, 0.0)
+    (x1, y1) = points[0]
+    (x2, y2) = points[1] if len(points) > 1 else (-1.0, 0.0)
     return min(x1, x2) <= at[0] <= max(x1, x2) and min(y1, y2) <= at[1] <= max(y1, y2)
 
 
 def in_circle(at: Point, points: list[Point]) -> bool:
     """Return True within the circle around the first point through the second."""
-    centre, edge = points[0], points[1] if len(points) > 1 else (-1.0, 0.0)
+    centre = points[0]
+    edge = points[1] if len(points) > 1 else (-1.0, 0.0)
     return _square(at, centre) <= _square(edge, centre)
 
 
@@ -149,7 +151,8 @@ class Reading:
             if shape == "point":
                 away = _square(self.at, points[0])
                 if self.distance < 0 or away < self.distance:
-                    self.closest, self.distance = value, away
+                    self.closest = value
+                    self.distance = away
         return None
 
     def _pass_over(self, comment: str | None) -> None:
@@ -268,7 +271,8 @@ def make_handler(scope: Scope) -> CompiledHook:
             lines = [strip(line) for line in to_text(read_regular(to_bytes(r.filename))).split("\n")]
         except OSError:
             return 404
-        at, style = clicked(r.args), conf.menu.lower()
+        at = clicked(r.args)
+        style = conf.menu.lower()
         menu = at is None and not style.startswith("no")
         reading = Reading(r, style, "", "", at, [_header(r, style)] if menu else None)
         try:
@@ -281,7 +285,8 @@ def make_handler(scope: Scope) -> CompiledHook:
 
 
 def _answer(reading: Reading, lines: list[str]) -> HookStatus:
-    r, failed = reading.r, ""
+    r = reading.r
+    failed = ""
     try:
         for number, words in enumerate(lines, 1):
             url = reading.line(number, words)

@@ -42,7 +42,8 @@ def distance(requested: str, there: str) -> int:
     """Return the single error that leads from *requested* to *there* (MISCAPITALIZED ... MISTYPED), else
     BASENAME.
     """
-    a, b = lower(requested), lower(there)
+    a = lower(requested)
+    b = lower(there)
     at = 0
     while at < len(a) and at < len(b) and a[at] == b[at]:
         at += 1

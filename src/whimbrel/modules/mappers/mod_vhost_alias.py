@@ -98,9 +98,11 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         root = interpolate(use[0], name, identity.server_port(r)).rstrip("/")
         r.filename = root + uri[len("/cgi-bin") if scripts else 0 :]
         r.canonical_filename = ""
-        r.document_root, r.context = root, ("/cgi-bin" if scripts else "", root)
+        r.document_root = root
+        r.context = ("/cgi-bin" if scripts else "", root)
         if scripts:
-            r.handler = r.notes["alias-forced-type"] = "cgi-script"
+            r.handler = "cgi-script"
+            r.notes["alias-forced-type"] = "cgi-script"
         return OK
 
     return CompiledHook(translate)

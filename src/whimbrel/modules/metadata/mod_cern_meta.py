@@ -48,7 +48,8 @@ def take_fields(r: Any, data: bytes) -> HookStatus:
             kind, semicolon, parameters = value.rstrip(" \t\n\v\f\r").partition(";")
             r.set_untrusted_type(f"{kind.lower()}{semicolon}{parameters}")
         elif name.lower() == "status":
-            r.status, r.status_line = atoi(value), value if len(value) > 3 else None
+            r.status = atoi(value)
+            r.status_line = value if len(value) > 3 else None
         else:
             fields.append((name, value))
     for name, value in fields:

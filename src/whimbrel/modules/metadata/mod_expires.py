@@ -107,7 +107,8 @@ class ExpiresFilter(OutputFilter):
     """Output filter MOD_EXPIRES: Expires and Cache-Control of responses that have no Expires."""
 
     __slots__ = ("_conf",)
-    name, type = "MOD_EXPIRES", FilterType.CONTENT_SET - 2
+    name = "MOD_EXPIRES"
+    type = FilterType.CONTENT_SET - 2
 
     def __init__(self, conf: ExpiresDirConfig) -> None:
         self._conf = conf
@@ -119,7 +120,9 @@ class ExpiresFilter(OutputFilter):
         code = _code_for(self._conf, r.content_type)
         if code is None or (code[0] == "M" and r.finfo is None):
             return
-        now, seconds, merged = int(r.time), code[1], r.headers_out.get_list("Cache-Control")
+        now = int(r.time)
+        seconds = code[1]
+        merged = r.headers_out.get_list("Cache-Control")
         modified = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else None
         before = "" if merged is None else f"{merged}, "
 

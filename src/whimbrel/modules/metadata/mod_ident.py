@@ -117,7 +117,8 @@ def make_lookup(scope: Scope) -> CompiledHook | None:
     if not scope.provider(*_ENABLED):
         return None
     conf = scope.dir_config(IdentDirConfig)
-    enabled, timeout = conf.enabled, conf.timeout if conf.timeout >= 0 else DEFAULT_TIMEOUT
+    enabled = conf.enabled
+    timeout = conf.timeout if conf.timeout >= 0 else DEFAULT_TIMEOUT
 
     async def lookup(r: Request) -> HookStatus:
         notes = r.connection.notes

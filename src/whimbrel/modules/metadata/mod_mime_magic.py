@@ -38,7 +38,9 @@ _WORDS: Final = {
     **dict.fromkeys("Received: >From Return-Path: Cc:".split(), "message/rfc822"),
     **dict.fromkeys("Newsgroups: Path: Organization:".split(), "message/news"),
 }
-_GZIP, _COMPRESS, _PACK = b"\x1f\x8b", b"\x1f\x9d", b"\x1f\x1e"
+_GZIP = b"\x1f\x8b"
+_COMPRESS = b"\x1f\x9d"
+_PACK = b"\x1f\x1e"
 _TROFF: Final = re.compile(rb"\.[ \t\n\v\f\r]*[A-Za-z0-9\\][A-Za-z0-9]")
 _RESULT: Final = re.compile(r"\s*(?P<type>[^\s/]+/\S*)(?P<blank>\s)?\s*(?P<encoding>\S+\s?)?", re.ASCII)
 

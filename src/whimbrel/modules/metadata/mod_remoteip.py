@@ -182,7 +182,8 @@ def _scoped(text: str) -> str:
     """
     host = to_bytes(text)  # which needs no codec for names
     found = socket.getaddrinfo(host, None, socket.AF_INET6, socket.SOCK_STREAM, 0, socket.AI_NUMERICHOST)
-    shown, scope = str(found[0][4][0]).partition("%")[0], found[0][4][-1]
+    shown = str(found[0][4][0]).partition("%")[0]
+    scope = found[0][4][-1]
     if shown in _LINK_LOCAL and isinstance(scope, int) and scope:
         try:
             return f"{shown}%{socket.if_indextoname(scope)}"
@@ -199,7 +200,8 @@ class AddressChain:
     """The addresses of a field, evaluated from the last proxy to the client."""
 
     def __init__(self, address: str, field: str) -> None:
-        self.address, self.rest = address, field
+        self.address = address
+        self.rest = field
         self.left: str | None = field
         self.proxies: list[str] = []
         self.moved = False
@@ -224,7 +226,8 @@ class AddressChain:
                 return f"value of {word} appears to be a private IP or nonsensical.  Ignored"
             if not internal:
                 self.proxies.append(self.address)
-            self.address, self.moved = address, True
+            self.address = address
+            self.moved = True
             self.left = before if comma else None
         return ""
 
@@ -247,7 +250,9 @@ def make_address(scope: Scope) -> CompiledHook | None:
     conf = scope.server_config(RemoteIpServerConfig)
     if conf.header is None:
         return CompiledHook(_as_announced) if conf.switch is not None else None
-    name, proxies_header, is_switched = conf.header, conf.proxies_header, conf.switch is not None
+    name = conf.header
+    proxies_header = conf.proxies_header
+    is_switched = conf.switch is not None
     lists = [(Networks([network]), internal) for network, internal in conf.proxies]
 
     def find(r: Any) -> HookStatus:
@@ -269,14 +274,16 @@ def make_address(scope: Scope) -> CompiledHook | None:
             r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip", cause=cause)
         if not walk.moved:
             return OK
-        r.connection.useragent_ip, r.connection.user_port = walk.address, 0
+        r.connection.useragent_ip = walk.address
+        r.connection.user_port = 0
         r.headers_in = r.headers_in.copy()
         if walk.left is None:
             r.headers_in.unset(name)
         else:
             r.headers_in.set(name, walk.left)
         if walk.proxies:
-            r.notes["remoteip-proxy-ip-list"] = via = ", ".join(walk.proxies)
+            via = ", ".join(walk.proxies)
+            r.notes["remoteip-proxy-ip-list"] = via
             if proxies_header is not None:
                 r.headers_in.set(proxies_header, via)
         return OK

@@ -248,7 +248,10 @@ class _Step:
     __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
 
     def __init__(self, condition: Condition, source: Source, same: bool) -> None:
-        self.source, self.same, self.matches, self.test = source, same, _matcher(condition), condition.test
+        self.source = source
+        self.same = same
+        self.matches = _matcher(condition)
+        self.test = condition.test
         plain = condition.regex is None and condition.test is None
         self.variables: list[tuple[str, str | Substitution | None]] = [
             (name, value if value is None or plain else Substitution(value, ampersand=condition.ampersand))
@@ -271,13 +274,12 @@ class _Step:
             if value is None:
                 env.pop(name, None)
             elif name:
-                env[name] = (
-                    value
-                    if isinstance(value, str)
-                    else value.apply(match)
-                    if match is not None
-                    else value.text
-                )
+                if isinstance(value, str):
+                    env[name] = value
+                elif match is not None:
+                    env[name] = value.apply(match)
+                else:
+                    env[name] = value.text
 
 
 def _nothing(_r: Any) -> str | None:
@@ -311,7 +313,8 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
     if not conditions:
         return None
     steps: list[_Step] = []
-    reads, before = Reads.NOTHING, ""
+    reads = Reads.NOTHING
+    before = ""
     tested = any(
         condition.test is not None for condition in conditions
     )  # conditions may refer to groups of an earlier line's match
@@ -335,7 +338,10 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
             step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
 
     def set_variables(r: Any) -> HookStatus:
-        value, known, env, last = "", False, r.env, EMPTY_MATCH
+        value = ""
+        known = False
+        env = r.env
+        last = EMPTY_MATCH
         for step in steps:
             if step.test is not None:
                 true, last = _tested(r, step.test, last)
@@ -343,10 +349,12 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
                     step.set(env, last)
                 continue
             if step.values is not None and not step.header:
-                match, known = r.client_in(step.values), False
+                match = r.client_in(step.values)
+                known = False
             else:
                 if not (step.same and known):
-                    value, known = step.source(r) or "", True
+                    value = step.source(r) or ""
+                    known = True
                 elif step.header and step.values is None:
                     # the value is used in a variable: it is part of the cache key
                     r.headers_in.get(step.header)

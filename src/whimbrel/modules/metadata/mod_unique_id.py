@@ -29,7 +29,8 @@ class IdGenerator:
     def next(self, seconds: int, local_ip: str) -> str:
         """Return the id of a request that arrived at *seconds*."""
         if self.pid != os.getpid():
-            self.pid, self.root = os.getpid(), os.urandom(10)
+            self.pid = os.getpid()
+            self.root = os.urandom(10)
             self.counter = itertools.count(int.from_bytes(os.urandom(2), "big"))
         number = next(self.counter) & 0xFFFF
         if not self.old:

@@ -24,7 +24,9 @@ from whimbrel.registry.settings import setting
 
 DAY = 86400
 _UNITS = (("y", 365 * DAY), ("mo", 30 * DAY), ("w", 7 * DAY), ("d", DAY), ("h", 3600), ("mi", 60), ("s", 1))
-NETSCAPE, COOKIE, COOKIE2 = "netscape", "cookie", "cookie2"
+NETSCAPE = "netscape"
+COOKIE = "cookie"
+COOKIE2 = "cookie2"
 _STYLES = {"netscape": NETSCAPE, "cookie": COOKIE, "rfc2109": COOKIE, "cookie2": COOKIE2, "rfc2965": COOKIE2}
 
 
@@ -97,7 +99,8 @@ def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
     """Note the visitor's cookie; set one for visitors without."""
-    conf, lifetime = scope.dir_config(UsertrackDirConfig), scope.server_config(UsertrackServerConfig).expires
+    conf = scope.dir_config(UsertrackDirConfig)
+    lifetime = scope.server_config(UsertrackServerConfig).expires
     if not conf.active:
         return None
     name = re.escape(conf.name)

@@ -23,7 +23,12 @@ def set_listen(command: Command, _none: None, words: list[str]) -> None:
         raise ConfigError("Scope id is not supported")
     if not parts.port:
         raise ConfigError("Port must be specified")
-    protocol = words[1].lower() if len(words) > 1 else ("https" if parts.port == 443 else "http")
+    if len(words) > 1:
+        protocol = words[1].lower()
+    elif parts.port == 443:
+        protocol = "https"
+    else:
+        protocol = "http"
     for address in _addresses(state, "" if parts.host == "*" else parts.host, parts.port, parts.scope):
         _add(state, Listener(address, parts.port, protocol))
 

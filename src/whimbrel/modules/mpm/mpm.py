@@ -80,7 +80,8 @@ class _Check:
     """
 
     def __init__(self, configuration: Any, kind: Kind) -> None:
-        self.configuration, self.kind = configuration, kind
+        self.configuration = configuration
+        self.kind = kind
         self.conf: MpmConfig = configuration.main.config(MpmConfig)
 
     def warn(self, offset: int, text: str, logged: str) -> None:
@@ -116,12 +117,12 @@ def check_threads(configuration: Any, kind: Kind) -> None:
     """Check the numbers as worker_check_config and event_check_config do."""
     check = _Check(configuration, kind)
     conf = check.conf
-    conf.server_limit = servers = check.limit(
+    servers = check.limit(
         0, "ServerLimit", _given(conf.server_limit, kind.server_limit), kind.max_servers, "servers"
     )
-    conf.thread_limit = limit = check.limit(
-        5, "ThreadLimit", _given(conf.thread_limit, 64), kind.max_threads, "threads"
-    )
+    conf.server_limit = servers
+    limit = check.limit(5, "ThreadLimit", _given(conf.thread_limit, 64), kind.max_threads, "threads")
+    conf.thread_limit = limit
     threads = _given(conf.threads_per_child, kind.threads)
     if threads > limit:
         text = f"ThreadsPerChild of {threads} exceeds ThreadLimit of {limit}"
@@ -131,7 +132,8 @@ def check_threads(configuration: Any, kind: Kind) -> None:
             f"{text}, decreasing to match",
         )
         threads = limit
-    conf.threads_per_child = threads = check.at_least_one(12, "ThreadsPerChild", threads)
+    threads = check.at_least_one(12, "ThreadsPerChild", threads)
+    conf.threads_per_child = threads
     conf.max_workers = _checked_workers(check, _given(conf.max_workers, kind.max_workers), threads, servers)
     if conf.start_servers is not None:
         conf.start_servers = check.at_least_one(20, "StartServers", conf.start_servers)
@@ -159,10 +161,8 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
         check.warn(16, f"{text}, for a maximum of {needed} servers.", text)
         workers = lower
     if needed > servers:
-        text, end = (
-            f"MaxRequestWorkers of {workers} would require {needed} servers and",
-            f"exceed ServerLimit of {servers}, decreasing to",
-        )
+        text = f"MaxRequestWorkers of {workers} would require {needed} servers and"
+        end = f"exceed ServerLimit of {servers}, decreasing to"
         check.warn(
             18,
             f"{text} would {end} {servers * threads}. To increase, please see the ServerLimit directive.",
@@ -184,9 +184,8 @@ def check_prefork(configuration: Any) -> None:
         return
     check = _Check(configuration, _PREFORK)
     conf = check.conf
-    conf.server_limit = servers = check.limit(
-        0, "ServerLimit", _given(conf.server_limit, 256), _PREFORK.max_servers, "servers"
-    )
+    servers = check.limit(0, "ServerLimit", _given(conf.server_limit, 256), _PREFORK.max_servers, "servers")
+    conf.server_limit = servers
     workers = _given(conf.max_workers, _PREFORK.max_workers)
     if workers > servers:
         text = f"MaxRequestWorkers of {workers} exceeds ServerLimit value of {servers}"
@@ -234,7 +233,8 @@ def set_server_limit_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None
 
 def set_max_clients_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """Set MaxClients: at most the ServerLimit set so far (256)."""
-    value, limit = atoi(words[0]), conf.server_limit if isinstance(conf.server_limit, int) else 256
+    value = atoi(words[0])
+    limit = conf.server_limit if isinstance(conf.server_limit, int) else 256
     if value > limit:
         _say(
             cmd,

@@ -123,7 +123,8 @@ def decode(session: Session, encoded: str) -> None:
     """
     for pair in encoded.split("&"):
         key, _, value = pair.lstrip("=").partition("=")
-        name, plain = _unescaped(key), _unescaped(value)
+        name = _unescaped(key)
+        plain = _unescaped(value)
         if not name or plain is None:
             continue
         if name == _EXPIRY and plain:
@@ -257,7 +258,8 @@ def _read(r: Request, session: Session) -> bool:
 
 async def save(r: Request, session: Session) -> None:
     """Save the session if it changed, or if its expiry moved by the update interval; errors are logged."""
-    conf, now = r.dir_config(SessionDirConfig), _now(r)
+    conf = r.dir_config(SessionDirConfig)
+    now = _now(r)
     if session.written:
         return
     before = session.expiry
@@ -332,7 +334,8 @@ class SessionOut(OutputFilter):
     """Output filter SESSION_OUT."""
 
     __slots__ = ()
-    name, type = "SESSION_OUT", FilterType.CONTENT_SET
+    name = "SESSION_OUT"
+    type = FilterType.CONTENT_SET
 
     def begin(self, r: Request) -> Awaitable[None]:
         """Save the session before the head is sent."""

@@ -40,7 +40,8 @@ class CipherError(Exception):
 def encrypt(text: bytes, passphrase: str, cipher: str) -> str:
     """Encrypt *text* to a cookie's value; raises CipherError if the cipher is not available."""
     _, block = SIZES[cipher]
-    salt, vector = os.urandom(_SALT), os.urandom(block)
+    salt = os.urandom(_SALT)
+    vector = os.urandom(block)
     pad = block - len(text) % block
     encryptor = _cipher(passphrase, salt, vector, cipher, decrypts=False)
     body = salt + vector + encryptor.update(text + bytes([pad]) * pad) + encryptor.finalize()
@@ -54,7 +55,8 @@ def decrypt(value: str, passphrases: list[str], cipher: str) -> bytes:
         data = base64.b64decode(to_bytes(value), validate=True)
     except (binascii.Error, ValueError):
         raise CipherError(is_tried=False) from None
-    mac, body = data[:_MAC], data[_MAC:]
+    mac = data[:_MAC]
+    body = data[_MAC:]
     if len(body) < _SALT + 2 * block:
         raise CipherError(is_tried=False)
     for passphrase in passphrases:
@@ -66,7 +68,9 @@ def decrypt(value: str, passphrases: list[str], cipher: str) -> bytes:
 
 
 def _decrypted(body: bytes, passphrase: str, cipher: str, block: int) -> bytes | None:
-    salt, vector, sealed = body[:_SALT], body[_SALT : _SALT + block], body[_SALT + block :]
+    salt = body[:_SALT]
+    vector = body[_SALT : _SALT + block]
+    sealed = body[_SALT + block :]
     if len(sealed) % block:
         return None
     decryptor = _cipher(passphrase, salt, vector, cipher, decrypts=True)
@@ -104,7 +108,8 @@ def _mac(data: bytes, passphrase: str) -> bytes:
 
 def siphash(key: bytes, data: bytes) -> bytes:
     """Return SipHash-2-4 (Aumasson and Bernstein, 2012) of *data* under a key of 16 bytes."""
-    k0, k1 = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
+    k0 = int.from_bytes(key[:8], "little")
+    k1 = int.from_bytes(key[8:], "little")
     state = (
         k0 ^ 0x736F6D6570736575,
         k1 ^ 0x646F72616E646F6D,

@@ -80,7 +80,9 @@ def _taken(field: str, start: str) -> tuple[list[str], str]:
     attributes after it.
     """
     values: list[str] = []
-    rest, others, eat = "", False, False
+    rest = ""
+    others = False
+    eat = False
     for between, piece in _PIECE.findall(field):
         bare = piece.lstrip(" \t\n\v\f\r")
         if bare.startswith(start):
@@ -88,7 +90,8 @@ def _taken(field: str, start: str) -> tuple[list[str], str]:
             eat = True
             continue
         if not bare.startswith("$"):
-            others, eat = True, False
+            others = True
+            eat = False
         if not eat:
             rest += (between[:1] if rest else "") + piece
     return values, rest if others else ""

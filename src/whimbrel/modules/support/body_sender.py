@@ -31,7 +31,8 @@ class BodyInput(Protocol):
 class SpooledInput:
     """A request body that was read to its end, for applications that must know its length."""
 
-    ended, is_filtered = True, False
+    ended = True
+    is_filtered = False
 
     def __init__(self, in_memory: int = MAX_IN_MEMORY) -> None:
         from tempfile import SpooledTemporaryFile  # rare
@@ -80,7 +81,10 @@ class BodySender:
         frame: Callable[[bytes], bytes],
         end: bytes = b"",
     ) -> None:
-        self._connection, self._write, self._frame, self._end = connection, write, frame, end
+        self._connection = connection
+        self._write = write
+        self._frame = frame
+        self._end = end
         self.problem: BodyError | None = None
         self._task: asyncio.Task[None] | None = None
 

@@ -72,7 +72,9 @@ class RecordedOutput:
     __slots__ = ("_key", "_pieces", "_request", "_size")
 
     def __init__(self, r: Request, key: Key | None) -> None:
-        self._request, self._key, self._size = r, key, 0
+        self._request = r
+        self._key = key
+        self._size = 0
         self._pieces: list[bytes] | None = [] if key is not None else None
 
     def add(self, out: bytes) -> None:
@@ -98,7 +100,8 @@ def coded_bodies(r: Request) -> CodedBodies:
     notes = r.engine.plans.root(r.engine.main).notes
     bodies: CodedBodies | None = notes.get(_BODIES)
     if bodies is None:
-        bodies = notes[_BODIES] = CodedBodies()
+        bodies = CodedBodies()
+        notes[_BODIES] = bodies
     return bodies
 
 
@@ -140,7 +143,9 @@ async def digest_in_pieces(r: Request) -> bytes:
     """Read the body of *r* into memory, in pieces; return its digest."""
     from hashlib import sha256
 
-    digest, parts, source = sha256(), list[bytes](), JoinedSource(sized(r.body))
+    digest = sha256()
+    parts = list[bytes]()
+    source = JoinedSource(sized(r.body))
     r.body = []
     try:
         while (data := await source.read()) is not None:
@@ -186,7 +191,8 @@ def _from_cache(
     if entry is None:
         return make(key)
     size = sum(map(size_of, r.body))
-    r.body, r.chunked = [entry.data], entry.early
+    r.body = [entry.data]
+    r.chunked = entry.early
     if not (entry.early and r.header_only):
         report(size, entry.size)
     return None

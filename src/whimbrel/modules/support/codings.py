@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 UNCODED: Final = frozenset(("identity", "7bit", "8bit", "binary"))
-ADD_SUFFIX, NO_CHANGE, REMOVE = "addsuffix", "nochange", "remove"
+ADD_SUFFIX = "addsuffix"
+NO_CHANGE = "nochange"
+REMOVE = "remove"
 ETAG_MODES: Final = {mode: mode for mode in (ADD_SUFFIX, NO_CHANGE, REMOVE)}
 MIN_CODED_TAG: Final = 3  # characters of an ETag that gets a suffix
 
@@ -30,7 +32,8 @@ class AcceptsCoding:
     __slots__ = ("_coding", "_quality")
 
     def __init__(self, coding: str, *, quality: bool) -> None:
-        self._coding, self._quality = coding, quality
+        self._coding = coding
+        self._quality = quality
 
     def __contains__(self, value: object) -> bool:
         assert isinstance(value, str)

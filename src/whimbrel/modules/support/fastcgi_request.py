@@ -52,8 +52,11 @@ class FastcgiRequest:
         role: FastcgiRole = FastcgiRole.RESPONDER,
         keep: bool = False,
     ) -> None:
-        self.r, self.connection, self.messages = r, connection, messages
-        self.role, self.keep = role, keep
+        self.r = r
+        self.connection = connection
+        self.messages = messages
+        self.role = role
+        self.keep = keep
         self.body: BodyInput = r.body_in
         self._sender: BodySender | None = None
 
@@ -113,7 +116,8 @@ class FastcgiRequest:
     # answer ---------------------------------------------------------------------------------------
     async def _next_head(self) -> None:
         """Wait for the head. Raises BackendError, or the BodyError because of which no head follows."""
-        connection, sender = self.connection, self._sender
+        connection = self.connection
+        sender = self._sender
         reader = cast("AnswerReader", connection.reader)
         try:
             while reader.head is None:

@@ -16,7 +16,9 @@ async def first_bytes(r: Request, least: int = 1) -> bytes:
 
     Of complete parts that need no wait, up to `PIECE` bytes are returned.
     """
-    data, ready, rest = b"", len(r.body), len(r.body)
+    data = b""
+    ready = len(r.body)
+    rest = len(r.body)
     for index, part in enumerate(r.body):
         if isinstance(part, Source):
             ready = index
@@ -47,7 +49,8 @@ def cut(parts: list[Part], start: int, end: int) -> list[Part]:
             rest.append(part)
             continue
         size = part.length if isinstance(part, FileSegment) else len(part)
-        low, high = max(0, min(size, start - at)), max(0, min(size, end - at))
+        low = max(0, min(size, start - at))
+        high = max(0, min(size, end - at))
         if low >= high:
             rest.append(part)
         elif isinstance(part, bytes):

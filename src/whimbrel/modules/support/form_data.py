@@ -30,7 +30,8 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
     kind = strip((r.headers_in.get("Content-Type") or "").partition(";")[0]).lower()
     if kind != "application/x-www-form-urlencoded":
         return {}
-    data, room = bytearray(), 3 * limit + _PAIRS
+    data = bytearray()
+    room = 3 * limit + _PAIRS
     while piece := await r.body_in.read():
         data += piece
         if len(data) > room:

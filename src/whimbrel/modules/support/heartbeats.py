@@ -117,7 +117,10 @@ def store(memory: mmap, report: Heartbeat) -> None:
         if not address and free is None:
             free = each
     if free is not None:
-        free.ready, free.busy, free.port, free.seen = report.ready, report.busy, report.port, report.seen
+        free.ready = report.ready
+        free.busy = report.busy
+        free.port = report.port
+        free.seen = report.seen
         free.address = report.address
 
 

@@ -22,8 +22,10 @@ _BYTES: Final = bytes(range(256))
 
 def _library() -> Any:
     library = ctypes.CDLL(None, use_errno=True)
-    pointer, size = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)
-    library.iconv_open.restype, library.iconv_open.argtypes = ctypes.c_void_p, [ctypes.c_char_p] * 2
+    pointer = ctypes.POINTER(ctypes.c_void_p)
+    size = ctypes.POINTER(ctypes.c_size_t)
+    library.iconv_open.restype = ctypes.c_void_p
+    library.iconv_open.argtypes = [ctypes.c_char_p] * 2
     library.iconv.restype = ctypes.c_size_t
     library.iconv.argtypes = [ctypes.c_void_p, pointer, size, pointer, size]
     library.iconv_close.argtypes = [ctypes.c_void_p]
@@ -55,7 +57,9 @@ class Iconv:
         """Return the output, the number of bytes that it stands for, and the reason to stop: 0 at the end of
         *data*, EINVAL in an incomplete character, EILSEQ before one that is invalid or has no equivalent.
         """
-        out, count, reason = [], 0, E2BIG
+        out = []
+        count = 0
+        reason = E2BIG
         while reason == E2BIG:
             piece, used, reason = self.step(data, count, (len(data) - count) * 2 + _ROOM)
             out.append(piece)
@@ -72,7 +76,8 @@ class Iconv:
             self._data = data
             self._place = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
         place = ctypes.c_void_p(self._place + start)
-        left, free = ctypes.c_size_t(len(data) - start), ctypes.c_size_t(room)
+        left = ctypes.c_size_t(len(data) - start)
+        free = ctypes.c_size_t(room)
         end = ctypes.c_void_p(ctypes.addressof(self._buffer))
         done = _LIBRARY.iconv(self._handle, place, left, end, free)
         reason = ctypes.get_errno() if done == _ERROR else 0

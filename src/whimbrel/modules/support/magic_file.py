@@ -66,7 +66,12 @@ def _strtol(text: str) -> tuple[int, str]:
         return 0, text
     word = lower(strip(match[0]))
     digits = word.lstrip("+-")
-    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
+    if digits.startswith("0x"):
+        base = 16
+    elif digits.startswith("0"):
+        base = 8
+    else:
+        base = 10
     value = int(digits.removeprefix("0x") or "0", base)
     return (-value if word.startswith("-") else value), text[match.end() :]
 
@@ -82,7 +87,8 @@ def _signed(rule: Rule, value: int) -> int:
 
 def _string(text: str) -> tuple[bytes, str]:
     """Parse a string with C's escapes up to white space; return its bytes and the rest."""
-    out, at = [], 0
+    out = []
+    at = 0
     while at < len(text) and text[at] not in _BLANK:
         char = text[at]
         at += 1
@@ -90,9 +96,11 @@ def _string(text: str) -> tuple[bytes, str]:
             octal = re.compile("[0-7]{1,3}").match(text, at)
             hexadecimal = re.compile("x([0-9a-fA-F]{1,2})").match(text, at)
             if octal is not None:
-                char, at = chr(int(octal[0], 8) & 255), octal.end()
+                char = chr(int(octal[0], 8) & 255)
+                at = octal.end()
             elif hexadecimal is not None:
-                char, at = chr(int(hexadecimal[1], 16)), hexadecimal.end()
+                char = chr(int(hexadecimal[1], 16))
+                at = hexadecimal.end()
             else:
                 char, at = _ESCAPES.get(text[at], text[at]), at + 1
         out.append(char)
@@ -162,7 +170,8 @@ class Matcher:
     """A matcher of rules against *data*, the beginning of a file."""
 
     def __init__(self, data: bytes, complain: Callable[[str, str], None]) -> None:
-        self.data, self.complain = data, complain
+        self.data = data
+        self.complain = complain
 
     def _value(self, rule: Rule) -> Any:
         """Return the number or the string at the rule's offset; None if the file is too short or the rule was
@@ -196,7 +205,8 @@ class Matcher:
             return True
         if rule.kind == "string":
             other = value.ljust(WINDOW, b"\0")[: len(rule.string)]
-            value, number = (other > rule.string) - (other < rule.string), 0
+            value = (other > rule.string) - (other < rule.string)
+            number = 0
         else:
             number = rule.number
         result: bool = {
@@ -225,7 +235,8 @@ class Matcher:
         return None
 
     def _with_continuations(self, rule: Rule, value: Any, rules: Sequence[Rule], at: int) -> str:
-        out, level = printed(rule, value), 1
+        out = printed(rule, value)
+        level = 1
         separate = bool(rule.text)
         while at < len(rules) and rules[at].level:
             rule = rules[at]

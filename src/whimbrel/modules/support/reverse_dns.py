@@ -37,15 +37,15 @@ async def confirmed_name(r: Request) -> str | None:
     r.set_uncacheable()
     name = notes.get(NAME_NOTE)
     if name is None:
-        name = notes[NAME_NOTE] = (await r.engine.runtime.reverse_lookup(compared_address(r)) or "").lower()
+        name = (await r.engine.runtime.reverse_lookup(compared_address(r)) or "").lower()
+        notes[NAME_NOTE] = name
     if not name:
         return None
     known = notes.get(CONFIRMED_NOTE)
     if known is None:
         client = numeric_address(compared_address(r))
-        known = notes[CONFIRMED_NOTE] = (
-            "1" if client in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
-        )
+        known = "1" if client in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
+        notes[CONFIRMED_NOTE] = known
     return name if known else None
 
 

@@ -97,7 +97,8 @@ class SharedRecord:
     FIELDS: ClassVar[dict[str, SharedField[Any]]] = {}
 
     def __init__(self, memory: mmap, base: int) -> None:
-        self.memory, self.base = memory, base
+        self.memory = memory
+        self.base = base
 
     def __init_subclass__(cls) -> None:
         own = {name: field for name, field in vars(cls).items() if isinstance(field, SharedField)}

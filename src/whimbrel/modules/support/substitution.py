@@ -44,9 +44,13 @@ class Substitution:
         if self.plain is not None:
             return self.plain
         count = len(match.groups())
-        return "".join(
-            p if isinstance(p, str) else (match.group(p) or "") if p <= count else "" for p in self.pieces
-        )
+        out = []
+        for piece in self.pieces:
+            if isinstance(piece, str):
+                out.append(piece)
+            elif piece <= count:
+                out.append(match.group(piece) or "")
+        return "".join(out)
 
 
 def is_url(text: str) -> bool:

@@ -15,7 +15,9 @@ class ThrottledSource(Source):
     __slots__ = ("_held", "_left", "_pause", "_source", "_step")
 
     def __init__(self, parts: list[Part], step: int, pause: float, burst: int = 0) -> None:
-        self._source, self._step, self._pause = JoinedSource(parts), step, pause
+        self._source = JoinedSource(parts)
+        self._step = step
+        self._pause = pause
         self._left = burst if burst > 0 else step  # bytes to pass on before the next pause
         self._held = b""
 

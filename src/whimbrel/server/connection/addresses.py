@@ -24,7 +24,8 @@ def addresses(transport: asyncio.BaseTransport) -> tuple[tuple[Any, ...], tuple[
 
     Such a connection has no peer and delivers no data.
     """
-    client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    client = transport.get_extra_info("peername")
+    local = transport.get_extra_info("sockname")
     if client is None or local is None:
         cast(asyncio.Transport, transport).abort()
     return client or ("0.0.0.0", 0), local or ("0.0.0.0", 0)

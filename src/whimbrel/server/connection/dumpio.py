@@ -30,7 +30,11 @@ from whimbrel.server.worker.state import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
 HTTP2_READ: Final = 131072  # bytes for which httpd reads in HTTP/2
-_DATA, _COUNT, _IN, _OUT = 100, 58, 135, 164  # line numbers in mod_dumpio.c
+# line numbers in mod_dumpio.c
+_DATA = 100
+_COUNT = 58
+_IN = 135
+_OUT = 164
 
 
 class DumpIO:
@@ -39,13 +43,15 @@ class DumpIO:
     __slots__ = ("_about", "_engine", "_server", "input", "level", "old", "output")
 
     def __init__(self, engine: Any, server: Any, connection: Connection, settings: Any) -> None:
-        self._engine, self._server = engine, server
+        self._engine = engine
+        self._server = server
         self.old = not engine.configuration.dialect.messages_24
         self.level = settings.level if self.old else "trace7"
         self._about = (
             Connection("", 0, connection.local_ip, connection.local_port) if self.old else connection
         )
-        self.input, self.output = settings.input, settings.output
+        self.input = settings.input
+        self.output = settings.output
 
     def say(self, words: str, line: int) -> None:
         """Write one line to the error log."""
@@ -97,7 +103,10 @@ class Bucket:
     __slots__ = ("kind", "left", "rest", "shown_as", "size")
 
     def __init__(self, kind: str, size: int, shown_as: str = "") -> None:
-        self.kind, self.size, self.left, self.shown_as = kind, size, size, shown_as or kind
+        self.kind = kind
+        self.size = size
+        self.left = size
+        self.shown_as = shown_as or kind
         self.rest = b""
 
     def take(self, data: bytes, dump: DumpIO) -> bytes:
@@ -258,7 +267,8 @@ class DumpedHttpProtocol(HttpProtocol):
 
 def _buckets(response: Response) -> Iterator[Bucket]:
     """Iterate over the buckets of a complete body; a cached file's content counts as FILE, too."""
-    r, is_chunked = response.request, response.framing is Framing.CHUNKED
+    r = response.request
+    is_chunked = response.framing is Framing.CHUNKED
     is_single_file = (
         r.finfo is not None
         and S_ISREG(r.finfo.st_mode)

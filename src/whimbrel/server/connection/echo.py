@@ -39,9 +39,12 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
 
     def __init__(self, service: WorkerState, make_other: Callable[[], asyncio.Protocol]) -> None:
         TimedConnection.__init__(self)
-        self.service, self._make_other = service, make_other
-        self._line, self._is_draining = b"", False
-        self._state, self._shown = "R", "ECHO "
+        self.service = service
+        self._make_other = make_other
+        self._line = b""
+        self._is_draining = False
+        self._state = "R"
+        self._shown = "ECHO "
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -52,7 +55,9 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
             self.transport.set_protocol(other)
             other.connection_made(transport)
             return
-        self._client, self._server, self._keep_alive = plain(client[0]), listener.server, listener.keep_alive
+        self._client = plain(client[0])
+        self._server = listener.server
+        self._keep_alive = listener.keep_alive
         self.service.add(self)
         self.deadline = self.service.clock + listener.timeout
 
@@ -71,7 +76,8 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
             self._echo(data[:end])
 
     def _echo(self, data: bytes) -> None:
-        self._state, self._shown = "K", "ECHO " + to_text(data[:MAX_LINE].split(b"\n", 1)[0])
+        self._shown = "ECHO " + to_text(data[:MAX_LINE].split(b"\n", 1)[0])
+        self._state = "K"
         self.transport.write(data)
         if self._is_draining:
             self._close()

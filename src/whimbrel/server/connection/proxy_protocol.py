@@ -160,7 +160,9 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         expects: Callable[[str, int, str], bool],
     ) -> None:
         TimedConnection.__init__(self)
-        self.service, self._make_inner, self._expects = service, make_inner, expects
+        self.service = service
+        self._make_inner = make_inner
+        self._expects = expects
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -123,14 +123,19 @@ class TlsLayer(ConnectionLayer):
         handshakes: Handshakes,
         make_inner: Callable[[], asyncio.Protocol],
     ) -> None:
-        self.service, self._hosts, self._make_inner = service, hosts, make_inner
+        self.service = service
+        self._hosts = hosts
+        self._make_inner = make_inner
         self._handshakes = handshakes
-        self._input, self._output = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._input = ssl.MemoryBIO()
+        self._output = ssl.MemoryBIO()
         self._hello: ClientHelloReader | None = ClientHelloReader()
         self._first = b""
         self._received = UNKNOWN_HELLO
         self._tls: TlsObject | None = None
-        self._is_shut = self._is_plain = self._is_postponed = False
+        self._is_shut = False
+        self._is_plain = False
+        self._is_postponed = False
         self._handshake: Handshake | None = None
         self._proxied: tuple[str, int] | None = None
         self.choice: TlsChoice | None = None
@@ -142,13 +147,15 @@ class TlsLayer(ConnectionLayer):
     # protocol of the socket -----------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.outer = cast(asyncio.Transport, transport)
-        self.connection = connection = client_connection(transport)
+        connection = client_connection(transport)
+        self.connection = connection
         if not self._hosts.is_enabled(connection.local_ip, connection.local_port):
             inner = self.make_inner()
             transport.set_protocol(inner)
             inner.connection_made(transport)
             return
-        self._handshake = handshake = Handshake(self)
+        handshake = Handshake(self)
+        self._handshake = handshake
         self.service.add(handshake)
         listener = self.service.listener(connection.local_ip, connection.local_port)
         handshake.deadline = self.service.clock + listener.timeout
@@ -190,9 +197,11 @@ class TlsLayer(ConnectionLayer):
             self._shake_hands()
 
     def _read_hello(self, data: bytes) -> None:
-        reader, first = cast(ClientHelloReader, self._hello), self._first
+        reader = cast(ClientHelloReader, self._hello)
+        first = self._first
         if len(first) < FIRST_BYTES:
-            first = self._first = first + data[: FIRST_BYTES - len(first)]
+            first = first + data[: FIRST_BYTES - len(first)]
+            self._first = first
         try:
             if first[0] != RECORD_HANDSHAKE:
                 if len(first) < FIRST_BYTES:
@@ -205,7 +214,8 @@ class TlsLayer(ConnectionLayer):
             hello = UNKNOWN_HELLO  # the library answers with its alert
         if hello is None:
             return
-        self._hello, self._received = None, hello
+        self._hello = None
+        self._received = hello
         self.choice = self._hosts.choose(self.connection, hello)
         self._tls = self.choice.context.wrap_bio(self._input, self._output, server_side=True)
         self._handshakes.grow(self, OBJECT_BYTES)
@@ -221,7 +231,8 @@ class TlsLayer(ConnectionLayer):
         self.inner.data_received(PLAIN_REQUEST)
 
     def _shake_hands(self) -> None:
-        choice, tls = cast(TlsChoice, self.choice), cast(TlsObject, self._tls)
+        choice = cast(TlsChoice, self.choice)
+        tls = cast(TlsObject, self._tls)
         if choice.may_block is None or not choice.may_block():
             self._finish_step(_attempt(tls))
         else:
@@ -252,7 +263,8 @@ class TlsLayer(ConnectionLayer):
         if isinstance(outcome, Exception):
             self._fail(outcome)
             return
-        choice, tls = cast(TlsChoice, self.choice), cast(TlsObject, self._tls)
+        choice = cast(TlsChoice, self.choice)
+        tls = cast(TlsObject, self._tls)
         if choice.may_block is not None:
             self._hosts.report(self.service.engine, self.connection, choice, tls)
         self.connection.tls = self._hosts.session(choice, tls, self._received, self._flush_all)
@@ -280,7 +292,9 @@ class TlsLayer(ConnectionLayer):
 
     def _decrypt(self) -> None:
         """Pass what has arrived to the protocol above."""
-        tls, source, choice = cast(TlsObject, self._tls), self._input, cast(TlsChoice, self.choice)
+        tls = cast(TlsObject, self._tls)
+        source = self._input
+        choice = cast(TlsChoice, self.choice)
         while source.pending or tls.pending():
             if (
                 choice.may_block is not None
@@ -408,7 +422,9 @@ class TlsLayer(ConnectionLayer):
 
     def _encrypt(self, data: Any) -> None:
         """Send *data* in steps; raises ssl.SSLError."""
-        tls, outer, output = cast(TlsObject, self._tls), self.outer, self._output
+        tls = cast(TlsObject, self._tls)
+        outer = self.outer
+        output = self._output
         if len(data) <= WRITE_SIZE:
             tls.write(data)
             outer.write(output.read())

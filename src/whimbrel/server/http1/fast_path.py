@@ -29,7 +29,8 @@ class FastPath(RelayPath):
 
     def _reply(self, cached: CachedResponse, head: SplitHead | None) -> None:
         """Answer one request with a valid entry; for *head* see `account_hit`."""
-        service, connection = self.service, self.connection
+        service = self.service
+        connection = self.connection
         if cached.large:
             fields = cached.serialize_head(connection, service.date, service.now)
             self.transport.writelines((fields, cached.payload))
@@ -81,8 +82,11 @@ class FastPath(RelayPath):
 
         *cached* is what `_by_head` has for *data*.
         """
-        service, connection, index = self.service, self.connection, self._index
-        head, tick = None, service.tick
+        service = self.service
+        connection = self.connection
+        index = self._index
+        head = None
+        tick = service.tick
         if service.draining:
             return 0
         if not service.in_tick:
@@ -126,7 +130,8 @@ class FastPath(RelayPath):
         of bytes consumed.
         """
         service = self.service
-        first, limits = self._index.first, self._listener.limits
+        first = self._index.first
+        limits = self._listener.limits
         cached, head = first.lookup(self.connection, data, limits, service.tick)
         if cached is None:
             return 0
@@ -139,7 +144,9 @@ class FastPath(RelayPath):
         """Answer pipelined heads from the cache: the first, and as many as this tick and the transport have
         room for.
         """
-        service, connection, done = self.service, self.connection, 0
+        service = self.service
+        connection = self.connection
+        done = 0
         while not done or (not self._paused and service.takes_more()):
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4 or end - done == len(data):
@@ -170,14 +177,16 @@ class FastPath(RelayPath):
         if not self._gathered:
             service.gathering.append(self)
         self._gathered_file = (cached, head, handle, files.closed)
-        self._state, self.deadline = BUSY, FOREVER
+        self._state = BUSY
+        self.deadline = FOREVER
         return True
 
     def _send_gathered_file(
         self, cached: CachedResponse, head: SplitHead | None, handle: int, closed: int
     ) -> None:
         """See ResponseWriter._send_gathered_file."""
-        service, connection = self.service, self.connection
+        service = self.service
+        connection = self.connection
         fields = cached.serialize_head(connection, service.date, service.now)
         if self._state is not BUSY:  # the connection was lost
             response = self._file_response(cached, head, -1)
@@ -186,7 +195,8 @@ class FastPath(RelayPath):
         self._state = READY
         if closed != service.files.closed:
             handle = service.files.get(cached.file, cached.stamp)
-        raw, count = cached.head.raw if head is None else head[0], 0
+        raw = cached.head.raw if head is None else head[0]
+        count = 0
         if handle < 0:
             self._buffer = raw + self._buffer
         else:
@@ -202,7 +212,8 @@ class FastPath(RelayPath):
 
     def _on_file_sent(self, cached: CachedResponse, head: SplitHead | None, raw: bytes) -> None:
         """Account for a file that was sent as a whole in response to the head *raw*."""
-        service, connection = self.service, self.connection
+        service = self.service
+        connection = self.connection
         account_hit(service, connection, connection, cached, head)
         self.deadline = service.clock + self._listener.keep_alive
         if cached.close or service.stopping:
@@ -231,5 +242,6 @@ class FastPath(RelayPath):
         self, cached: CachedResponse, head: SplitHead | None, handle: int
     ) -> CachedFileResponse:
         """Return the response that sends the descriptor *handle*."""
-        service, part = self.service, FileSegment(handle, 0, cached.size)
+        service = self.service
+        part = FileSegment(handle, 0, cached.size)
         return CachedFileResponse(cached, part, service.engine, self.connection, head, service.now)

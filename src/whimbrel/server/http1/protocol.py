@@ -75,8 +75,12 @@ class HttpProtocol(FastPath):
         super().__init__(service)
         # reader of an incomplete head; `_buffer` is its data then, a bytearray
         self._reader: HeadReader | None = None
-        self._discarded = self._body_bytes = 0
-        self._expects = self._is_held = self._is_poisoned = self._postponed = False
+        self._discarded = 0
+        self._body_bytes = 0
+        self._expects = False
+        self._is_held = False
+        self._is_poisoned = False
+        self._postponed = False
         self._has_reset_check = False
         self._read_deadline: ReadDeadline | None = None
         self._body: RequestBody | None = None
@@ -88,7 +92,8 @@ class HttpProtocol(FastPath):
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.connection = connection = client_connection(transport)
+        connection = client_connection(transport)
+        self.connection = connection
         connection.id = self.service.accepted
         connection.send_interim = self._send_interim
         if connection.tls is not None:
@@ -108,15 +113,18 @@ class HttpProtocol(FastPath):
         """Set the client that a PROXY header names; the response cache knows the proxy alone."""
         connection = self.connection
         connection.proxied = (address, port)
-        connection.useragent_ip, connection.user_port = address, port
-        self._index, self._relays = ResponseCache().index("", 0), {}
+        connection.useragent_ip = address
+        connection.user_port = port
+        self._index = ResponseCache().index("", 0)
+        self._relays = {}
         self._by_head = self._index.by_head
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gathered = b""
         self.connection.aborted = self.connection.aborted or self._state is not ConnectionState.LINGER
         self._state = ConnectionState.LINGER
-        self.connection.send_interim = self.connection.has_pipelined = None
+        self.connection.send_interim = None
+        self.connection.has_pipelined = None
         is_incomplete = self._body is not None and not self._body.ended
         if self._body is not None and is_incomplete:
             self._body.fail(_unreadable(400, "(104)Connection reset by peer"))
@@ -211,12 +219,14 @@ class HttpProtocol(FastPath):
             return
         while self._state is ConnectionState.READY and not self._paused and self._buffer:
             if more and not self.service.takes_more():
-                self._postponed, self.deadline = True, FOREVER
+                self._postponed = True
+                self.deadline = FOREVER
                 self.service.postpone(self)
                 return
             if not self._read_next(cache_missed=cache_missed):
                 break
-            cache_missed, more = False, True
+            cache_missed = False
+            more = True
         if self._state is ConnectionState.READY:
             if self._eof and not self._paused:
                 if self._buffer:
@@ -236,7 +246,10 @@ class HttpProtocol(FastPath):
 
     def _read_next(self, *, cache_missed: bool) -> bool:
         """Answer the head at the front of the buffer; return False if it is incomplete."""
-        data, listener, reader, head = self._buffer, self._listener, self._reader, None
+        data = self._buffer
+        listener = self._listener
+        reader = self._reader
+        head = None
         if (
             listener.direct
             and self.connection.tls is None
@@ -258,7 +271,8 @@ class HttpProtocol(FastPath):
             reader = reader or HeadReader(data, listener.limits, listener.rules)
             head = reader.read()
             if head is None:
-                self._reader, self._buffer = reader, reader.data  # type: ignore[assignment]
+                self._reader = reader
+                self._buffer = reader.data  # type: ignore[assignment]
                 self._arm_read_timeout(len(data))
                 return False
         self._start_request(head)
@@ -272,13 +286,16 @@ class HttpProtocol(FastPath):
         """Hand the rest of the connection to HTTP/2."""
         from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
 
-        self._state, self._buffer, self.deadline = ConnectionState.LINGER, b"", FOREVER
+        self._state = ConnectionState.LINGER
+        self._buffer = b""
+        self.deadline = FOREVER
         self.connection.peeked = (0, 0)
         self.service.connections.discard(self)
         http2 = Http2Connection(
             self.service, self.transport, self.connection, self._listener, self._listener.http2
         )
-        self.connection.send_interim = self.connection.has_pipelined = None
+        self.connection.send_interim = None
+        self.connection.has_pipelined = None
         self.transport.set_protocol(http2)
         return http2
 
@@ -286,9 +303,11 @@ class HttpProtocol(FastPath):
         if self._head is None or self.transport.is_closing() or not self.connection.notes.pop(SWITCHED, ""):
             return False
         self.transport.write(SWITCHING)
-        response.head_prefix = response.head_suffix = b""
+        response.head_prefix = b""
+        response.head_suffix = b""
         response.on_sent(0, len(SWITCHING))
-        head, rest = self._head, self._buffer
+        head = self._head
+        rest = self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
 
@@ -304,7 +323,8 @@ class HttpProtocol(FastPath):
         if head is not None:
             self._start_request(head)
         else:
-            self._buffer, self._reader = b"", None
+            self._buffer = b""
+            self._reader = None
 
     def _arm_read_timeout(self, count: int) -> None:
         """Set the deadline for the rest of a head or body of which *count* bytes are there.
@@ -324,19 +344,22 @@ class HttpProtocol(FastPath):
         peeked = self.connection.peeked
         if peeked[0] and peeked[0] > len(self._buffer):
             self.connection.peeked = len(self._buffer), peeked[1]
-        self._read_deadline = self._reader = None
+        self._read_deadline = None
+        self._reader = None
         rest = self._buffer[head.end :]
         self._buffer = rest if rest.__class__ is bytes else bytes(rest)
         self.connection.is_draining = self.service.draining
         self._state = ConnectionState.BUSY
         self.deadline = FOREVER
-        self._head, self._has_final_head = head, False
+        self._head = head
+        self._has_final_head = False
         if head.length or head.chunked or head.length_bad:
             body = self._make_body(head)
         else:
             self._expects, self._parser, empty = False, None, self._empty
             if empty is None or empty.failure is not None:
-                empty = self._empty = RequestBody(0)
+                empty = RequestBody(0)
+                self._empty = empty
             body = empty
         self._body = body
         try:
@@ -417,7 +440,8 @@ class HttpProtocol(FastPath):
         if head.version < HTTP_1_1:
             return  # its client keeps the mark of one that waits: the connection ends
         if status == 100:
-            self._expects = head.expect_continue = False
+            self._expects = False
+            head.expect_continue = False
         if not self.transport.is_closing():
             data = interim_bytes(status, fields, reason)
             self.connection.interim_bytes += len(data)
@@ -458,7 +482,8 @@ class HttpProtocol(FastPath):
                 body.framing = self._body_bytes - len(parser.rest) - body.received
                 if len(parser.trailers):
                     body.trailers = parser.trailers
-            self._buffer, self._parser = parser.rest, None
+            self._buffer = parser.rest
+            self._parser = None
             self._body_ended()
         elif self._state is ConnectionState.DISCARD:
             if self._discarded > MAX_DISCARD:
@@ -511,13 +536,16 @@ class HttpProtocol(FastPath):
             self._end()
             return
         self._state = ConnectionState.READY
-        self._head = self._body = self._task = None
+        self._head = None
+        self._body = None
+        self._task = None
         if not self._paused:
             self.deadline = self.service.clock + self._listener.keep_alive
 
     def _discard_input(self) -> None:
         self._buffer = b""
-        self._parser = self._reader = None
+        self._parser = None
+        self._reader = None
         self._go_on_reading()
 
     # ends -------------------------------------------------------------------------------------
@@ -563,10 +591,12 @@ class HttpProtocol(FastPath):
 
     def scoreboard_row(self) -> ScoreboardRow:
         """Return the scoreboard row of this connection; the same object if it is unchanged."""
-        answering, served = self.connection.rendering, self.connection.served
+        answering = self.connection.rendering
+        served = self.connection.served
         if self._last_raw:
             self._head, self._last_raw = self._head or self._parsed(self._last_raw), b""
-        head, known = self._head or answering, self._row
+        head = self._head or answering
+        known = self._row
         if (
             known is not None
             and known[0] is head
@@ -576,7 +606,14 @@ class HttpProtocol(FastPath):
         ):
             return known[4]
         busy = self._state is ConnectionState.BUSY or answering is not None
-        state = "W" if busy else "C" if self._state is ConnectionState.LINGER else "K" if served else "R"
+        if busy:
+            state = "W"
+        elif self._state is ConnectionState.LINGER:
+            state = "C"
+        elif served:
+            state = "K"
+        else:
+            state = "R"
         protocol, line = ("http/1.1", head.line or "") if head is not None else ("", "")
         row = connection_row(
             state,

@@ -26,7 +26,8 @@ class RelayPath(ResponseWriter):
         super().__init__(service)
         self._relays: dict[bytes, RelayedRequest] = {}
         self._head: Head | None = None
-        self._buffer, self._reading = b"", True
+        self._buffer = b""
+        self._reading = True
         # the head, unparsed, of the request that is relayed, or that the last response answers from the cache
         self._last_raw = b""
 
@@ -40,8 +41,11 @@ class RelayPath(ResponseWriter):
         exchange = request.relay.send(request, self, self.service.now)
         if exchange is None:
             return False
-        self._state, self._has_final_head = BUSY, False
-        self.deadline, self._last_raw, self._task = FOREVER, request.raw, exchange
+        self._state = BUSY
+        self._has_final_head = False
+        self.deadline = FOREVER
+        self._last_raw = request.raw
+        self._task = exchange
         return True
 
     def gather(self, connection: DeferredWriter) -> None:
@@ -69,12 +73,15 @@ class RelayPath(ResponseWriter):
                 return
             # as `_answered` does for a request without a body
             self._state = READY
-            self._head = self._task = None
+            self._head = None
+            self._task = None
             if not self._paused:
                 self.deadline = service.clock + self._listener.keep_alive
 
     def _write_reply(self, exchange: RelayExchange) -> None:
-        reply, body, transport = exchange.reply, exchange.body, self._transport
+        reply = exchange.reply
+        body = exchange.body
+        transport = self._transport
         if reply.chunked:
             reply.set_size(len(body))
             body = chunk(body) + LAST_CHUNK
@@ -88,8 +95,10 @@ class RelayPath(ResponseWriter):
 
     def unrelayed(self, exchange: RelayExchange) -> None:
         """See RelayClient; a client that is gone has its request ended and logged by the general path."""
-        connection, is_gone = self.connection, self._state is ConnectionState.LINGER
-        self._last_raw, self._task = b"", None
+        connection = self.connection
+        is_gone = self._state is ConnectionState.LINGER
+        self._last_raw = b""
+        self._task = None
         head = self._parsed(exchange.request.raw)
         assert head is not None
         self._buffer = exchange.request.raw + self._buffer

@@ -38,12 +38,17 @@ class FileSender:
         stalled: Callable[[], None],
         already: int = 0,
     ) -> None:
-        self._loop, self._out, self._done, self._stalled = loop, out, done, stalled
+        self._loop = loop
+        self._out = out
+        self._done = done
+        self._stalled = stalled
         self._parts = list(reversed(parts))
-        self._position, self._sent = already, already
+        self._position = already
+        self._sent = already
         while self._position >= (size := size_of(self._parts[-1])) and self._position:
             self._next(self._position - size)
-        self._waiting = self._short = False
+        self._waiting = False
+        self._short = False
 
     def start(self) -> None:
         """Send at once; if less than the share of a tick was sent before, the client's window is full."""
@@ -54,7 +59,8 @@ class FileSender:
 
     def _send_share(self) -> None:
         """Send until the client's window is full, or the share of this tick is used."""
-        left, self._short = MAX_TICK_BYTES, False
+        left = MAX_TICK_BYTES
+        self._short = False
         try:
             while self._parts and left > 0 and not self._short:
                 left -= self._send(self._parts[-1])

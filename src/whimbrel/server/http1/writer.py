@@ -80,7 +80,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         TimedConnection.__init__(self)
         self.service = service
         self._state = ConnectionState.READY
-        self._eof = self._paused = self._has_final_head = False
+        self._eof = False
+        self._paused = False
+        self._has_final_head = False
         self._task: Cancellable | None = None
         self._file: FileSender | None = None
         self._out: socket.socket | None = None
@@ -151,13 +153,10 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     def resume_writing(self) -> None:
         self._paused = False
-        self._wait(
-            self._listener.keep_alive
-            if self._state is ConnectionState.READY
-            else LINGER
-            if self._state is ConnectionState.LINGER
-            else FOREVER
-        )
+        if self._state is ConnectionState.READY:
+            self._wait(self._listener.keep_alive)
+        else:
+            self._wait(LINGER if self._state is ConnectionState.LINGER else FOREVER)
         self._wake()
         if self._pending_file is not None:
             self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
@@ -183,7 +182,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             return
         self.deadline = FOREVER
         service = self.service
-        head, parts = response.head(service.date_of(response.received_at)), response.parts
+        head = response.head(service.date_of(response.received_at))
+        parts = response.parts
         body = _joined(parts)
         if body is None:
             if is_complete(parts):
@@ -193,7 +193,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 if self.transport.is_closing():
                     cancel(self._task, service.loop)
         else:
-            data, size = body, len(body)
+            data = body
+            size = len(body)
             sent = size
             if response.framing is Framing.CHUNKED:
                 data = chunk(body) + LAST_CHUNK
@@ -295,7 +296,10 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         truncation.
         """
         chunked = response.framing is Framing.CHUNKED
-        count, broken, more, complete_size = 0, False, 0, 0
+        count = 0
+        broken = False
+        more = 0
+        complete_size = 0
         parts: Sequence[Part] = response.parts
         if is_complete(parts):  # files that pass through a layer
             complete_size, parts, chunked = sum(map(size_of, parts)), _framed(response), False
@@ -317,7 +321,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                     self._drained = self.service.loop.create_future()
                     await self._drained
             if self.transport.is_closing():
-                broken = self.connection.aborted = True
+                broken = True
+                self.connection.aborted = True
             elif chunked:
                 self.transport.write(LAST_CHUNK)
                 more += len(LAST_CHUNK)

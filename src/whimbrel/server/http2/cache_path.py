@@ -25,7 +25,8 @@ class CachedResponder:
     """Sends cached responses to the requests of one connection, without a `Stream`."""
 
     def __init__(self, session: Http2Session, sender: Sender) -> None:
-        self.session, self.sender = session, sender
+        self.session = session
+        self.sender = sender
 
     def fast_path(self, data: bytes, at: int, most: int) -> int:
         """Answer requests from the cache: single frames with known field blocks in *data*, from *at* on.
@@ -33,12 +34,16 @@ class CachedResponder:
         Returns the position of the first frame that it leaves. Each request is a unit of `wire.work`, of
         which there are at most *most*.
         """
-        session, wire, size = self.session, self.session.wire, len(data)
+        session = self.session
+        wire = self.session.wire
+        size = len(data)
         if session.leaving or self.sender.padding or not wire.is_clear:
             return at
         known = wire.decoder.known
         last: FieldBlock | None = None  # the last request, which the entry `cached` answered
-        cached, head, block = None, None, b""
+        cached = None
+        head = None
+        block = b""
         while (
             wire.work < most
             and size - at >= 9
@@ -47,7 +52,8 @@ class CachedResponder:
             and len(wire.out) < WRITE_AHEAD
         ):
             end = at + 9 + int.from_bytes(data[at : at + 3])
-            request, number = known.get(data[at + 9 : end]), int.from_bytes(data[at + 5 : at + 9])
+            request = known.get(data[at + 9 : end])
+            number = int.from_bytes(data[at + 5 : at + 9])
             if request is None or number <= wire.highest or not number & 1 or number >> 31:
                 break
             if last is not request or cached is None or cached.size > wire.window:
@@ -78,7 +84,9 @@ class CachedResponder:
         bytes differ from the cached one's, and the response's field block.
         """
         session = self.session
-        service, connection, wire = session.service, session.connection, session.wire
+        service = session.service
+        connection = session.connection
+        wire = session.wire
         if connection.proxied is not None:
             return None, None, b""  # the entries know the proxy alone
         service.begin_tick()

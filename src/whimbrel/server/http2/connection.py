@@ -73,24 +73,29 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         settings: Any,
     ) -> None:
         TimedConnection.__init__(self)
-        self.service, self.transport, self.connection, self.listener, self.settings = (
-            service,
-            transport,
-            connection,
-            listener,
-            settings,
-        )
+        self.service = service
+        self.transport = transport
+        self.connection = connection
+        self.listener = listener
+        self.settings = settings
         self.wire: ServerH2Connection[Stream] = ServerH2Connection(
             self, settings.max_streams, settings.window
         )
         self.wire.encoder.limit = settings.max_head or MAX_SENT_LIST
-        self.wire.max_errors, self.wire.takes_protocols = settings.max_errors, settings.websockets
+        self.wire.max_errors = settings.max_errors
+        self.wire.takes_protocols = settings.websockets
         self.streams = self.wire.streams
         self.running = 0  # requests that are worked on, including those of reset streams
         self.waiting = 0  # streams that wait for the client: for its window or its body
-        self.paused = self.leaving = self.ended = False
+        self.paused = False
+        self.leaving = False
+        self.ended = False
         self.drained: asyncio.Future[None] | None = None
-        self.served = self.resets = self.held = self.heads = self.pending = 0
+        self.served = 0
+        self.resets = 0
+        self.held = 0
+        self.heads = 0
+        self.pending = 0
         self.max_pending = FIRST_PENDING
         self.pusher, self.sender = Pusher(self), Sender(self)
         self.repeater = CachedResponder(self, self.sender)
@@ -98,8 +103,11 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         connection.is_draining = False
         self._begun: deque[Stream] = deque()  # requests that were not passed to the engine yet
         self._input = b""  # received bytes that were not processed yet
-        self._has_preface = self._has_tick = self._has_window = False
-        self._is_reading, self._turns = True, 0
+        self._has_preface = False
+        self._has_tick = False
+        self._has_window = False
+        self._is_reading = True
+        self._turns = 0
 
     # the connection -----------------------------------------------------------------------------
     def start(self, data: bytes) -> None:
@@ -219,7 +227,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     def _read_frames(self) -> bool:
         """Process as many frames of the input as one tick may; return True if there are more."""
-        wire, data, at = self.wire, self._input, 0
+        wire = self.wire
+        data = self._input
+        at = 0
         wire.work = 0
         if not self._has_preface:
             at = wire.skip_preface(data, at)
@@ -285,7 +295,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         raw = block.raw_head(self.wire.takes_push) if ended else b""
         if raw and self.repeater.try_cache(number, raw):
             return
-        limits, rules = self.listener.limits, self.listener.rules
+        limits = self.listener.limits
+        rules = self.listener.rules
         is_extended = self.wire.takes_protocols and is_extended_connect(block.fields)
         try:
             if is_extended:
@@ -307,7 +318,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream = self._stream(number, head, body, ended=ended)
         if is_extended and head.error is None:
             stream.key = head.headers.get(KEY) or ""
-        stream.head_size, stream.tick = block.size, self._turns
+        stream.head_size = block.size
+        stream.tick = self._turns
         self.heads += block.size
         self._begun.append(stream)
 
@@ -334,7 +346,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         If *more* input is pending, requests of this tick wait for the next one: a pending frame may reset
         them.
         """
-        begun, left, end = self._begun, MAX_BEGUN, monotonic() + ROUND_SHARE * self.service.round
+        begun = self._begun
+        left = MAX_BEGUN
+        end = monotonic() + ROUND_SHARE * self.service.round
         while begun and left and self._may_begin and not self.ended and monotonic() < end:
             if more and begun[0].tick == self._turns:
                 break
@@ -357,7 +371,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
         received = self.wire.head_received if number & 1 and head.error is None else 0
-        tag, push = self._tag(number), self.pusher.note(head)
+        tag = self._tag(number)
+        push = self.pusher.note(head)
         connection = stream_connection(self.connection, number, tag, push, received)
         self.running += number & 1
         stream = Stream(number, connection, head, body, ended=ended)
@@ -588,7 +603,12 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         """Return the scoreboard row of this connection."""
         last = next(reversed(self.streams.values()), None)
         head = last.head if last is not None else None
-        state = "W" if self.running else "C" if self.ended else "K"
+        if self.running:
+            state = "W"
+        elif self.ended:
+            state = "C"
+        else:
+            state = "K"
         return connection_row(
             state,
             self.connection.client_ip,

@@ -57,10 +57,12 @@ class Pusher:
     """
 
     def __init__(self, session: PushSession) -> None:
-        self.session, self.wire = session, session.wire
+        self.session = session
+        self.wire = session.wire
         self.diary: PushDiary | None = None
         self.waiting: deque[Stream] = deque()
-        self.size = self.running = 0
+        self.size = 0
+        self.running = 0
 
     @property
     def is_enabled(self) -> bool:
@@ -130,7 +132,8 @@ class Pusher:
         listener = self.session.listener
         head = promised_request(method, candidate.path, fields.copy(), listener.limits, listener.rules)
         stream = self.session.open_promised(number, head, parent)
-        stream.sent, stream.head_size = sent, size
+        stream.sent = sent
+        stream.head_size = size
         if candidate.is_critical:
             parent.follow(stream)
         else:
@@ -141,7 +144,8 @@ class Pusher:
 
     def order(self, stream: Stream, media_type: str) -> None:
         """Place the body of a promised stream before or behind that of its parent (H2PushPriority)."""
-        places, parent = self.session.settings.priorities, stream.parent
+        places = self.session.settings.priorities
+        parent = stream.parent
         if parent is None or not places:
             return
         place = places.get(re.split("[; \t]", media_type, maxsplit=1)[0], places.get("*"))

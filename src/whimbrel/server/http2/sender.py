@@ -36,7 +36,8 @@ class Sender:
     """Sends the responses of one connection's streams."""
 
     def __init__(self, session: Http2Session) -> None:
-        self.session, self.wire = session, session.wire
+        self.session = session
+        self.wire = session.wire
         settings = session.settings
         self.padding = (1 << settings.padding) - 1
         self.largest = settings.max_data or 1 << 24
@@ -55,8 +56,10 @@ class Sender:
                 return
             if has_refused(self, stream, response):
                 return
-        parts, wire = response.parts, self.wire
-        status, chosen = response.request.status, self._push(stream, response)
+        parts = response.parts
+        wire = self.wire
+        status = response.request.status
+        chosen = self._push(stream, response)
         if response.is_malformed:
             self._reset(stream, response)
             return
@@ -120,7 +123,8 @@ class Sender:
 
     def _push(self, stream: Stream, response: Response) -> str:
         """Promise what *response* preloads; return the client's policy if there is anything."""
-        out, errors = response.request.headers_out, response.request.err_headers_out
+        out = response.request.headers_out
+        errors = response.request.err_headers_out
         if "link" not in out.entries() and "link" not in errors.entries():
             return ""
         values = dict.fromkeys((*out.get_all("Link"), *errors.get_all("Link")))
@@ -205,7 +209,8 @@ class Sender:
         session.flush()
 
     async def _piece(self, stream: Stream, piece: bytes) -> int:
-        session, at = self.session, 0
+        session = self.session
+        at = 0
         while at < len(piece) and not stream.gone:
             size = self.fits(stream, len(piece) - at)
             if session.is_full:
@@ -235,7 +240,8 @@ class Sender:
     async def _room(self, stream: Stream) -> None:
         """Wait until the client has opened a window."""
         session = self.session
-        stream.room = room = session.service.loop.create_future()
+        room = session.service.loop.create_future()
+        stream.room = room
         session.waiting += 1
         for follower in stream.followers if stream.window <= 0 else ():
             follower.wake()
@@ -255,7 +261,8 @@ class Sender:
         stream.task = self.session.service.loop.create_task(self._unsent(stream, response))
 
     async def _unsent(self, stream: Stream, response: Response) -> None:
-        source, count = JoinedSource(response.parts), 0
+        source = JoinedSource(response.parts)
+        count = 0
         try:
             while count < READ and (data := await source.read()) is not None:
                 count += len(data)

@@ -67,12 +67,18 @@ class Stream(StreamState):
         ended: bool,
     ) -> None:
         super().__init__(number, ended)
-        self.connection, self.head, self.body = connection, head, body
-        self.gone = self.is_ready = False
+        self.connection = connection
+        self.head = head
+        self.body = body
+        self.gone = False
+        self.is_ready = False
         self.parent: Stream | None = None
         self.leaders: tuple[Stream, ...] = ()
         self.followers: tuple[Stream, ...] = ()
-        self.received = self.held = self.head_size = self.tick = 0
+        self.received = 0
+        self.held = 0
+        self.head_size = 0
+        self.tick = 0
         self.total: int | None = None
         self.key = ""
         self.tunnel: StreamTransport | None = None
@@ -92,7 +98,8 @@ class Stream(StreamState):
         for waiter in (self.room, self.leaders_rest):
             if waiter is not None and not waiter.done():
                 waiter.set_result(None)
-        self.room = self.leaders_rest = None
+        self.room = None
+        self.leaders_rest = None
         if self.tunnel is not None:
             self.tunnel.pump()
 
@@ -108,7 +115,8 @@ class Stream(StreamState):
         for follower in self.followers:
             follower.leaders = tuple([other for other in follower.leaders if other is not self])
             follower.wake()
-        self.leaders = self.followers = ()
+        self.leaders = ()
+        self.followers = ()
 
     @property
     def must_yield(self) -> bool:
@@ -179,7 +187,8 @@ class StreamBody(RequestBody):
 
     def __init__(self, length: int | None, session: BodySession, number: int) -> None:
         super().__init__(length, self._demand)
-        self._session, self._stream = session, number
+        self._session = session
+        self._stream = number
         self.wanted = False
         self._done = False  # even a length of 0 ends with the stream only
 

@@ -32,13 +32,22 @@ class StreamTransport(asyncio.Transport):
     ) -> None:
         """*lost* is called when the stream is over, after `connection_lost` of its protocol."""
         super().__init__()
-        self._session, self._sender, self._stream, self._lost = session, sender, stream, lost
+        self._session = session
+        self._sender = sender
+        self._stream = stream
+        self._lost = lost
         self._protocol: asyncio.BaseProtocol | None = None
         self._out = bytearray()  # not sent yet
         self._held: list[bytes] = []  # received while reading is paused; the stream's window limits it
-        self._high, self._low = HIGH, HIGH // 4
-        self._is_paused = self._is_writing_paused = self._is_closing = self._is_lost = False
-        self._has_read_end = self._has_write_end = self._has_sent_end = False
+        self._high = HIGH
+        self._low = HIGH // 4
+        self._is_paused = False
+        self._is_writing_paused = False
+        self._is_closing = False
+        self._is_lost = False
+        self._has_read_end = False
+        self._has_write_end = False
+        self._has_sent_end = False
         self.is_blocked = False
 
     # frames of the client -------------------------------------------------------------------------
@@ -74,7 +83,9 @@ class StreamTransport(asyncio.Transport):
         """Send what the windows admit: one may have grown."""
         if self._is_lost:
             return
-        session, out, at = self._session, self._out, 0
+        session = self._session
+        out = self._out
+        at = 0
         while at < len(out):
             if session.is_full:
                 session.flush()
@@ -111,7 +122,8 @@ class StreamTransport(asyncio.Transport):
     def detach(self, problem: Exception | None) -> None:
         """End the connection of the protocol: the stream is over."""
         if not self._is_lost:
-            self._is_lost = self._is_closing = True
+            self._is_lost = True
+            self._is_closing = True
             self._set_blocked(blocked=False)
             self._out.clear()
             self._session.wire.consume(self._stream, self.held)

@@ -23,7 +23,8 @@ def begin_tunnel(sender: Sender, stream: Stream, response: Response, takeover: T
     """Send the head of a tunnel and hand *stream* to the protocol of *takeover*; 502 if the answer of a
     WebSocket server lacks the proof that it has read the key.
     """
-    session, r = sender.session, response.request
+    session = sender.session
+    r = response.request
     if stream.key and not _is_proven(stream, response):
         _refuse(sender, stream, response)
         return
@@ -61,7 +62,8 @@ def has_refused(sender: Sender, stream: Stream, response: Response) -> bool:
 
 def _is_proven(stream: Stream, response: Response) -> bool:
     r = response.request
-    value, expected = r.headers_out.get(ACCEPT), accept_value(stream.key)
+    value = r.headers_out.get(ACCEPT)
+    expected = accept_value(stream.key)
     if value == expected:
         return True
     name = f"h2_c2({stream.connection.notes['http2-tag']})"

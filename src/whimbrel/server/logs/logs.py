@@ -44,8 +44,11 @@ class LogFile:
     """
 
     def __init__(self, handle: int, *, pipe: bool = False, hold: bool = False) -> None:
-        self.handle, self.pipe, self.hold = handle, pipe, hold
-        self.blocked = self.is_immediate = False
+        self.handle = handle
+        self.pipe = pipe
+        self.hold = hold
+        self.blocked = False
+        self.is_immediate = False
         self._lines: list[bytes] = []
         self.add: Callable[[bytes], None] = self._lines.append  # collects complete lines for the next `flush`
 
@@ -65,7 +68,8 @@ class LogFile:
             return
         pieces = grouped(self._lines, ATOMIC) if self.pipe else [b"".join(self._lines)]
         left = self._write(pieces)
-        self._lines[:], self.blocked = left, bool(left)
+        self.blocked = bool(left)
+        self._lines[:] = left
 
     def finish(self, end: float) -> None:
         """Flush for the last time; a slow program gets time until *end* (monotonic)."""
@@ -136,7 +140,9 @@ class Logs:
     """
 
     def __init__(self, dialect: Dialect, program: str, server_root: str = "") -> None:
-        self.dialect, self.program, self.server_root = dialect, program, server_root
+        self.dialect = dialect
+        self.program = program
+        self.server_root = server_root
         self.outputs: dict[LogSink, LogFile] = {}
         self.programs: list[PipedLog] = []
         self.restart_at: float | None = None  # when a log program is due to be restarted (monotonic)
@@ -257,7 +263,8 @@ class Logs:
         """Collect lines from now on; *soon* calls a function at the end of the tick, *later* after some
         seconds.
         """
-        self._soon, self._later = soon, later
+        self._soon = soon
+        self._later = later
 
     def write(self, sink: LogSink, data: bytes) -> None:
         """Append complete lines to a log."""
@@ -321,7 +328,8 @@ class Logs:
                 self.open([sink])
                 output = self.outputs[sink]
             except StartError:
-                output = self.outputs[sink] = next(iter(self.outputs.values()), LogFile(2))
+                output = next(iter(self.outputs.values()), LogFile(2))
+                self.outputs[sink] = output
         self._by_id[id(sink)] = (sink, output)
         return output
 
@@ -355,7 +363,8 @@ class Logs:
         try:
             program.start()
         except OSError as problem:
-            target, why = program.sink.target, apr_error(problem)
+            target = program.sink.target
+            why = apr_error(problem)
             complain(
                 with_code(self.dialect, "AH00104", f"unable to start piped log program '{target}'", why)
                 + "\n"

@@ -22,7 +22,8 @@ class PipedLog:
     """One program and its pipe; *started* is the time of its last start (monotonic). Raises OSError."""
 
     def __init__(self, sink: LogSink, server_root: str = "") -> None:
-        self.sink, self.server_root = sink, server_root
+        self.sink = sink
+        self.server_root = server_root
         self.read_end, self.write_end = os.pipe()
         os.set_blocking(self.write_end, False)
         self.process: subprocess.Popen[bytes] | None = None

@@ -114,11 +114,9 @@ class Generation:
         levels = self.configuration.main.config(CoreServerConfig).log_level
         if level != "notice" and not enabled(levels, module, level):
             return
-        core, now, runtime = (
-            self.configuration.main.config(CoreServerConfig),
-            self.runtime.now(),
-            self.runtime,
-        )
+        core = self.configuration.main.config(CoreServerConfig)
+        now = self.runtime.now()
+        runtime = self.runtime
         line = LogLine(
             level,
             text,

@@ -135,7 +135,8 @@ class Master:
         before it executes them: at its first start, the log lacks the messages of execution.
         """
         generation = self.generation
-        dialect, runtime = generation.dialect, generation.runtime
+        dialect = generation.dialect
+        runtime = generation.runtime
         stamp = error_log_time(runtime.now(), microseconds=dialect.messages_24)[1:-1]
         configuration = generation.configuration
         is_unheard = self.options.detached and not self.life.generation
@@ -171,7 +172,8 @@ class Master:
         With *repeat_in_log* the log has httpd's closing line too: the server ran before, or httpd would have
         come that far.
         """
-        generation, coded = self.generation, self.generation.dialect.messages_24
+        generation = self.generation
+        coded = self.generation.dialect.messages_24
         for level, text in problem.log_lines:
             generation.log(level, text, module=problem.module)
         if problem.exits:
@@ -223,7 +225,8 @@ class Master:
         *warns*: this is the start, at which a file is that of another server.
         """
         generation = self.generation
-        self._pid_path = path = generation.spec.pid_file
+        path = generation.spec.pid_file
+        self._pid_path = path
         try:
             if warns and os.path.exists(to_bytes(path)) and not _is(path, os.getpid()):
                 text = f"pid file {path} overwritten -- Unclean shutdown of previous Apache run?"
@@ -254,7 +257,8 @@ class Master:
         path, self._pid_path = self._pid_path, ""
         if not path:
             return
-        generation, number = self.generation, os.getpid()
+        generation = self.generation
+        number = os.getpid()
         try:
             if pidfile.remove(path, number):
                 generation.log("info", f"removed PID file {path} (pid={number})", code="AH00096")
@@ -328,7 +332,9 @@ class Master:
 
     def _wait(self) -> None:
         """Sleep until the next event, and run what is due."""
-        children, logs, notifier = self.children, self.generation.logs, self.notifier
+        children = self.children
+        logs = self.generation.logs
+        notifier = self.notifier
         seconds = children.watch(self.generation)
         due = [
             when - time.monotonic()

@@ -41,7 +41,9 @@ class DropError(Exception):
 
     def __init__(self, problem: OSError | None, code: str, text: str) -> None:
         super().__init__(text)
-        self.cause, self.code, self.text = apr_error(problem) if problem is not None else "", code, text
+        self.cause = apr_error(problem) if problem is not None else ""
+        self.code = code
+        self.text = text
 
 
 def check(spec: ServerSpec, dialect: Dialect) -> None:
@@ -60,7 +62,8 @@ def drop(spec: ServerSpec) -> None:
     """Become the configured user permanently; an ordinary user stays the same. Raises DropError."""
     if os.getuid() != 0 or not spec.user:
         return
-    user, group = user_id(spec.user), _group_id(spec.group)
+    user = user_id(spec.user)
+    group = _group_id(spec.group)
     try:
         name = pwd.getpwuid(user if user is not None else UNKNOWN).pw_name
     except (KeyError, OverflowError):

@@ -34,7 +34,8 @@ class SegmentStore:
                 segment.save(memory)
         for segment in wanted:
             former = old.get(segment)
-            memory = self._segments[segment] = former or mmap(-1, segment.size)
+            memory = former or mmap(-1, segment.size)
+            self._segments[segment] = memory
             if former is None and segment.fill is not None:
                 segment.fill(memory)
         return self._segments

@@ -34,7 +34,8 @@ class Notifier:
         usec = environment.get("WATCHDOG_USEC", "")
         self._watchdog = int(usec) / 2e6 if mine and is_digits(usec) and int(usec) > 0 else 0.0
         self.active = False
-        self._statistics, self._alive = float("inf"), float("inf")
+        self._statistics = float("inf")
+        self._alive = float("inf")
         self._last = 0
 
     def enable(self, loaded: bool) -> None:
@@ -57,7 +58,8 @@ class Notifier:
     def ready(self) -> None:
         """Notify that the workers run."""
         now = time.monotonic()
-        self._statistics, self._alive = now + STATUS_EVERY, now
+        self._statistics = now + STATUS_EVERY
+        self._alive = now
         self.say("READY=1", f"STATUS={PROCESSING}", f"MAINPID={os.getpid()}")
 
     def reloading(self) -> None:
@@ -93,7 +95,8 @@ class Notifier:
 def statistics(board: SharedScoreboard, life: ServerInfo) -> str:
     """Return the statistics of all workers in one line."""
     every: list[dict[str, Any]] = [value for _slot, value in board.slots_in_use()]
-    accesses, sent = sum(v["accesses"] for v in every), sum(v["bytes"] for v in every)
+    accesses = sum(v["accesses"] for v in every)
+    sent = sum(v["bytes"] for v in every)
     states = "".join(v["process"]["workers"] for v in every)
     seconds = max(1.0, time.time() - life.started)
     idle = states.count("_")

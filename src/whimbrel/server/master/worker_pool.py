@@ -282,7 +282,8 @@ class WorkerPool:
         if not messages:
             self._hang_up(child)
         if HEARTBEAT in messages:
-            child.is_ready, child.silent = True, 0.0
+            child.is_ready = True
+            child.silent = 0.0
         child.leaving = child.leaving or RETIRE in messages
         return BUSY in messages
 

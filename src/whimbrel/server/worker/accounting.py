@@ -79,7 +79,8 @@ def account_hit(
             for add, render in cached.loggers:
                 add(render(head, connection.client_text, service.log_time))
         else:
-            lines, write = cached.render_logs(head, connection, service.now), service.engine.runtime.write_log
+            lines = cached.render_logs(head, connection, service.now)
+            write = service.engine.runtime.write_log
             for (sink, _fill), line in zip(cached.writers, lines, strict=True):
                 write(sink, line)
             _make_ready_for_any_head(service, connection, cached)
@@ -90,7 +91,8 @@ def account_hit(
 
 def account_relayed(service: WorkerState, connection: Connection, exchange: RelayExchange) -> None:
     """Log and count the response of a relayed request that was sent."""
-    reply, received = exchange.reply, exchange.time
+    reply = exchange.reply
+    received = exchange.time
     service.requests += 1
     service.sent += reply.size
     seconds = time() - received

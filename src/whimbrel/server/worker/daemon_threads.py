@@ -22,7 +22,9 @@ class DaemonThreads:
     """
 
     def __init__(self, size: int, *, niceness: int = 0) -> None:
-        self._size, self._count, self._niceness = size, 0, niceness
+        self._size = size
+        self._count = 0
+        self._niceness = niceness
         self._idle = Semaphore(0)
         self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
 

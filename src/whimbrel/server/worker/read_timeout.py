@@ -19,8 +19,10 @@ class ReadDeadline:
     __slots__ = ("begun", "end", "limit", "phase")
 
     def __init__(self, phase: str, limit: ReadLimit) -> None:
-        self.phase, self.limit = phase, limit
-        self.begun, self.end = monotonic(), FOREVER
+        self.phase = phase
+        self.limit = limit
+        self.begun = monotonic()
+        self.end = FOREVER
 
     def deadline_for(self, count: int) -> float:
         """Return the deadline (monotonic clock) of the complete phase after *count* bytes."""

@@ -30,7 +30,8 @@ T = TypeVar("T")
 # again may read request bodies for them.
 MAX_SCRIPTS: Final = 64
 # bounds of the threads for other blocking work; one kind of slow work (LDAP) holds at most half of the least
-MIN_THREADS, MAX_THREADS = 16, 32
+MIN_THREADS = 16
+MAX_THREADS = 32
 MAX_SEARCHES: Final = 32  # long searches of patterns at the same time in one worker; further ones wait
 SEARCH_NICENESS: Final = 10  # so that they leave the processors to the event loops
 FILTER_SLOTS: Final = 8  # large bodies of up to 1 MB each in memory; one of them is in the compute thread
@@ -52,13 +53,16 @@ class ServerRuntime:
     def __init__(
         self, logs: Logs, threads: int, *, slots: int = 1, segments: dict[str, mmap] | None = None
     ) -> None:
-        self.slot, self.slots, self.segments = 0, slots, segments or {}
+        self.slot = 0
+        self.slots = slots
+        self.segments = segments or {}
         self.programs: dict[str, Any] = {}
         self.report: Callable[[BaseException], None] = lambda problem: None
         # locks of periodic work: byte ranges of this file, which end with the process that holds them
         self._locks = os.fdopen(os.memfd_create("locks"), "wb")
         self._shared_work: list[asyncio.Task[None]] = []
-        self.logs, self._threads = logs, threads
+        self.logs = logs
+        self._threads = threads
         self.scoreboard: Scoreboard = NoScoreboard()
         self.filter_slots = asyncio.Semaphore(FILTER_SLOTS)
         self._pool: ThreadPoolExecutor | None = None
@@ -75,8 +79,10 @@ class ServerRuntime:
         """Set the process and thread IDs and the worker's *slot*; called in each process that uses the
         runtime.
         """
-        self.slot, self._connector = slot, None
-        self.pid, self.tid = os.getpid(), threading.get_native_id()
+        self.slot = slot
+        self._connector = None
+        self.pid = os.getpid()
+        self.tid = threading.get_native_id()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* in a thread.
@@ -98,7 +104,8 @@ class ServerRuntime:
         if threads is None:
             from whimbrel.server.worker.daemon_threads import DaemonThreads  # few servers have scripts
 
-            threads = self._scripts[is_input] = DaemonThreads(MAX_SCRIPTS)
+            threads = DaemonThreads(MAX_SCRIPTS)
+            self._scripts[is_input] = threads
         submitted = threads.submit(work)
         running = asyncio.wrap_future(submitted)
         try:

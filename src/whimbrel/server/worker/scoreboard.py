@@ -116,7 +116,8 @@ class SharedScoreboard:
                     break
         else:
             return
-        head, at = slot * _HEAD.size, self._texts + slot * SLOT
+        head = slot * _HEAD.size
+        at = self._texts + slot * SLOT
         serial = _HEAD.unpack_from(self._memory, head)[0] & ~1
         _HEAD.pack_into(self._memory, head, serial + 1, 0)
         self._memory[at : at + len(data)] = data
@@ -124,7 +125,8 @@ class SharedScoreboard:
 
     def read(self, slot: int) -> dict[str, Any] | None:
         """Return the text of *slot*, None if it is empty. Raises ScoreboardError for an invalid text."""
-        head, at = slot * _HEAD.size, self._texts + slot * SLOT
+        head = slot * _HEAD.size
+        at = self._texts + slot * SLOT
         for _ in range(3):
             serial, length = _HEAD.unpack_from(self._memory, head)
             data = self._memory[at : at + min(length, SLOT)]
@@ -132,7 +134,8 @@ class SharedScoreboard:
                 self._good.pop(slot, None)
                 if not length:
                     return None
-                value = self._good[slot] = parse(data, SUMS if slot == self.slots else WORKER)
+                value = parse(data, SUMS if slot == self.slots else WORKER)
+                self._good[slot] = value
                 return value
         return self._good.get(slot)
 
@@ -156,7 +159,9 @@ class SharedScoreboard:
             every = [(slot, value) for slot, value in texts if value is not None]
             past = self._readable(self.slots)
             if moved % 2 == 0 and self._moves() == moved:
-                self._every, self._past, self._heads = every, past, heads
+                self._every = every
+                self._past = past
+                self._heads = heads
                 break
         return self._every
 
@@ -206,7 +211,8 @@ class SharedScoreboard:
         Raises ScoreboardError, with the slot cleared, if its counts are lost.
         """
         try:
-            last, past = self.read(slot), self.retired_totals()
+            last = self.read(slot)
+            past = self.retired_totals()
         except ScoreboardError:
             self.clear(slot)
             raise
@@ -240,7 +246,10 @@ class Scoreboard:
     def __init__(
         self, board: SharedScoreboard, slot: int, life: ServerInfo, own: Callable[[], dict[str, Any]]
     ) -> None:
-        self._board, self._slot, self._life, self._own = board, slot, life, own
+        self._board = board
+        self._slot = slot
+        self._life = life
+        self._own = own
         self._mine: dict[str, Any] | None = None
         self._every: list[tuple[int, dict[str, Any]]] | None = None
         self._others: tuple[list[ScoreboardWorker], list[ScoreboardWorker]] = ([], [])
@@ -264,7 +273,8 @@ class Scoreboard:
     def workers(self) -> list[ScoreboardWorker]:
         """Return the rows of all workers: one for each open connection, and one for each idle thread."""
         self._refresh()
-        mine = self._mine = self._own()
+        mine = self._own()
+        self._mine = mine
         return [*self._others[0], _rows_of(mine), *self._others[1]]
 
     def totals(self) -> dict[str, Any]:
@@ -311,7 +321,10 @@ def _later(counted: Number, reported: Number) -> Number:
 
 
 def _rows_of(value: dict[str, Any]) -> ScoreboardWorker:
-    rows, idle, waiting, process = value["rows"], value["idle"], value["waiting"], value["process"]
+    rows = value["rows"]
+    idle = value["idle"]
+    waiting = value["waiting"]
+    process = value["process"]
     letters = process["workers"] if waiting == "_" else ""
     if len(letters) != len(rows) + idle:
         letters = ""

@@ -138,32 +138,41 @@ class WorkerState:
         report: Callable[[BaseException], None] | None = None,
         period: float | None = None,
     ) -> None:
-        self.engine, self.loop = engine, loop
+        self.engine = engine
+        self.loop = loop
         self.shows_request_tail = bool(engine.main.config(MpmConfig).see_request_tail)
         self.report = report or (lambda problem: None)
         self.connections: set[TimedConnection] = set()
         self.files = FdCache()
-        self.draining = self.stopping = False
+        self.draining = False
+        self.stopping = False
         self.on_tick: Callable[[], None] = lambda: None
         self.on_empty: Callable[[], None] = lambda: None
         self.on_accept: Callable[[], None] = lambda: None
-        self.accepted = self.requests = self.sent = 0
+        self.accepted = 0
+        self.requests = 0
+        self.sent = 0
         self.duration = 0.0  # milliseconds that requests took which were not replays of cached responses
         self.on_count: Callable[[int, int, float], None] = lambda requests, sent, duration: None
         self._counted = 0  # requests when it was called last
         self.clock = monotonic()
-        self.tick, self.now, self.in_tick = 0, 0.0, False
+        self.tick = 0
+        self.now = 0.0
+        self.in_tick = False
         self.round = MAX_ROUND
-        self._more, self._round_end = MAX_MORE, 0.0
+        self._more = MAX_MORE
+        self._round_end = 0.0
         self._postponed: deque[Postponed] = deque()
         self.gathering: list[DeferredWriter] = []
         self.second = 0.0
-        self.date = self.log_time = b""
+        self.date = b""
+        self.log_time = b""
         self._timer: asyncio.TimerHandle | None = None
         self._listeners: dict[int, ListenerConfig] = {}
         self.scan_period = scan_period(engine.configuration) if period is None else period
         self.period = min(CLOCK_PERIOD, self.scan_period)
-        self._scan_at = self._sweep_at = 0.0
+        self._scan_at = 0.0
+        self._sweep_at = 0.0
 
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
@@ -195,12 +204,14 @@ class WorkerState:
         """
         if not self.in_tick:
             self.in_tick = True
-            self.now = now = time()
+            now = time()
+            self.now = now
             self._round_end = monotonic() + self.round
             if not self.second - 1.0 <= now < self.second:
                 self.renew_date(now)
             stat_cache = self.engine.stat_cache
-            stat_cache.in_tick, stat_cache.tick = True, self.tick
+            stat_cache.in_tick = True
+            stat_cache.tick = self.tick
             self.loop.call_soon(self._end_tick)
 
     def write_gathered(self) -> None:
@@ -271,7 +282,8 @@ class WorkerState:
             self.loop.call_soon(self._resume)
 
     def _tick(self) -> None:
-        self.clock = now = monotonic()
+        now = monotonic()
+        self.clock = now
         if now >= self._scan_at:
             self._scan(now)
         self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
@@ -316,7 +328,8 @@ class WorkerState:
 
     def stop(self) -> None:
         """Close idle connections; the others end with their responses."""
-        self.draining = self.stopping = True
+        self.draining = True
+        self.stopping = True
         self.tick += 1
         for connection in list(self.connections):
             connection.close_now()
@@ -336,7 +349,7 @@ class WorkerState:
             direct = http2 is not None and http2.direct is not False and "h2c" in core.protocols
             reading = _read_limits(configuration, server)
             waits = reading is not None and not configuration.dialect.wire_22
-            settings = self._listeners[id(server)] = ListenerConfig(
+            settings = ListenerConfig(
                 head_limits(core),
                 head_rules(core, configuration, server.scheme or "http"),
                 core.timeout,
@@ -348,6 +361,7 @@ class WorkerState:
                 direct,
                 (PREFACE_SIZE if direct else 0, 1 if waits else 0),
             )
+            self._listeners[id(server)] = settings
         return settings
 
     def _default(self, address: str, port: int) -> Server:

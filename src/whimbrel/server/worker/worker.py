@@ -56,11 +56,16 @@ class Worker:
     """The running worker; `run` returns the signal that ended it."""
 
     def __init__(self, generation: Generation, slot: int, lifeline: int = -1, control: int = -1) -> None:
-        self.generation, self.slot, self.lifeline, self.control = generation, slot, lifeline, control
+        self.generation = generation
+        self.slot = slot
+        self.lifeline = lifeline
+        self.control = control
         self.reason = 0
-        self._settled = self._full = False
+        self._settled = False
+        self._full = False
         self._servers: list[asyncio.AbstractServer] = []
-        self._reported = self._cpu = 0.0
+        self._reported = 0.0
+        self._cpu = 0.0
         self._pause = 1.0
         self._pid = os.getpid()
 
@@ -73,11 +78,14 @@ class Worker:
         self._memory = MemoryWatch()
         self.generation.runtime.after_fork(self.slot)
         self.generation.runtime.report = self._report
-        self.service = service = WorkerState(
+        service = WorkerState(
             self.generation.engine, self.loop, report=self._report, period=self.generation.scan_period
         )
+        self.service = service
         service.on_count = self.generation.board.counter(self.slot)
-        service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
+        service.on_tick = self._tick
+        service.on_empty = self._empty
+        service.on_accept = self._accepted
         self.generation.runtime.scoreboard = Scoreboard(
             self.generation.board, self.slot, self.generation.life, self.summary
         )
@@ -236,7 +244,8 @@ class Worker:
 
     def refresh(self) -> None:
         """Write this worker's slot of the scoreboard."""
-        self._reported, self._cpu = time.monotonic(), time.process_time()
+        self._reported = time.monotonic()
+        self._cpu = time.process_time()
         self.generation.board.write(self.slot, self.summary())
         self._pause = max(1.0, STATS_SHARE * (time.process_time() - self._cpu))
 
@@ -246,7 +255,8 @@ class Worker:
         Keys: `rows` of its connections, `worker` with the values common to all rows, `idle` for further
         threads that wait.
         """
-        service, generation = self.service, self.generation
+        service = self.service
+        generation = self.generation
         rows = [connection.scoreboard_row() for connection in service.connections]
         times = os.times()
         cpu = (times.user, times.system)

@@ -41,7 +41,8 @@ def _digest(scope: Scope) -> Digest:
     notes: dict[Any, Any] = scope.notes  # type: ignore[attr-defined]
     digest: Digest | None = notes.get(Digest)
     if digest is None:
-        digest = notes[Digest] = Digest(scope)
+        digest = Digest(scope)
+        notes[Digest] = digest
     return digest
 
 

@@ -103,7 +103,8 @@ class Clients:
             if number != client.number or stamp < newest or (stamp == newest and uses <= known):
                 return int(known)
             _ENTRY.pack_into(self._memory, self._place(number), number, uses, stamp, nonce)
-        client.uses, client.stamp = uses, stamp
+        client.uses = uses
+        client.stamp = stamp
         return None
 
     def serial(self) -> int:

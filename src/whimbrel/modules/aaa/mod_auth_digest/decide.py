@@ -64,7 +64,8 @@ class Digest:
         if server.clients is None:
             server.clients = Clients(server.memory)
         self.clients = server.clients
-        self.kind, self.realm_of = auth_type(scope), auth_name(scope)
+        self.kind = auth_type(scope)
+        self.realm_of = auth_name(scope)
         default = scope.provider("authn", "file")
         providers = self.settings.providers or ([default] if default is not None else [])
         self.checks: list[BoundAuthn] = [ready_authn(scope, provider) for provider in providers]
@@ -100,7 +101,8 @@ class Digest:
         given = self.given(r)
         if given.scheme.lower() != "digest" or not given.complete(lengths=not self.old):
             return self._no_credentials(r, given, realm)
-        r.user, r.auth_type = given.fields["username"], "Digest"
+        r.user = given.fields["username"]
+        r.auth_type = "Digest"
         if not self._means_this(r, given):
             return 400
         client = self._client(given)
@@ -126,10 +128,8 @@ class Digest:
 
     def _no_credentials(self, r: Request, given: Credentials, realm: str) -> HookStatus:
         if given.scheme.lower() == "digest":
-            text, code = (
-                "missing user, realm, nonce, uri, digest, cnonce, or nonce_count in authorization header: ",
-                "AH01782",
-            )
+            text = "missing user, realm, nonce, uri, digest, cnonce, or nonce_count in authorization header: "
+            code = "AH01782"
             self.log(r, text + r.uri, code)
         elif given.scheme:
             self.log(r, f"client used wrong authentication scheme `{given.scheme}': {r.uri}", "AH01781")
@@ -137,7 +137,8 @@ class Digest:
 
     def _means_this(self, r: Request, given: Credentials) -> bool:
         """Return True if the uri parameter is the request's target; a mismatch is logged."""
-        first, uri = first_request(r), given.fields["uri"]
+        first = first_request(r)
+        uri = given.fields["uri"]
         if uri == first.unparsed_uri:
             return True
         sent = split_uri(uri)
@@ -240,7 +241,8 @@ class Digest:
         return self._bad_count(r, given, number, client)
 
     def _bad_count(self, r: Request, given: Credentials, stamp: int, client: Client | None) -> bool | None:
-        nonce, written = given.fields["nonce"], given.get("nc") or ""
+        nonce = given.fields["nonce"]
+        written = given.get("nc") or ""
         uses = strtol_exact(written.partition(" ")[0], 16)
         if uses is None:
             self.log(r, f"invalid nc {written} received - not a number", "AH01773")
@@ -308,7 +310,8 @@ class Digest:
 
     def _info(self, r: Request, given: Credentials, realm: str, client: Client | None, first: str) -> str:
         """Return the Authentication-Info field of a permitted request."""
-        lifetime, nonce = self.settings.lifetime, ""
+        lifetime = self.settings.lifetime
+        nonce = ""
         is_expiring = (
             lifetime > 0
             and first_request(r).time - stamp_of(given.fields["nonce"])[1] / 1e6 > lifetime - _NEXT_NONCE

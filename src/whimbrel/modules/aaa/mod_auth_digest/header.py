@@ -56,7 +56,8 @@ def read_credentials(line: str | None) -> Credentials:
     if line is None:
         return Credentials()
     parts = split(line, 1)
-    scheme, rest = (parts[0] if parts else ""), (parts[1] if len(parts) > 1 else "")
+    scheme = parts[0] if parts else ""
+    rest = parts[1] if len(parts) > 1 else ""
     if scheme.lower() != "digest":
         return Credentials(scheme)
     fields: dict[str, str] = {}
@@ -116,7 +117,8 @@ def response(first: str, given: Credentials, method: str) -> str:
     for rspauth.
     """
     second = md5(f"{method}:{given.fields['uri']}")
-    nonce, qop = given.fields["nonce"], given.get("qop")
+    nonce = given.fields["nonce"]
+    qop = given.get("qop")
     if qop is None and method:
         return md5(f"{first}:{nonce}:{second}")
     return md5(f"{first}:{nonce}:{given.get('nc') or ''}:{given.get('cnonce') or ''}:{qop or ''}:{second}")

@@ -68,9 +68,11 @@ async def authorize(r: Request, application: Application, password: str | None, 
             r.log(message.level, message.text, code=message.code, module=MODULE, cause=message.cause)
         text = f"req_rsp: Failed handling response from {application.backend}"
         log(r, "error", text, "AH02514", problem.reasons[-1].cause if problem.reasons else INVALID)
-        body, r.status = "", 500
+        body = ""
+        r.status = 500
     except OSError:
-        body, r.status = "", 500
+        body = ""
+        r.status = 500
     else:
         log(r, "debug", f"req_rsp: Received HTTP status {r.status}", "AH02515")
     r.env = saved
@@ -160,7 +162,8 @@ def _lines(reader: FastcgiReader) -> tuple[str, ...]:
 
 def _read_head(r: Request, application: Application, reader: FastcgiReader) -> None:
     """Set status and fields; raise BackendError for a head that is malformed or missing."""
-    head, status = ScriptHead(r, MODULE), None
+    head = ScriptHead(r, MODULE)
+    status = None
     for line in _lines(reader):
         status = head.line(line)
         if status is not None:

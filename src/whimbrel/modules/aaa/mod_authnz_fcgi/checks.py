@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _READS: Final = Reads.HEAD | Reads.UNCACHEABLE
-_AUTHENTICATOR, _AUTHORIZER = "AUTHENTICATOR", "AUTHORIZER"
+_AUTHENTICATOR = "AUTHENTICATOR"
+_AUTHORIZER = "AUTHORIZER"
 _HIDDEN: Final = "X" * 3  # the password in the log
 _GRANTED_BY: Final = "authnz_fcgi granted"  # note: the application that also stands for authorization
 
@@ -95,10 +96,12 @@ def make_check(scope: Scope) -> CompiledHook | None:
     if not conf.name or lower(conf.name) == "none":
         return None
     application: Application | None = scope.provider(GROUP, conf.name)
-    kind, realm = auth_type(scope), auth_name(scope)
+    kind = auth_type(scope)
+    realm = auth_name(scope)
 
     async def check(r: Request) -> HookStatus:
-        given, type_name = None, kind(r)
+        given = None
+        type_name = kind(r)
         _log_check(r, conf, type_name)
         if type_name is not None and lower(type_name) == "basic":
             pair = credentials(r)

@@ -23,7 +23,8 @@ def define_provider(cmd: Command, _conf: Any, words: list[str]) -> None:
             raise ConfigError(f"{cmd.name}: No {missing} given")
         if index == 0 and lower(words[0]) not in _KINDS:
             raise ConfigError(f"{cmd.name}: Invalid provider type {words[0]}")
-    name, backend = words[1], words[2]
+    name = words[1]
+    backend = words[2]
     match = _BACKEND.match(backend)
     if match is None:
         raise ConfigError(f"{cmd.name}: backend-address '{backend}' has invalid form")
@@ -90,7 +91,8 @@ def set_check(cmd: Command, conf: AuthnzFcgiDirConfig, words: list[str]) -> None
 
 
 def _set_option(cmd: Command, conf: AuthnzFcgiDirConfig, option: str, value: str) -> None:
-    kind, word = lower(option), lower(value)
+    kind = lower(option)
+    word = lower(value)
     if kind in ("authoritative", "requirebasicauth"):
         if word not in ("on", "off"):
             raise ConfigError(f"{cmd.name}: Bad argument '{value}' to option '{option}'")

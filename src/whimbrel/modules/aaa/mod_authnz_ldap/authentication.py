@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 def make_ldap(scope: Scope) -> BoundAuthn:
     """Return the provider of the directory's users."""
-    users, is_22 = users_of(scope), scope.dialect.contexts_22
+    users = users_of(scope)
+    is_22 = scope.dialect.contexts_22
 
     async def password(r: Request, user: str, given: str) -> int:
         r.set_uncacheable()
@@ -64,7 +65,10 @@ async def _check(r: Request, users: Users, user: str, password: str) -> int:
     )
     if found.code != SUCCESS:
         return _refused(r, users, user, found)
-    known.dn, known.name, known.password, known.values = found.dn, user, password, found.values
+    known.dn = found.dn
+    known.name = user
+    known.password = password
+    known.values = found.values
     if users.settings.user_is_dn:
         r.user = known.dn
     is_set = users.set_variables(r, found.values, authenticated=True)

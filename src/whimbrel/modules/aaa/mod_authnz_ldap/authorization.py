@@ -140,7 +140,9 @@ def words_of(text: str) -> list[str]:
 
 
 async def _user(r: Request, users: Users, user: LdapUser, credentials: Credentials, text: str) -> bool:
-    attribute, url, dn = users.url.attribute, users.url.text, user.dn
+    attribute = users.url.attribute
+    url = users.url.text
+    dn = user.dn
     values = [(text, "AH01703", "AH01704")] + [(word, "AH01705", "AH01706") for word in words_of(text)]
     for value, yes, no in values:
         found = await _compare(r, users, url, dn, attribute, value, credentials)
@@ -152,7 +154,8 @@ async def _user(r: Request, users: Users, user: LdapUser, credentials: Credentia
 
 
 async def _group(r: Request, users: Users, user: LdapUser, credentials: Credentials, text: str) -> bool:
-    settings, url = users.settings, users.url.text
+    settings = users.settings
+    url = users.url.text
     member = user.dn if settings.group_has_dn else user.name or r.user or ""
     what = "auth_ldap authorize: require group"
     users.log(r, "debug", f'{what}: testing for group membership in "{text}"', "AH01713")
@@ -260,7 +263,8 @@ async def _search(r: Request, users: Users, text: StringExpression) -> int:
             r, lambda directory: directory.find_user(users.search, required, credentials)
         )
         if found.code == SUCCESS and found.dn:
-            user.dn, user.values = found.dn, found.values
+            user.dn = found.dn
+            user.values = found.values
             users.log(r, "debug", f"auth_ldap authorize: {what}authorization successful", "AH02631")
             users.set_variables(r, user.values, authenticated=False)
             return GRANTED

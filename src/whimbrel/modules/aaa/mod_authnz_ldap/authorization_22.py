@@ -27,7 +27,8 @@ def make_check22(scope: Scope) -> CompiledHook | None:
     users = users_of(scope)
     if users is None:
         return None
-    found, lines = users, requirements(scope)
+    found = users
+    lines = requirements(scope)
 
     async def check(r: Request) -> HookStatus:
         r.set_uncacheable()
@@ -89,7 +90,9 @@ async def _matches(r: Request, users: Users, user: LdapUser, line: Requirement) 
         return bool(text) and await _passes(r, users, user, text)
     if line.name == "ldap-dn":
         return await _any(r, users, [_same_name(users, user.dn, text)])
-    url, own, settings = users.url, users.own, users.settings
+    url = users.url
+    own = users.own
+    settings = users.settings
     if line.name == "ldap-group":
         member = user.dn if settings.group_has_dn else user.name or r.user or ""
         comparisons = [(text, name, member) for name in settings.group_attributes]

@@ -6,7 +6,8 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower, split
 from whimbrel.http.syntax.url import unescape_loose
 
-SUBTREE, ONE_LEVEL = "subtree", "onelevel"
+SUBTREE = "subtree"
+ONE_LEVEL = "onelevel"
 DEFAULT_FILTER = "objectclass=*"
 _PORTS = {"ldap": 389, "ldapi": 389, "ldaps": 636}
 
@@ -63,6 +64,7 @@ def _uri(scheme: str, host: str) -> str:
     """Return the URI of one host; ``ldapi`` is spoken over TCP, as httpd does."""
     name, colon, port = host.rpartition(":")
     if not colon or "]" in port:
-        name, port = host, ""
+        name = host
+        port = ""
     number = atoi(port) or _PORTS[scheme]
     return f"{'ldap' if scheme == 'ldapi' else scheme}://{name}:{number}"

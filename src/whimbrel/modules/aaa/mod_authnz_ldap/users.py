@@ -51,7 +51,8 @@ class Users:
     def __init__(self, scope: Scope, url: LdapUrl) -> None:
         import ldap  # the extra is there: `check_extra`
 
-        self.settings = settings = scope.dir_config(AuthnzLdapDirConfig)
+        settings = scope.dir_config(AuthnzLdapDirConfig)
+        self.settings = settings
         self.url = url
         scope_number = ldap.SCOPE_ONELEVEL if url.scope == "onelevel" else ldap.SCOPE_SUBTREE
         self.search = Search(url.text, url.base, scope_number, url.attributes)
@@ -109,7 +110,9 @@ class Users:
         _, wire = self.filters(r, r.user or "", self.url.filter)
         found = await self.query(r, lambda directory: directory.find_user(self.search, wire, credentials))
         if found.code == SUCCESS:
-            user.dn, user.name, user.values = found.dn, r.user or "", found.values
+            user.dn = found.dn
+            user.name = r.user or ""
+            user.values = found.values
         return found
 
     def set_variables(self, r: Request, values: tuple[str | None, ...], *, authenticated: bool) -> bool:
@@ -119,7 +122,8 @@ class Users:
         for name, value in zip(self.url.attributes, values, strict=False):
             r.env[prefix + upper(name)] = value or ""
             if authenticated and self.settings.user_attribute == name and value is not None:
-                r.user, is_set = value, True
+                r.user = value
+                is_set = True
         return is_set
 
 
@@ -143,6 +147,7 @@ def new_user(r: Request, users: Users) -> LdapUser:
     """Return a new record of the request's user."""
     if r.request_config is None:
         r.request_config = {}
-    user = r.request_config[MODULE_NAME] = LdapUser()
+    user = LdapUser()
+    r.request_config[MODULE_NAME] = user
     users.log(r, "debug", "ldap authorize: Creating LDAP req structure", "AH01740")
     return user

@@ -180,7 +180,9 @@ def make_after(scope: Scope) -> CompiledHook:
 
 
 def _make(scope: Scope, *, after: bool) -> CompiledHook:
-    record, kind, loud = scope.dir_config(AuthzCoreDirConfig), auth_type(scope), _is_loud(scope)
+    record = scope.dir_config(AuthzCoreDirConfig)
+    kind = auth_type(scope)
+    loud = _is_loud(scope)
     if record.section is None:
         if has_no_auth_type(scope) and not loud:
             return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)

@@ -82,7 +82,8 @@ def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
 
 def parse_method(cmd: Command, args: str) -> int:
     """Return the mask of the methods named."""
-    mask, methods = 0, state_of(cmd).configuration.methods
+    mask = 0
+    methods = state_of(cmd).configuration.methods
     for name in require_words(args):
         number = methods.number(name)
         if number == INVALID:

@@ -12,6 +12,14 @@ from whimbrel.modules.support.auth.auth_api import GRANTED, AuthzCheck, AuthzPro
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting
 
+# by: all must hold, negated
+_CONTAINERS: Final = {
+    (True, False): "All",
+    (True, True): "NotAll",
+    (False, False): "Any",
+    (False, True): "None",
+}
+
 
 @dataclass(slots=True, eq=False)
 class Rule:
@@ -40,9 +48,7 @@ class Rule:
         """Return the rule as httpd's messages show it."""
         if self.provider is not None:
             return f"Require {'not ' if self.negate else ''}{self.name} {self.args}"
-        word = (
-            ("NotAll" if self.negate else "All") if self.op == "and" else ("None" if self.negate else "Any")
-        )
+        word = _CONTAINERS[self.op == "and", self.negate]
         return f"AuthMerging {word}" if self.merged else f"<Require{word}>"
 
     def add(self, child: Rule) -> None:
@@ -104,7 +110,8 @@ class AuthzCoreDirConfig:
 
     def merge_onto(self, base: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
         """Return httpd's merge of this section's record over the merged records before it."""
-        low, high = _tree(base), _tree(self)
+        low = _tree(base)
+        high = _tree(self)
         op = "" if self.op is UNSET else self.op
         forbidden = base.forbidden if self.forbidden is UNSET else self.forbidden
         if not op and high is None and self.opened is True:

@@ -53,7 +53,11 @@ def condition_status(r: Request) -> int:
         r.status,
         version22=r.plan.dialect.cache_22,
     )
-    return 200 if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
+    if met is PreconditionResult.OK:
+        return 200
+    if met is PreconditionResult.NOT_MODIFIED:
+        return 304
+    return 412
 
 
 class CacheFilter(OutputFilter):
@@ -70,7 +74,8 @@ class CacheOut(CacheFilter):
     """Output filter CACHE_OUT: the stored response in place of what the filters before it left."""
 
     __slots__ = ()
-    name, type = "CACHE_OUT", SAVE_TYPE
+    name = "CACHE_OUT"
+    type = SAVE_TYPE
 
     def begin(self, r: Request) -> None:
         """Set status, type and body."""
@@ -102,7 +107,8 @@ class CacheSave(CacheFilter):
     """Output filter CACHE_SAVE: stores the response, or updates the stale entry with a 304."""
 
     __slots__ = ()
-    name, type = "CACHE_SAVE", SAVE_TYPE
+    name = "CACHE_SAVE"
+    type = SAVE_TYPE
 
     async def begin(self, r: Request) -> Begun:
         """Decide, and return the source that stores the body as it is sent; None if it is stored."""
@@ -140,7 +146,8 @@ class CacheSave(CacheFilter):
 
     def _serve_stale(self, r: Request, entry: CacheEntry) -> None:
         cache = self.cache
-        cache.entry, status = entry, r.status
+        cache.entry = entry
+        status = r.status
         r.headers_out = entry.fields.copy()
         r.content_type = r.headers_out.get("Content-Type")
         warn_failed(r)
@@ -160,7 +167,8 @@ class CacheSave(CacheFilter):
         await remove_url(r, cache)
         cache.close()
         r.output_filters[:] = []
-        fields = r.headers_in = r.headers_in.copy()
+        fields = r.headers_in.copy()
+        r.headers_in = fields
         for name in CONDITIONAL:
             fields.unset(name)
         r.status = 200
@@ -173,7 +181,8 @@ class CacheSave(CacheFilter):
         cache.entry = entry
         self._caching(r)
         storing.fill_info(r, entry.info, found, int(r.engine.runtime.now() * MICROSECONDS))
-        merged, is_22 = storing.merged_fields(r), r.plan.dialect.cache_22
+        merged = storing.merged_fields(r)
+        is_22 = r.plan.dialect.cache_22
         r.headers_out = storing.cacheable(merged, cache.conf) if is_22 else merged
         r.err_headers_out.clear()
         accept_fields(r, entry, is_revalidated=True)
@@ -189,7 +198,8 @@ class CacheSave(CacheFilter):
                 await entry.remove(r)
             except StoreError:
                 log(r, "AH00773", "cache: attempt to remove url from cache unsuccessful.")
-        r.status, r.status_line = entry.info.status, None
+        r.status = entry.info.status
+        r.status_line = None
         if cache.stale_fields is not None:
             r.headers_in = cache.stale_fields
         status = condition_status(r)
@@ -199,7 +209,8 @@ class CacheSave(CacheFilter):
             for name in ENTITY_FIELDS:
                 r.headers_out.unset(name)
         else:
-            r.body, r.chunked = entry.body(), False
+            r.body = entry.body()
+            r.chunked = False
         show_status(r, cache, r.headers_out, REVALIDATE, reason)
         cache.unlock()
         log(r, "AH02971", f"cache: serving {r.uri} (revalidated)")
@@ -271,7 +282,8 @@ class CacheRemoveUrl(CacheFilter):
     """Output filter CACHE_REMOVE_URL: removes a stale entry that nothing has replaced; it sees errors too."""
 
     __slots__ = ()
-    name, type = "CACHE_REMOVE_URL", FilterType.PROTOCOL
+    name = "CACHE_REMOVE_URL"
+    type = FilterType.PROTOCOL
 
     async def begin(self, r: Request) -> None:
         """Remove the entry."""
@@ -283,7 +295,8 @@ class CacheInvalidate(CacheFilter):
     """Output filter CACHE_INVALIDATE: an unsafe request that succeeds removes entries (RFC 9111, 4.4)."""
 
     __slots__ = ()
-    name, type = "CACHE_INVALIDATE", FilterType.PROTOCOL
+    name = "CACHE_INVALIDATE"
+    type = FilterType.PROTOCOL
 
     async def begin(self, r: Request) -> None:
         """Remove the entries of the URL, Location and Content-Location."""

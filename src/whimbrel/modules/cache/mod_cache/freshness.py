@@ -77,8 +77,10 @@ def is_fresh(r: Request, cache: CacheRequest, entry: CacheEntry) -> bool:
 
 def _limits(r: Request, cache: CacheRequest, entry: CacheEntry) -> tuple[int, int]:
     """Return the freshness lifetime in seconds, and the age up to which the client accepts the response."""
-    control, info = cache.control, entry.info
-    stored, ignores = info.control, cache.conf.ignores_cache_control
+    control = cache.control
+    info = entry.info
+    stored = info.control
+    ignores = cache.conf.ignores_cache_control
     ages = [
         value
         for value in (

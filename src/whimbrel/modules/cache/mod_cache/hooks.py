@@ -59,7 +59,8 @@ class Chooser:
 
     def stores(self, r: Request, path: str | None) -> Stores:
         """Return the stores for *path*, each once, in their order."""
-        url, old = parsed_target(r), self._is_22
+        url = parsed_target(r)
+        old = self._is_22
         if any(matches(rule.url, url, path, version22=old) for rule in self._disabled):
             return ()
         found = [
@@ -94,7 +95,10 @@ async def begin(r: Request, chooser: Chooser, *, is_quick: bool) -> CacheRequest
         return DECLINED
     url = parsed_target(r)
     reads_query = not chooser.conf.ignores_query
-    cache.query = ((r.args if reads_query else r.untracked_args) if url.path is None else url.query) or ""
+    query = url.query
+    if url.path is None:
+        query = r.args if reads_query else r.untracked_args
+    cache.query = query or ""
     cache.key = cache_key(r, chooser.conf, path or "", cache.query, url)
     if r.method_number != 0:
         _unsafe(r, cache, is_quick=is_quick)

@@ -43,7 +43,8 @@ def _is_place(rule: UriParts, url: UriParts) -> bool:
     if not url.scheme or lower(rule.scheme) != lower(url.scheme):
         return False
     if rule.hostname:
-        host, wanted = lower(url.hostname or ""), lower(rule.hostname)
+        host = lower(url.hostname or "")
+        wanted = lower(rule.hostname)
         if wanted[0] in ".*":
             if not host.endswith(wanted.removeprefix("*")):
                 return False
@@ -121,6 +122,11 @@ def _without(query: str, identifier: str, *, partial: bool) -> str:
         at = query.find(f"&{identifier}=") + 1
         if not at:
             return query
-    before, after = query[:at], query[at + len(identifier) + 1 :]
+    before = query[:at]
+    after = query[at + len(identifier) + 1 :]
     _, ampersand, rest = after.partition("&")
-    return before + rest if ampersand else before if partial else before[:-1]
+    if ampersand:
+        return before + rest
+    if partial:
+        return before
+    return before[:-1]

@@ -38,7 +38,8 @@ class StatelessFilter(OutputFilter):
     __slots__ = ("_code", "_level", "_shows_uri", "_text", "name", "type")
 
     def __init__(self, name: str, kind: int, line: tuple[str, str, str], *, shows_uri: bool = False) -> None:
-        self.name, self.type = name, kind
+        self.name = name
+        self.type = kind
         self._level, self._code, self._text = line
         self._shows_uri = shows_uri
 
@@ -48,7 +49,8 @@ class StatelessFilter(OutputFilter):
         r.log(self._level, text, code=self._code, module=MODULE)
 
 
-_BEFORE, _BEHIND = FilterType.CONTENT_SET - 1, FilterType.CONTENT_SET + 1
+_BEFORE = FilterType.CONTENT_SET - 1
+_BEHIND = FilterType.CONTENT_SET + 1
 _SAVE: Final = ("error", "AH00767", "CACHE/CACHE_SAVE filter enabled while caching is disabled, ignoring")
 _OUT: Final = ("error", "AH00762", "CACHE/CACHE_OUT filter enabled while caching is disabled, ignoring")
 _REMOVE: Final = ("debug", "AH00775", "cache: CACHE_REMOVE_URL enabled unexpectedly")

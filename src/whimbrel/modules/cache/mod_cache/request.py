@@ -12,7 +12,10 @@ from whimbrel.modules.cache.store import CacheEntry, CacheStore
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-HIT, REVALIDATE, MISS, INVALIDATE = "HIT", "REVALIDATE", "MISS", "INVALIDATE"
+HIT = "HIT"
+REVALIDATE = "REVALIDATE"
+MISS = "MISS"
+INVALIDATE = "INVALIDATE"
 Stores = tuple[CacheStore, ...]
 _ENVIRONMENT: Final = {
     HIT: "cache-hit",
@@ -49,9 +52,12 @@ class CacheRequest:
     )
 
     def __init__(self, conf: CacheServerConfig, stores: Stores, control: CacheControl) -> None:
-        self.conf, self.stores, self.control = conf, stores, control
+        self.conf = conf
+        self.stores = stores
+        self.control = control
         self.store: CacheStore = stores[0]
-        self.key, self.query = "", ""
+        self.key = ""
+        self.query = ""
         self.entry: CacheEntry | None = None
         self.stale_entry: CacheEntry | None = None
         self.stale_fields: Headers | None = None
@@ -76,8 +82,10 @@ def show_status(r: Request, cache: CacheRequest, fields: Headers, kind: str, rea
     """Set the variables and fields that show what the cache did (cache_status); 2.2 has none."""
     if r.plan.dialect.cache_22:
         return
-    r.env[_ENVIRONMENT[kind]] = r.env["cache-status"] = reason
-    section, name = r.dir_config(CacheDirConfig), r.server.name or r.engine.main.name
+    r.env[_ENVIRONMENT[kind]] = reason
+    r.env["cache-status"] = reason
+    section = r.dir_config(CacheDirConfig)
+    name = r.server.name or r.engine.main.name
     if cache.conf.header if section.header is None else section.header:
         fields.set("X-Cache", f"{kind} from {name}")
     if cache.conf.detail_header if section.detail_header is None else section.detail_header:

@@ -68,7 +68,8 @@ class SavingSource(Source):
     __slots__ = ("_cache", "_r", "_source", "_writer")
 
     def __init__(self, r: Request, cache: CacheRequest, writer: EntryWriter) -> None:
-        self._r, self._cache = r, cache
+        self._r = r
+        self._cache = cache
         self._writer: EntryWriter | None = writer
         self._source = JoinedSource(r.body)
 

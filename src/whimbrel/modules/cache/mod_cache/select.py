@@ -56,7 +56,8 @@ async def select(r: Request, cache: CacheRequest) -> HookStatus:
             if cache.control.only_if_cached and not r.plan.dialect.cache_22:
                 entry.close()
                 continue
-            cache.stale_fields, cache.stale_entry = r.headers_in.copy(), entry
+            cache.stale_fields = r.headers_in.copy()
+            cache.stale_entry = entry
             if not mismatch:
                 _revalidate(r, entry)
             return DECLINED
@@ -84,10 +85,12 @@ def _revalidate(r: Request, entry: CacheEntry) -> None:
     """Replace the conditions of the request by those of the entry (RFC 9111, 4.3.1)."""
     text = f"Cached response for {r.uri} isn't fresh. Adding conditional request headers."
     log(r, "AH00695", text)
-    fields = r.headers_in = r.headers_in.copy()
+    fields = r.headers_in.copy()
+    r.headers_in = fields
     for name in CONDITIONAL:
         fields.unset(name)
-    etag, modified = entry.fields.get("ETag"), entry.fields.get("Last-Modified")
+    etag = entry.fields.get("ETag")
+    modified = entry.fields.get("Last-Modified")
     if etag is not None:
         fields.set("If-None-Match", etag)
     if modified is not None:
@@ -104,8 +107,10 @@ def _conflicts(r: Request, fields: Headers) -> bool:
     fields_in = r.headers_in
     if fields_in.has_none(CONDITIONS):
         return False
-    etag, ranged = fields.get("ETag"), "Range" in fields_in
-    match, none_match = fields_in.get_list("If-Match"), fields_in.get_list("If-None-Match")
+    etag = fields.get("ETag")
+    ranged = "Range" in fields_in
+    match = fields_in.get_list("If-Match")
+    none_match = fields_in.get_list("If-None-Match")
     if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
         return True
     if none_match is not None and none_match[:1] != "*":
@@ -129,7 +134,8 @@ def _times(r: Request, fields: Headers) -> tuple[int, int]:
 def _dates_select(fields_in: Headers, modified: int, date: int, *, ranged: bool) -> bool:
     """Return True if the dates of the request, where it has some, select the response."""
     is_weak = ranged and date < modified + _SETTLED
-    unmodified, since = fields_in.get("If-Unmodified-Since"), fields_in.get("If-Modified-Since")
+    unmodified = fields_in.get("If-Unmodified-Since")
+    since = fields_in.get("If-Modified-Since")
     if unmodified is not None:
         time = parse_http(unmodified)
         if time is None or modified <= time or is_weak:
@@ -156,9 +162,11 @@ def accept_fields(r: Request, entry: CacheEntry, *, is_revalidated: bool = False
         return
     if is_revalidated:
         stored = (pair for pair in entry.fields if not _is_dropped_warning(*pair))
-        fields, over = Headers(stored), r.headers_out
+        fields = Headers(stored)
+        over = r.headers_out
     else:
-        fields, over = r.headers_out.copy(), entry.fields
+        fields = r.headers_out.copy()
+        over = entry.fields
     for name, _ in over:
         if lower(name) != _WARNING:
             fields.unset(name)
@@ -187,7 +195,8 @@ def _set_modified(r: Request, value: str | None, fields: Headers) -> None:
 
 
 def _accept_fields_22(r: Request, entry: CacheEntry, *, is_revalidated: bool) -> None:
-    stored, out = entry.fields.copy(), r.headers_out
+    stored = entry.fields.copy()
+    out = r.headers_out
     _set_type(r, stored.get("Content-Type"), stored, out, r.err_headers_out)
     fields = Headers() if is_revalidated else out
     _set_modified(r, stored.get("Last-Modified"), fields)

@@ -31,7 +31,8 @@ def _add_url(record: CacheServerConfig, name: str, kind: str, url: str) -> None:
 def enable(cmd: Command, _record: Any, words: list[str]) -> None:
     """CacheEnable STORE [URL]; in a section the URL is the section's path or below it."""
     server = cmd.server_config(CacheServerConfig)
-    kind, url = words[0], words[1] if len(words) > 1 else ""
+    kind = words[0]
+    url = words[1] if len(words) > 1 else ""
     if not cmd.dialect.cache_22:
         if kind.startswith("/"):
             raise ConfigError(f"provider ({kind}) starts with a '/'.  Are url and provider switched?")

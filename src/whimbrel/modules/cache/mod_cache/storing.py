@@ -64,7 +64,11 @@ def vary_of(r: Request) -> str | None:
     """Return the Vary fields of the response; 2.2 overlooks those of a script."""
     vary = r.headers_out.get_list("Vary")
     always = None if r.plan.dialect.cache_22 else r.err_headers_out.get_list("Vary")
-    return always if vary is None else vary if always is None else f"{always}, {vary}"
+    if vary is None:
+        return always
+    if always is None:
+        return vary
+    return f"{always}, {vary}"
 
 
 def _time(text: str | None) -> int:
@@ -77,14 +81,17 @@ def read_validators(r: Request, cache: CacheRequest) -> Validators:
     control = r.err_headers_out.get_list("Cache-Control")
     pragma = r.err_headers_out.get_list("Pragma")
     if control is None and pragma is None:
-        control, pragma = r.headers_out.get_list("Cache-Control"), r.headers_out.get_list("Pragma")
+        control = r.headers_out.get_list("Cache-Control")
+        pragma = r.headers_out.get_list("Pragma")
     entry = cache.stale_entry
     if r.status == NOT_MODIFIED and entry is not None and control is None and pragma is None:
-        control, pragma = entry.fields.get_list("Cache-Control"), entry.fields.get_list("Pragma")
+        control = entry.fields.get_list("Cache-Control")
+        pragma = entry.fields.get_list("Pragma")
     found = parse(control, pragma)
     if r.err_headers_out.entries():
         found.forbid(parse(*[r.headers_out.get_list(name) for name in ("Cache-Control", "Pragma")]))
-    expires, modified = _either(r, "Expires"), _time(_either(r, "Last-Modified"))
+    expires = _either(r, "Expires")
+    modified = _time(_either(r, "Last-Modified"))
     if r.plan.dialect.cache_22:
         return _validators_22(r, expires, modified)
     return Validators(
@@ -121,7 +128,8 @@ def why_not(r: Request, cache: CacheRequest, found: Validators) -> str:
 
 
 def _reasons(r: Request, cache: CacheRequest, found: Validators) -> Iterator[str]:
-    conf, control = r.dir_config(CacheDirConfig), found.control
+    conf = r.dir_config(CacheDirConfig)
+    control = found.control
     has_age = control.max_age or control.s_maxage
     if r.status not in _STATUSES and found.expires is None and not control.cache_control:
         yield f"Response status {r.status}"
@@ -152,7 +160,8 @@ def _reasons(r: Request, cache: CacheRequest, found: Validators) -> Iterator[str
 
 def _refusals(r: Request, cache: CacheRequest, found: Validators) -> Iterator[str]:
     """Yield the reasons of fields and of the request."""
-    conf, control = r.dir_config(CacheDirConfig), found.control
+    conf = r.dir_config(CacheDirConfig)
+    control = found.control
     if control.no_store and not conf.stores_no_store:
         yield "Cache-Control: no-store present"
     if control.private and not conf.stores_private:
@@ -196,7 +205,8 @@ OLDER: Final = "updated entity is older than cached entity"
 
 
 def _reasons_22(r: Request, cache: CacheRequest, found: Validators) -> Iterator[str]:
-    conf, control = r.dir_config(CacheDirConfig), found.control
+    conf = r.dir_config(CacheDirConfig)
+    control = found.control
     has_age = control.max_age or control.s_maxage
     if r.status not in _STATUSES_22 and found.expires is None and not control.cache_control:
         yield f"Response status {r.status}"
@@ -222,17 +232,21 @@ def _reasons_22(r: Request, cache: CacheRequest, found: Validators) -> Iterator[
 
 def fill_info(r: Request, info: CacheInfo, found: Validators, now: int) -> None:
     """Set times and expiry of a response that arrived at *now*, in microseconds."""
-    conf, control = r.dir_config(CacheDirConfig), found.control
-    info.control, info.response_time = control, now
+    conf = r.dir_config(CacheDirConfig)
+    control = found.control
+    info.control = control
+    info.response_time = now
     info.request_time = int(r.time * MICROSECONDS)
     info.date = _time(_either(r, "Date")) or now
     modified = found.last_modified
     if modified > info.date:
         modified = info.date
         log(r, "AH00771", "cache: Last modified is in the future, replacing with now")
-    expiry, old = found.expiry, r.plan.dialect.cache_22
+    expiry = found.expiry
+    old = r.plan.dialect.cache_22
     if old:
-        has_age, seconds = control.max_age and expiry == DATE_BAD, control.max_age_value
+        has_age = control.max_age and expiry == DATE_BAD
+        seconds = control.max_age_value
     else:
         has_age = control.s_maxage or control.max_age
         seconds = control.s_maxage_value if control.s_maxage else control.max_age_value

@@ -42,7 +42,8 @@ class DiskPaths:
     __slots__ = ("_length", "_levels", "root")
 
     def __init__(self, conf: CacheDiskServerConfig, *, is_22: bool) -> None:
-        self.root, self._length = conf.root, conf.length
+        self.root = conf.root
+        self._length = conf.length
         self._levels = conf.levels or default_levels(is_22=is_22)
 
     def base(self, key: str, above: str = "") -> str:
@@ -66,9 +67,16 @@ class DiskEntry(CacheEntry):
     def __init__(
         self, store: DiskStore, paths: DiskPaths, name: str, key: str, base: str, above: str, facts: DiskInfo
     ) -> None:
-        self._store, self._paths, self.name, self.key = store, paths, name, key
-        self.base, self.above, self.facts = base, above, facts
-        self.handle, self.size, self._data = -1, 0, b""
+        self._store = store
+        self._paths = paths
+        self.name = name
+        self.key = key
+        self.base = base
+        self.above = above
+        self.facts = facts
+        self.handle = -1
+        self.size = 0
+        self._data = b""
         self.info = CacheInfo(
             facts.status, facts.date, facts.expire, facts.request_time, facts.response_time, facts.control
         )
@@ -104,9 +112,13 @@ class DiskEntry(CacheEntry):
 
     async def update(self, r: Request, fields: Headers, request_fields: Headers) -> None:
         """Write a new header file for the same body."""
-        info, facts = self.info, self.facts
-        facts.date, facts.expire, facts.control = info.date, info.expire, info.control
-        facts.request_time, facts.response_time = info.request_time, info.response_time
+        info = self.info
+        facts = self.facts
+        facts.date = info.date
+        facts.expire = info.expire
+        facts.control = info.control
+        facts.request_time = info.request_time
+        facts.response_time = info.response_time
         writer = DiskWriter(self._paths, self.name, facts, fields, request_fields, _vary(r, fields))
         try:
             writer.write_headers(r)
@@ -210,13 +222,19 @@ class DiskWriter(EntryWriter):
         maximum: int | None = None,
         minimum: int = 0,
     ) -> None:
-        self._paths, self._key, self._facts = paths, key, facts
-        self._fields, self._request_fields = fields, request_fields
+        self._paths = paths
+        self._key = key
+        self._facts = facts
+        self._fields = fields
+        self._request_fields = request_fields
         self._vary = vary
-        self._maximum, self._minimum = maximum, minimum
-        self._file, self._data = -1, ""
+        self._maximum = maximum
+        self._minimum = minimum
+        self._file = -1
+        self._data = ""
         self._temporary: list[str] = []
-        self.pattern, self.size = f"{paths.root}/{disk.TEMPORARY}XXXXXX", 0
+        self.pattern = f"{paths.root}/{disk.TEMPORARY}XXXXXX"
+        self.size = 0
 
     def _make(self) -> tuple[int, str]:
         """Return a new temporary file."""
@@ -232,7 +250,8 @@ class DiskWriter(EntryWriter):
             if self._file < 0:
                 self._file, self._data = self._make()
                 found = os.fstat(self._file)
-                self._facts.inode, self._facts.device = found.st_ino, found.st_dev
+                self._facts.inode = found.st_ino
+                self._facts.device = found.st_dev
                 self._facts.has_body = True
             _write_all(self._file, data)
         except OSError as problem:
@@ -276,7 +295,8 @@ class DiskWriter(EntryWriter):
     def _check(self, r: Request) -> None:
         if self._facts.is_head_only:
             return
-        code, text = "", ""
+        code = ""
+        text = ""
         if r.connection.aborted or r.no_cache:
             code = "AH00733"
             text = f"Discarding body for URL {self._key} because connection has been aborted."
@@ -284,7 +304,8 @@ class DiskWriter(EntryWriter):
             code = "AH00734"
             text = f"URL {self._key} failed the size check ({self.size}<{self._minimum})"
         elif r.headers_out.get("Content-Length") not in (None, str(self.size)):
-            code, text = "AH00735", f"URL {self._key} didn't receive complete response, not caching"
+            code = "AH00735"
+            text = f"URL {self._key} didn't receive complete response, not caching"
         if code:
             self.abort()
             raise StoreError("info" if code == "AH00733" else "debug", code, text, MODULE)
@@ -332,7 +353,8 @@ class DiskWriter(EntryWriter):
 
     def _rename(self, source: str, target: str) -> None:
         """Rename a temporary file; htcacheclean may remove the directories, so they are made again."""
-        old, new = to_bytes(source), to_bytes(target)
+        old = to_bytes(source)
+        new = to_bytes(target)
         try:
             os.rename(old, new)
         except FileNotFoundError:
@@ -458,7 +480,9 @@ def _read(path: str) -> bytes:
 
 def _opened(store: DiskStore, r: Request, paths: DiskPaths, key: str) -> DiskEntry | None:
     """Return the entry of *key* or of its variant."""
-    base, above, own_key = paths.base(key), "", key
+    base = paths.base(key)
+    above = ""
+    own_key = key
     try:
         data = _read(base + disk.HEADER)
     except OSError:
@@ -477,7 +501,8 @@ def _opened(store: DiskStore, r: Request, paths: DiskPaths, key: str) -> DiskEnt
         except OSError:
             return None
     elif disk.format_of(data) != disk.DISK_FORMAT:
-        path, version = base + disk.HEADER, disk.format_of(data)
+        path = base + disk.HEADER
+        version = disk.format_of(data)
         text = f"File '{path}' has a version mismatch. File had version: {version}."
         _log(r, "error", "AH00705", text)
         return None
@@ -502,7 +527,8 @@ def _read_entry(
         _log(r, "debug", "AH00707", text)
         return None
     entry = DiskEntry(store, paths, key, own_key, base, above, facts)
-    entry.fields, entry.request_fields = fields, request_fields
+    entry.fields = fields
+    entry.request_fields = request_fields
     if not facts.is_head_only and not _open_matching_body(r, entry):
         return None
     if count < 2:

@@ -53,7 +53,11 @@ class SocacheEntry(CacheEntry):
         tables: tuple[Headers, Headers],
         body: bytes,
     ) -> None:
-        self._cache, self._name, self.key, self._facts, self._body = cache, name, key, facts, body
+        self._cache = cache
+        self._name = name
+        self.key = key
+        self._facts = facts
+        self._body = body
         self.fields, self.request_fields = tables
         self.info = CacheInfo(
             facts.status, facts.date, facts.expire, facts.request_time, facts.response_time, facts.control
@@ -112,9 +116,14 @@ class SocacheWriter(EntryWriter):
         is_head: bool,
         limit: int = 0,
     ) -> None:
-        self._cache, self._key, self._info = cache, key, info
-        self._fields, self._request_fields, self._is_head = fields, request_fields, is_head
-        self._limit, self._size = limit, 0
+        self._cache = cache
+        self._key = key
+        self._info = info
+        self._fields = fields
+        self._request_fields = request_fields
+        self._is_head = is_head
+        self._limit = limit
+        self._size = 0
         self._body: list[bytes] = []
 
     def write(self, data: bytes) -> None:
@@ -142,7 +151,8 @@ class SocacheWriter(EntryWriter):
             StoreError: it is not stored.
         """
         conf = r.dir_config(CacheSocacheDirConfig)
-        body, info = b"".join(self._body), self._info
+        body = b"".join(self._body)
+        info = self._info
         self._body.clear()
         facts = DiskInfo(
             info.status,
@@ -165,7 +175,8 @@ class SocacheWriter(EntryWriter):
         latest = now + conf.max_time * MICROSECONDS
         expiry = latest if info.expire > latest else info.expire + conf.min_time * MICROSECONDS
         seconds = max(1, round(expiry - now) // MICROSECONDS)
-        key, vary = self._key, self._fields.get_list("Vary")
+        key = self._key
+        vary = self._fields.get_list("Vary")
         if vary is not None:
             names = vary_names(vary) or []
             if not await self._cache.store(r, to_bytes(key), disk.pack_vary(info.expire, names), seconds):
@@ -189,7 +200,8 @@ class SocacheStore(CacheStore):
         cache = object_cache(r)
         if cache is None:
             return None
-        limit, own_key = r.dir_config(CacheSocacheDirConfig).max_size, key
+        limit = r.dir_config(CacheSocacheDirConfig).max_size
+        own_key = key
         data = await cache.retrieve(r, to_bytes(key), limit)
         if data is None:
             _log(r, "AH02352", f"Key not found in cache: {key}")

@@ -20,7 +20,8 @@ from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, lazy_maker
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, HookStatus
 
-_GET, _POST = 0, 2
+_GET = 0
+_POST = 2
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:

@@ -65,8 +65,12 @@ class DavError(Exception):
         responses: Sequence[ResourceStatus] = (),
     ) -> None:
         super().__init__(description)
-        self.status, self.description, self.error_id, self.errno = status, description, error_id, errno
-        self.cause, self.responses = cause, responses
+        self.status = status
+        self.description = description
+        self.error_id = error_id
+        self.errno = errno
+        self.cause = cause
+        self.responses = responses
 
     def within(self, description: str, *, status: int = 0, error_id: int = 0) -> DavError:
         """Return the failure of a larger operation that this one caused."""
@@ -101,7 +105,8 @@ def report(r: Request, error: DavError) -> HookStatus:
     if not error.responses:
         r.notes["verbose-error-to"] = "*"
         return error.status
-    r.status, r.content_type = error.status, XML_TYPE
+    r.status = error.status
+    r.content_type = XML_TYPE
     r.write(multistatus(error.responses, version22=r.plan.dialect.wire_22))
     return DONE
 
@@ -109,10 +114,12 @@ def report(r: Request, error: DavError) -> HookStatus:
 def page(r: Request, status: int, text: str) -> HookStatus:
     """Respond with *status* and a page with *text*, which is HTML."""
     dialect = r.plan.dialect
-    line, phrase = status_line(status, version22=dialect.wire_22), reason(status, version22=dialect.wire_22)
+    line = status_line(status, version22=dialect.wire_22)
+    phrase = reason(status, version22=dialect.wire_22)
     tail = r.engine.signature(r, "<hr />\n")
     between = "" if dialect.wire_22 else "\n"
-    r.status, r.content_type = status, _PAGE_TYPE
+    r.status = status
+    r.content_type = _PAGE_TYPE
     r.write(
         f"{dialect.error_page_doctype}\n<html>{between}<head>\n<title>{line}</title>\n</head><body>\n"
         f"<h1>{phrase}</h1>\n<p>{text}</p>\n{tail}</body></html>\n"

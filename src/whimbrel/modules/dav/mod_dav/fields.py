@@ -63,7 +63,9 @@ def content_range(r: Request) -> int | None:
         return None
     first, dash, rest = value[6:].partition("-")
     last, slash, total = rest.partition("/")
-    start, end, length = _length(first), _length(last), _length(total)
+    start = _length(first)
+    end = _length(last)
+    length = _length(total)
     is_valid = lower(value[:6]) == "bytes " and dash and slash and start is not None and end is not None
     if not is_valid or end < start or (total[:1] != "*" and (length is None or length <= end)):  # type: ignore[operator]
         raise ValueError(value)
@@ -82,7 +84,8 @@ def destination_of(r: Request) -> str:
     """
     value = r.headers_in.get("Destination")
     if value is None:
-        host, path = r.headers_in.get("Host"), r.headers_in.get("New-uri")
+        host = r.headers_in.get("Host")
+        path = r.headers_in.get("New-uri")
         value = f"http://{host}{path}" if host is not None and path is not None else None
     if value is None:
         r.log("error", "The request is missing a Destination header.", code="AH00591", module="dav")
@@ -97,7 +100,8 @@ def destination_of(r: Request) -> str:
         raise _refused(r, "Destination URI contains invalid components (a query or a fragment).")
     own = scheme(r)
     if uri.scheme != own:
-        port, local = uri.port or _PORTS.get(uri.scheme, 0), r.connection.local_port
+        port = uri.port or _PORTS.get(uri.scheme, 0)
+        local = r.connection.local_port
         raise DavError(
             502,
             f"Destination URI refers to different scheme or port ({uri.scheme}://hostname:{port or local})\n"

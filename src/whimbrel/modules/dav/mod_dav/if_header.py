@@ -74,7 +74,9 @@ def parse(value: str, parse_token: ParseToken) -> IfHeader:
                     'Invalid If-header: unclosed "<" or unexpected tagged-list production.',
                     ErrorId.IF_TAGGED,
                 )
-            uri, is_tagged, at = _resource(found[0]), True, found[1]
+            uri = _resource(found[0])
+            is_tagged = True
+            at = found[1]
         elif c == "(":
             is_tagged = bool(is_tagged)
             found = _token(value, at, ")")
@@ -112,7 +114,8 @@ def _resource(tag: str) -> str:
 def _conditions(text: str, parse_token: ParseToken) -> tuple[Condition, ...]:
     """Return the conditions of a list, last one first."""
     found: list[Condition] = []
-    is_negated, at = False, 0
+    is_negated = False
+    at = 0
     while at < len(text):
         c = text[at]
         if c in "<[":
@@ -120,7 +123,8 @@ def _conditions(text: str, parse_token: ParseToken) -> tuple[Condition, ...]:
             if token is None:
                 raise DavError(400, "", ErrorId.IF_PARSE)
             found.append(_state(token[0], is_negated, parse_token if c == "<" else None))
-            is_negated, at = False, token[1]
+            is_negated = False
+            at = token[1]
         elif c == "N":
             if text[at : at + 3] == "Not":
                 if is_negated:

@@ -67,7 +67,9 @@ def lock_info(r: Request, resource: Resource, document: Document, *, is_deep: bo
     """Return the lock that a <D:lockinfo> body asks for; raise DavError."""
     if not document.has_root("lockinfo"):
         raise DavError(400, "The request body contains an unexpected XML root element.")
-    scope, is_write, owner = LockScope.UNKNOWN, False, ""
+    scope = LockScope.UNKNOWN
+    is_write = False
+    owner = ""
     for child in document.root.children:
         first = child.children[0].name if child.children else ""
         if child.name == "locktype" and not is_write and first == "write":

@@ -182,7 +182,8 @@ class LockStore:
     __slots__ = ("_connection", "_directive", "_identity", "path")
 
     def __init__(self, path: str, directive: str = "DAVLockDB") -> None:
-        self.path, self._directive = path, directive
+        self.path = path
+        self._directive = directive
         self._connection: Connection | None = None
         self._identity: tuple[int, int] | None = None
 
@@ -223,7 +224,8 @@ class LockStore:
         except (sqlite3.Error, OSError) as problem:
             raise _unusable(problem, getattr(problem, "errno", None) or 0) from None
         info = self._stat(True)
-        self._connection, self._identity = connection, None if info is None else (info.st_dev, info.st_ino)
+        self._connection = connection
+        self._identity = None if info is None else (info.st_dev, info.st_ino)
         return connection
 
     def _stat(self, create: bool) -> os.stat_result | None:
@@ -243,7 +245,8 @@ class LockStore:
         """Close the file."""
         if self._connection is not None:
             self._connection.close()
-        self._connection = self._identity = None
+        self._connection = None
+        self._identity = None
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -418,5 +421,6 @@ def store_of(r: Request, path: str, directive: str) -> LockStore:
     stores: dict[tuple[str, str], LockStore] = r.engine.worker_state.setdefault(_STORES, {})
     store = stores.get((path, directive))
     if store is None:
-        store = stores[path, directive] = LockStore(path, directive)
+        store = LockStore(path, directive)
+        stores[path, directive] = store
     return store

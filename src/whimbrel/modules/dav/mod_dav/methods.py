@@ -75,7 +75,8 @@ async def put(r: Request) -> HookStatus:
 
 
 async def _store(r: Request, resource: Resource, position: int | None) -> None:
-    body, threads = r.body_in, r.engine.runtime
+    body = r.body_in
+    threads = r.engine.runtime
     body.check_announced()
     pieces: list[bytes] = []
     size = 0
@@ -115,7 +116,8 @@ class _Writer:
     __slots__ = ("_position", "_resource", "_upload")
 
     def __init__(self, resource: Resource, position: int | None) -> None:
-        self._resource, self._position = resource, position
+        self._resource = resource
+        self._position = position
         self._upload: Upload | None = None
 
     def begin(self, first: bytes, is_complete: bool) -> None:

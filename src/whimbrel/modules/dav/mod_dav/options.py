@@ -26,11 +26,9 @@ _BY_STATE: Final = {
     ResourceState.NULL: ("MKCOL", "PUT", "LOCK"),
 }
 # elements of the response about sets: their members' attributes
-_METHODS, _LIVE, _REPORTS = (
-    "supported-method-set",
-    "supported-live-property-set",
-    "supported-report-set",
-)
+_METHODS = "supported-method-set"
+_LIVE = "supported-live-property-set"
+_REPORTS = "supported-report-set"
 
 
 async def options(r: Request) -> HookStatus:

@@ -32,8 +32,10 @@ _PREFIXES: Final = {uri: prefix for prefix, uri in LIVE_URIS.items()}
 _START: Final = "<D:propstat>\n<D:prop>\n"
 _FOUND: Final = "</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n"
 _MISSING: Final = "</D:prop>\n<D:status>HTTP/1.1 404 Not Found</D:status>\n</D:propstat>\n"
-SUPPORTED_LOCK, LOCK_DISCOVERY = "supportedlock", "lockdiscovery"
-CONTENT_TYPE, CONTENT_LANGUAGE = "getcontenttype", "getcontentlanguage"
+SUPPORTED_LOCK = "supportedlock"
+LOCK_DISCOVERY = "lockdiscovery"
+CONTENT_TYPE = "getcontenttype"
+CONTENT_LANGUAGE = "getcontentlanguage"
 RESOURCE_TYPE: Final = "resourcetype"
 CORE: Final = (SUPPORTED_LOCK, LOCK_DISCOVERY, CONTENT_TYPE, CONTENT_LANGUAGE)
 MAX_CLASSES: Final = 1024  # of names in one directory
@@ -141,7 +143,8 @@ class MediaTypes:
         if sub.status != OK_STATUS or sub.uri != uri or not file.endswith(f"/{name}") or sub.path_info:
             return
         if directory != self._directory:
-            self._directory, self._classes = directory, {}
+            self._directory = directory
+            self._classes = {}
             self._classify = classifier(sub, f"{directory}/", file[: -len(name)])
         if self._classify is not None:
             group = self._classify(to_bytes(uri), to_bytes(name))
@@ -171,7 +174,10 @@ class Describer:
     def __init__(
         self, r: Request, kind: PropfindKind, document: Document | None, locks: LockView, *, shows_locks: bool
     ) -> None:
-        self._r, self._kind, self._locks, self._shows_locks = r, kind, locks, shows_locks
+        self._r = r
+        self._kind = kind
+        self._locks = locks
+        self._shows_locks = shows_locks
         wanted: XmlElement | None = None if document is None else document.root.child("prop")
         self._names: list[PropertyName] = []
         if document is not None and wanted is not None:
@@ -200,7 +206,9 @@ class Describer:
         names_only = self._kind is PropfindKind.NAMES
         dead = self._store(resource)
         names = dead.names() if dead is not None else []
-        parts, declared, stored = [_START], _ALL_LIVE, frozenset[str]()
+        parts = [_START]
+        declared = _ALL_LIVE
+        stored = frozenset[str]()
         if dead is not None:
             prefixes = Prefixes()
             prefixes.add_store(dead)
@@ -220,7 +228,8 @@ class Describer:
         return response(resource.uri, "".join(parts), declared)
 
     def _named(self, resource: Resource, kind: MediaType) -> str:
-        r, found = self._r, ""
+        r = self._r
+        found = ""
         absent: list[int] = []
         for index, read, name, start, end, empty in self._readers_of(type(resource)):
             value = self._core(resource, name, kind) if read is None else read(resource, r)
@@ -243,14 +252,18 @@ class Describer:
         """Return the declarations and the propstat of missing properties of resources that lack the named
         properties with these indexes and have no dead ones.
         """
-        prefixes, declared, missing, indexes = Prefixes(), "", [], set(absent)
+        prefixes = Prefixes()
+        declared = ""
+        missing = []
+        indexes = set(absent)
         for index, name in enumerate(self._names):
             if index in indexes:
                 missing.append(prefixes.empty(name))
             else:
                 declared = self._declared(name, declared)
         bad = "".join((_START, *missing, _MISSING)) if missing else ""
-        found = self._patterns[absent] = declared + prefixes.text(), bad
+        found = (declared + prefixes.text(), bad)
+        self._patterns[absent] = found
         return found
 
     def _declared(self, name: PropertyName, declared: str) -> str:
@@ -260,8 +273,12 @@ class Describer:
         return _ALL_LIVE if name.name != RESOURCE_TYPE else declared or _DAV_LIVE
 
     def _named_with_dead(self, resource: Resource, kind: MediaType, dead: PropertyStore) -> str:
-        r, found, missing, live_declared = self._r, [_START], [_START], ""
-        prefixes, has_dead = Prefixes(), False
+        r = self._r
+        found = [_START]
+        missing = [_START]
+        live_declared = ""
+        prefixes = Prefixes()
+        has_dead = False
         for index, read, core, start, end, empty in self._readers_of(type(resource)):
             value = self._core(resource, core, kind) if read is None else read(resource, r)
             name = self._names[index]
@@ -295,7 +312,8 @@ class Describer:
                 read = kind.live_reader(prefix, name.name) or _no_value
                 element = f"{prefix}:{name.name}"
             readers.append((index, read, name.name, f"<{element}>", f"</{element}>\n", f"<{element}/>\n"))
-        self._kind_of_readers, self._readers = kind, readers
+        self._kind_of_readers = kind
+        self._readers = readers
         return readers
 
     def _store(self, resource: Resource) -> PropertyStore | None:

@@ -31,7 +31,8 @@ class Listing(Source):
     __slots__ = ("_pieces", "_r")
 
     def __init__(self, r: Request, pieces: AsyncIterator[str]) -> None:
-        self._r, self._pieces = r, pieces
+        self._r = r
+        self._pieces = pieces
 
     async def read(self) -> bytes | None:
         """Return the next responses; raise Aborted if the walk fails."""
@@ -86,7 +87,8 @@ async def propfind(r: Request) -> HookStatus:
             ) from None
     locks = LockView(store)
     describer = Describer(r, kind, document, locks, shows_locks=conf.lock_discovery)
-    r.status, r.content_type = 207, XML_TYPE
+    r.status = 207
+    r.content_type = XML_TYPE
     await _write(r, _pieces(r, resource, depth, locks, describer, document))
     return DONE
 
@@ -117,7 +119,8 @@ async def _pieces(
     describer: Describer,
     document: Document | None,
 ) -> AsyncIterator[str]:
-    gathered, size = [begin(document.namespaces if document is not None else ())], 0
+    gathered = [begin(document.namespaces if document is not None else ())]
+    size = 0
     slices = Slices(r.engine.turns)
     resources = walk(resource, depth, locks)
     try:
@@ -129,7 +132,8 @@ async def _pieces(
             size += len(text)
             if size > BUFFER:
                 yield "".join(gathered)
-                gathered, size = [], 0
+                gathered = []
+                size = 0
             if not len(gathered) & 7 or len(text) > BUFFER:
                 await slices.pause()
     finally:

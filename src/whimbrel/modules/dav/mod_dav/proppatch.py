@@ -75,7 +75,8 @@ async def proppatch(r: Request) -> HookStatus:
     propstats = _failures(edits) if any(edit.error for edit in edits) else _success(edits)
     for edit in edits:
         log_error(r, edit.error)
-    r.status, r.content_type = 207, XML_TYPE
+    r.status = 207
+    r.content_type = XML_TYPE
     text = begin(document.namespaces) + response(resource.uri, propstats) + END
     r.chunked = len(text) > BUFFER
     r.write(text)

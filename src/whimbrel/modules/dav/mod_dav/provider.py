@@ -85,7 +85,10 @@ class Resource:
     __slots__ = ("exists", "is_collection", "key", "uri")
 
     def __init__(self, uri: str, key: str, *, exists: bool, is_collection: bool) -> None:
-        self.uri, self.key, self.exists, self.is_collection = uri, key, exists, is_collection
+        self.uri = uri
+        self.key = key
+        self.exists = exists
+        self.is_collection = is_collection
 
     @abstractmethod
     def parent(self) -> Resource | None:

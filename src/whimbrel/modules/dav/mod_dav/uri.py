@@ -30,12 +30,14 @@ def parse_uri(text: str) -> Uri:
     """Return the parts of *text*; raise UriError for a port that is no number, or a colon before the first
     slash that ends no scheme.
     """
-    scheme = host = None
+    scheme = None
+    host = None
     port = 0
     found = None if text.startswith("/") else _SCHEME.match(text)
     rest = text
     if found is not None:
-        scheme, rest = lower(found[1]), text[found.end() :]
+        scheme = lower(found[1])
+        rest = text[found.end() :]
     elif ":" in text.partition("/")[0]:
         raise UriError(text)
     if found is not None and rest.startswith("//"):

@@ -118,7 +118,8 @@ def _check_fields(r: Request, resource: Resource) -> None:
     tag = resource.etag(r)
     state = state_of(r, resource)
     fields = r.headers_in
-    match, none_match = fields.get_list("If-Match"), fields.get_list("If-None-Match")
+    match = fields.get_list("If-Match")
+    none_match = fields.get_list("If-None-Match")
     if match is not None and match[:1] == "*" and state is not ResourceState.EXISTS:
         raise DavError(412)
     result = meets_conditions(
@@ -239,7 +240,10 @@ class _Evaluation:
     __slots__ = ("etag", "is_seen", "locks", "reason", "request", "resource", "tokens")
 
     def __init__(self, request: _Request, resource: Resource, locks: list[Lock], is_seen: bool) -> None:
-        self.request, self.resource, self.locks, self.is_seen = request, resource, locks, is_seen
+        self.request = request
+        self.resource = resource
+        self.locks = locks
+        self.is_seen = is_seen
         self.tokens = {lock.token: lock for lock in locks}
         self.etag: str | None = None
         self.reason = ""

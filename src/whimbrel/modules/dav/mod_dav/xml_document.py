@@ -34,11 +34,14 @@ class XmlElement:
     __slots__ = ("attributes", "children", "language", "name", "namespace", "parent_language", "tail", "text")
 
     def __init__(self, name: str, namespace: int, language: str | None, parent_language: str | None) -> None:
-        self.name, self.namespace, self.language = name, namespace, language
+        self.name = name
+        self.namespace = namespace
+        self.language = language
         self.parent_language = parent_language
         self.attributes: Sequence[tuple[int, str, str]] = ()
         self.children: list[XmlElement] = []
-        self.text = self.tail = ""
+        self.text = ""
+        self.tail = ""
 
     def child(self, name: str) -> XmlElement | None:
         """Return the first child DAV:*name*."""
@@ -144,9 +147,11 @@ class XmlReader:
         parent = self._open[-1] if self._open else None
         above = parent.language if parent is not None else None
         scope: dict[str, int] = {}
-        language, others = above, []
+        language = above
+        others = []
         for at in range(len(attributes) - 2, -2, -2):  # httpd numbers the last declaration first
-            key, value = attributes[at], _octets(attributes[at + 1])
+            key = attributes[at]
+            value = _octets(attributes[at + 1])
             if key == "xmlns" or key.startswith("xmlns:"):
                 scope[key[6:]] = self._declared(value)
             elif key == "xml:lang":
@@ -207,7 +212,8 @@ class XmlReader:
 
 async def read_document(r: Request) -> Document | None:
     """Return the XML body of *r*, None without a body; raise Refusal after logging the reason."""
-    limit, body = r.dir_config(CoreDirConfig).limit_xml_body, r.body_in
+    limit = r.dir_config(CoreDirConfig).limit_xml_body
+    body = r.body_in
     if (body.length or 0) > limit:
         _refuse_size(r, limit)
     body.check_announced()

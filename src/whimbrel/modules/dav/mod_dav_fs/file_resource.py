@@ -79,9 +79,15 @@ class FileResource(Resource):
         style: FileStyle,
         states: frozenset[bytes] | None = None,
     ) -> None:
-        self.uri, self.key, self.exists = uri, path, info is not None  # a walk makes thousands of these
+        # a walk makes thousands of these
+        self.uri = uri
+        self.key = path
+        self.exists = info is not None
         self.is_collection = info is not None and info.st_mode & KIND == S_IFDIR
-        self.path, self.info, self.style, self.states = path, info, style, states
+        self.path = path
+        self.info = info
+        self.style = style
+        self.states = states
 
     # relatives ----------------------------------------------------------------------------------------
     def parent(self) -> FileResource | None:
@@ -108,7 +114,8 @@ class FileResource(Resource):
     # properties ---------------------------------------------------------------------------------------
     def etag(self, _r: Request) -> str:
         """Return the ETag of GET, which FileETag Digest does not change; "" without one."""
-        info, style = self.info, self.style
+        info = self.info
+        style = self.style
         if info is None or style.etag_bits & ETAG_NONE:
             return ""
         modified = info.st_mtime_ns
@@ -212,7 +219,8 @@ class FileResource(Resource):
             }.get(errno, (403, "Unable to create collection."))
             raise DavError(status, text, errno=errno) from None
         self.info = _stat(self.path)
-        self.exists = self.is_collection = True
+        self.exists = True
+        self.is_collection = True
 
     def ensure_lockable(self) -> None:
         """Raise DavError unless a file can be created beside it."""
@@ -278,7 +286,8 @@ class _Level:
     __slots__ = ("_entries", "_handle", "depth", "members")
 
     def __init__(self, path: str, uri: str, depth: int, number: int, style: FileStyle) -> None:
-        self.depth, self._handle = depth, -1
+        self.depth = depth
+        self._handle = -1
         try:
             if number >= MAX_OPEN:
                 with os.scandir(os.fsdecode(to_bytes(path))) as opened:

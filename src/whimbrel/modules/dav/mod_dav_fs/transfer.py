@@ -53,7 +53,8 @@ def _copy_file(source: FileResource, target: FileResource) -> Iterator[None]:
             os.unlink(to_bytes(name))
         raise
     for suffix in _SUFFIXES:
-        before, after = _state(source, suffix), _state(target, suffix)
+        before = _state(source, suffix)
+        after = _state(target, suffix)
         if os.path.isfile(to_bytes(before)):
             _make_state_directory(after)
             state = yield from _copied(before, after, source.style.is_old)
@@ -133,7 +134,8 @@ def _entries(path: str) -> list[tuple[str, int]]:
 
 def _replace(name: str, target: FileResource) -> Iterator[None]:
     """Rename *name* to *target*, whose former file, tree and properties are removed; raises DavError."""
-    old, new = to_bytes(target.path), to_bytes(name)
+    old = to_bytes(target.path)
+    new = to_bytes(name)
     is_directory = os.path.isdir(new)
     if target.exists and (target.is_collection or is_directory):
         if exchange(name, target.path):
@@ -270,7 +272,8 @@ def _move_states(source: FileResource, target: FileResource) -> None:
     if source.is_collection:
         return
     for suffix in _SUFFIXES:
-        before, after = _state(source, suffix), _state(target, suffix)
+        before = _state(source, suffix)
+        after = _state(target, suffix)
         if os.path.isfile(to_bytes(before)):
             _make_state_directory(after)
             with suppress(OSError):

@@ -83,7 +83,8 @@ class PartialContent:
 
     def __init__(self, path: str, position: int, *, is_old: bool) -> None:
         flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK
-        self._path, self._is_new = path, False
+        self._path = path
+        self._is_new = False
         try:
             try:
                 self._handle = os.open(to_bytes(path), flags | os.O_CREAT | os.O_EXCL, 0o666)

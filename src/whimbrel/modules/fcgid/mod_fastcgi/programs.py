@@ -62,9 +62,12 @@ class StaticApplication(StaticProgram):
     """An application of FastCgiServer."""
 
     def __init__(self, server: FastcgiServer, number: int) -> None:
-        self.server, self.name = server, server.path
-        self.socket_name, self.count = f"static{number}", server.processes
-        self.restart_delay, self.backlog = server.restart_delay, server.queue
+        self.server = server
+        self.name = server.path
+        self.socket_name = f"static{number}"
+        self.count = server.processes
+        self.restart_delay = server.restart_delay
+        self.backlog = server.queue
 
     def launch(self, path: str, handle: int) -> Launch:
         """See StaticProgram."""

@@ -115,7 +115,9 @@ class _Options:
     """
 
     def __init__(self, label: str, numbers: dict[str, tuple[str, int]], texts: tuple[str, ...]) -> None:
-        self.label, self.numbers, self.texts = label, numbers, texts
+        self.label = label
+        self.numbers = numbers
+        self.texts = texts
         self.values: dict[str, Any] = {}
         self.rest: dict[str, str] = {}
 
@@ -192,7 +194,8 @@ def set_external(cmd: Command, _conf: FastcgiServerConfig, words: list[str]) -> 
     label = f"{cmd.name} {path}:"
     options = _Options(label, _EXTERNAL, ("-host", "-socket", "-user", "-group"))
     options.read(rest)
-    host, socket = options.rest.get("-host"), options.rest.get("-socket")
+    host = options.rest.get("-host")
+    socket = options.rest.get("-socket")
     if host is not None and socket is not None:
         raise ConfigError(f"{label} -host and -socket are mutually exclusive options")
     if host is None and socket is None:

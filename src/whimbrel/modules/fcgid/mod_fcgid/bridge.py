@@ -99,7 +99,8 @@ class FcgidBridge:
         if known is None:
             if len(self._programs) > 1000:
                 self._programs.clear()
-            known = self._programs[key] = self._program(command, r)
+            known = self._program(command, r)
+            self._programs[key] = known
         return known
 
     def _program(self, command: FcgidCommand, r: Any) -> tuple[ProgramClass, CommandOptions]:
@@ -144,7 +145,8 @@ class FcgidBridge:
             if value is not None:
                 r.env[name] = value
         if self.conf.fix_pathinfo:
-            root, script = r.env.get("DOCUMENT_ROOT"), r.env.get("SCRIPT_NAME")
+            root = r.env.get("DOCUMENT_ROOT")
+            script = r.env.get("SCRIPT_NAME")
             if root is not None and script is not None and not script.startswith("/"):
                 r.env["SCRIPT_NAME"] = f"{root}/{script}"
         for name in _HOP_BY_HOP:

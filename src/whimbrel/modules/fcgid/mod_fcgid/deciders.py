@@ -43,7 +43,9 @@ def make_decider(scope: Scope, field: str) -> CompiledHook:
         "access_checker": (conf.access_checker, conf.access_checker_authoritative),
     }
     command, authoritative = cast("tuple[FcgidCommand, bool]", settings[field])
-    role, bridge, wrappers = _ROLES[field], FcgidBridge(scope), conf.wrappers
+    role = _ROLES[field]
+    bridge = FcgidBridge(scope)
+    wrappers = conf.wrappers
 
     async def decide(r: Any) -> HookStatus:
         r.set_uncacheable()
@@ -66,7 +68,8 @@ def make_decider(scope: Scope, field: str) -> CompiledHook:
         detail = "; redirected is not allowed" if status == OK and r.status == 200 else ""
         text = f"mod_fcgid: {_subject(r, role)} to access {r.uri} failed, reason: "
         r.log("error", f"{text}script returned status {found}{detail}", module=MODULE)
-        r.status, r.status_line = 200, None
+        r.status = 200
+        r.status_line = None
         r.headers_out.unset("Location")
         if not authoritative:
             r.log("info", "mod_fcgid: not authoritative", module=MODULE)

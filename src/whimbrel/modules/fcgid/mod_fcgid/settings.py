@@ -164,7 +164,8 @@ def set_wrapper(_cmd: Command, conf: FcgidDirConfig, words: list[str]) -> None:
     suffix = words[1] if len(words) > 1 else None
     flag = words[2] if len(words) > 2 else None
     if flag is None and suffix is not None and lower(suffix) == "virtual":
-        suffix, flag = None, "virtual"
+        suffix = None
+        flag = "virtual"
     if flag is not None and lower(flag) != "virtual":
         raise ConfigError("Invalid wrapper flag")
     if suffix is not None and (suffix[:1] != "." or len(suffix) < 2 or "/" in suffix or "\\" in suffix):

@@ -33,9 +33,11 @@ EMPTY_BLOCK: Final = b"\0\0\0\xff\xff"  # what a flush without input adds (RFC 1
 MIN_SIZE: Final = len(GZIP_HEAD) + VALIDATION + 50 + 1  # the fields of a compressed response have 50 bytes
 MIN_WINDOW: Final = 9  # a smaller window is refused by zlib's deflateInit2
 # Where zlib reads more of an input that is in memory as a whole: its window is filled, then moved.
-WINDOW_FILLED, WINDOW_MOVED = 64 * 1024, 32 * 1024
+WINDOW_FILLED = 64 * 1024
+WINDOW_MOVED = 32 * 1024
 BUCKET: Final = 8000  # bytes in which httpd reads other input
-NO_CONTENT, NOT_MODIFIED = 204, 304
+NO_CONTENT = 204
+NOT_MODIFIED = 304
 DEFAULT_LEVEL: Final = 6
 MAX_ISAL_LEVEL: Final = 2
 # isal's memory level with blocks of about as many symbols, by zlib's; 1 for lower ones
@@ -98,15 +100,20 @@ class Gzip(Transform):
     is_heavy = True
 
     def __init__(self, r: Request, conf: DeflateServerConfig, key: Key | None, *, is_mapped: bool) -> None:
-        self._request, self._conf = r, conf
+        self._request = r
+        self._conf = conf
         self._compressor: Any = None
         self._crc32: Any = None
         self._waiting: list[bytes] = []
-        self._crc = self._read = self._produced = self._waiting_size = 0
+        self._crc = 0
+        self._read = 0
+        self._produced = 0
+        self._waiting_size = 0
         self._held = [GZIP_HEAD]
         self._output = RecordedOutput(r, key)
         self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_mapped else (BUCKET, BUCKET)
-        self.early = self._is_flushed = False
+        self.early = False
+        self._is_flushed = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the output that httpd passes on."""
@@ -128,7 +135,9 @@ class Gzip(Transform):
 
     def _compress(self, data: bytes) -> bytes:
         self._crc = self._crc32(data, self._crc)
-        at, size, compress = 0, len(data), self._compressor.compress
+        at = 0
+        size = len(data)
+        compress = self._compressor.compress
         while at < size and not self.early:
             room = self._mark - self._read
             if not room:
@@ -219,7 +228,8 @@ class Deflate(OutputFilter):
 
     __slots__ = ()
     is_computed = True
-    name, type = "DEFLATE", FilterType.CONTENT_SET
+    name = "DEFLATE"
+    type = FilterType.CONTENT_SET
 
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:
         """Return the compressor, None for a response that is not compressed."""
@@ -236,7 +246,9 @@ class Deflate(OutputFilter):
 
 async def begin_source(r: Request) -> Begun:
     """`Deflate.begin` for a body whose source must be read to know that it is not small."""
-    source, first, size = JoinedSource(r.body), list[Part](), 0
+    source = JoinedSource(r.body)
+    first = list[Part]()
+    size = 0
     r.body = [source]
     while size < MIN_SIZE and (data := await source.read()) is not None:
         first.append(data)
@@ -275,18 +287,18 @@ def begin_compression(r: Request) -> Transform | None | Awaitable[Begun]:
 
 def is_wanted(r: Request) -> bool:
     """Return True if the response is to be compressed; add Vary where that depends on Accept-Encoding."""
-    is_22, env = r.plan.dialect.wire_22, r.env
-    reason = (
-        "subrequest"
-        if r.main is not None
-        else "no content"
-        if r.status == NO_CONTENT and not is_22
-        else "no-gzip"
-        if "no-gzip" in env
-        else "content-range"
-        if "Content-Range" in r.headers_out
-        else ""
-    )
+    is_22 = r.plan.dialect.wire_22
+    env = r.env
+    if r.main is not None:
+        reason = "subrequest"
+    elif r.status == NO_CONTENT and not is_22:
+        reason = "no content"
+    elif "no-gzip" in env:
+        reason = "no-gzip"
+    elif "Content-Range" in r.headers_out:
+        reason = "content-range"
+    else:
+        reason = ""
     if reason:
         trace(r, f"Not compressing ({reason})")
         return False

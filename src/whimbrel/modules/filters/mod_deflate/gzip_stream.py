@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 MAGIC: Final = GZIP_HEAD[:2]
 HEAD_SIZE: Final = len(GZIP_HEAD)
-HEAD_CRC, EXTRA, NAME, COMMENT, RESERVED = 0x02, 0x04, 0x08, 0x10, 0xE0
+HEAD_CRC = 0x02
+EXTRA = 0x04
+NAME = 0x08
+COMMENT = 0x10
+RESERVED = 0xE0
 MIN_WINDOW: Final = 8  # a smaller one is refused by zlib's inflateInit2
 GENERAL_ERROR: Final = "(20014)Internal error (specific information not available)"
 TOO_LARGE: Final = "(28)No space left on device"
@@ -116,12 +120,18 @@ class GzipStream:
         from zlib_ng import zlib_ng  # not needed before the first response
 
         conf = r.server_conf(DeflateServerConfig)
-        self._request, self.codes, self._limit = r, codes, limit
+        self._request = r
+        self.codes = codes
+        self._limit = limit
         self._settings = r.dir_config(DeflateDirConfig)
         self._stream: Any = zlib_ng.decompressobj(-max(conf.window, MIN_WINDOW))
         self._crc32 = zlib_ng.crc32
-        self.buffer = self.room = conf.buffer
-        self.read = self.written = self._crc = self._hits = 0
+        self.buffer = conf.buffer
+        self.room = self.buffer
+        self.read = 0
+        self.written = 0
+        self._crc = 0
+        self._hits = 0
         self.trailer: bytes | None = None
 
     def log(self, level: str, text: str, code: str = "") -> None:
@@ -157,7 +167,8 @@ class GzipStream:
         """Check limit and ratio, after each step in 2.4, for full buffers in 2.2."""
         if is_full is not self._request.plan.dialect.wire_22:
             return
-        limit, settings = self._limit, self._settings
+        limit = self._limit
+        settings = self._settings
         if limit and self.written > limit:
             self.log(
                 "warn",

@@ -40,10 +40,12 @@ class InflatedSource(GatheredSource):
         super().__init__(r)
         self._source = JoinedSource(parts)
         self._stream = GzipStream(r, CODES)
-        self._head, self._rest = b"", b""
+        self._head = b""
+        self._rest = b""
         self._optional: OptionalFields | None = None
         self._held: list[bytes] = []
-        self._plain = self._done = False
+        self._plain = False
+        self._done = False
 
     @property
     def has_ended(self) -> bool:
@@ -108,7 +110,8 @@ class InflatedSource(GatheredSource):
             return
         if self._optional is not None and not self._optional.is_complete:
             self._rest = self._optional.skip(self._rest)
-        stream, size = self._stream, 0
+        stream = self._stream
+        size = 0
         while self._rest and stream.trailer is None and size < PIECE:
             if not stream.room:
                 out += self._held
@@ -126,7 +129,8 @@ class InflatedSource(GatheredSource):
         cut = HEAD_SIZE - len(self._head)
         self._head += self._rest[:cut]
         self._rest = self._rest[cut:]
-        head, r = self._head, self._r
+        head = self._head
+        r = self._r
         if len(head) < HEAD_SIZE:
             return False
         if head[2] != METHOD:
@@ -152,18 +156,18 @@ class InflatedSource(GatheredSource):
 
     def _finish(self) -> bytes | None:
         """Check the trailer; return the rest of the output."""
-        r, stream = self._r, self._stream
+        r = self._r
+        stream = self._stream
         if not self._plain:
             log(r, "debug", f"Zlib: Inflated {stream.read} to {stream.written} : URL {r.uri}", "AH01398")
-            error = (
-                ("Zlib: Validation bytes not present", "AH01401")
-                if len(stream.trailer or b"") < VALIDATION
-                else ("Zlib: Checksum of inflated stream invalid", "AH01399")
-                if not stream.is_crc_right
-                else ("Zlib: Length of inflated stream invalid", "AH01400")
-                if not stream.is_length_right
-                else None
-            )
+            if len(stream.trailer or b"") < VALIDATION:
+                error = ("Zlib: Validation bytes not present", "AH01401")
+            elif not stream.is_crc_right:
+                error = ("Zlib: Checksum of inflated stream invalid", "AH01399")
+            elif not stream.is_length_right:
+                error = ("Zlib: Length of inflated stream invalid", "AH01400")
+            else:
+                error = None
             if error is not None:
                 log(r, "error", *error)
                 raise self._failed(GENERAL_ERROR)
@@ -175,7 +179,8 @@ class Inflate(OutputFilter):
 
     __slots__ = ()
     is_computed = True
-    name, type = "INFLATE", FilterType.RESOURCE - 1
+    name = "INFLATE"
+    type = FilterType.RESOURCE - 1
 
     async def begin(self, r: Request) -> None:
         """Replace the body by the inflated one, unless it is short or not to be inflated.
@@ -185,7 +190,8 @@ class Inflate(OutputFilter):
         """
         if not r.initial or "Content-Range" in r.headers_out:
             return
-        is_22, bodiless = r.plan.dialect.wire_22, r.status in (NO_CONTENT, NOT_MODIFIED)
+        is_22 = r.plan.dialect.wire_22
+        bodiless = r.status in (NO_CONTENT, NOT_MODIFIED)
         if not is_22 and r.status == NO_CONTENT:
             return
         if not take_gzip(r) or (is_22 and (bodiless or not r.body)):
@@ -193,7 +199,8 @@ class Inflate(OutputFilter):
         change_fields(r)
         if bodiless:
             return
-        source, count = InflatedSource(r, r.body), MAX_GATHERED if is_complete(r.body) else 1
+        source = InflatedSource(r, r.body)
+        count = MAX_GATHERED if is_complete(r.body) else 1
         r.body = []
         r.body = await source.gather(count)
         r.chunked = source.early

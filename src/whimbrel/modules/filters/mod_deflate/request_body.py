@@ -57,7 +57,9 @@ class InflatedBody(FilteredBody):
         super().__init__(source)
         self._request = r
         self._is_gzip: bool | None = None
-        self._head, self._bucket, self._rest = b"", b"", b""
+        self._head = b""
+        self._bucket = b""
+        self._rest = b""
         self._optional: OptionalFields | None = None
         self._stream: GzipStream | None = None
         self._error: BodyError | None = None
@@ -145,7 +147,8 @@ class InflatedBody(FilteredBody):
 
     def _take_head(self) -> GzipStream | None:
         """Take the first bytes of the header; return the stream if they are complete and right."""
-        cut, r = HEAD_SIZE - len(self._head), self._request
+        cut = HEAD_SIZE - len(self._head)
+        r = self._request
         if not self._head:
             r.headers_in.unset("Content-Length")
             r.headers_in.unset("Content-MD5")
@@ -188,9 +191,11 @@ class InflatedBody(FilteredBody):
         if not self._head:
             return b""
         if self._stream is None:
-            what, code = f"{_EARLY_END} reading inflate header", "AH02619"
+            what = f"{_EARLY_END} reading inflate header"
+            code = "AH02619"
             if self._request.plan.dialect.wire_22:
-                what, code = "Zlib: Invalid header", ""
+                what = "Zlib: Invalid header"
+                code = ""
             self._fail("error", what, code)
         if len((self._stream and self._stream.trailer) or b"") < VALIDATION:
             self._fail("error", f"{_EARLY_END} inflating", "AH02481")
@@ -205,7 +210,8 @@ class DeflateInput(InputFilter):
     """Input filter DEFLATE."""
 
     __slots__ = ()
-    name, type = "DEFLATE", FilterType.CONTENT_SET
+    name = "DEFLATE"
+    type = FilterType.CONTENT_SET
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:
         """Return the inflated body; *body* itself if there is none."""

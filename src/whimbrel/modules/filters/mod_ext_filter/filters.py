@@ -35,7 +35,8 @@ class ExtOutputFilter(OutputFilter):
     __slots__ = ("name", "type")
 
     def __init__(self, defined: ExtFilterDefinition) -> None:
-        self.name, self.type = defined.name, defined.type
+        self.name = defined.name
+        self.type = defined.type
 
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:
         """Return the output of the program, or None if a condition excludes the response."""
@@ -86,7 +87,8 @@ class ExtInputFilter(InputFilter):
     __slots__ = ("name", "type")
 
     def __init__(self, defined: ExtFilterDefinition) -> None:
-        self.name, self.type = defined.name, defined.type
+        self.name = defined.name
+        self.type = defined.type
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:
         """Return the body that is read through the program, or *body* if a condition excludes it."""
@@ -106,7 +108,9 @@ class ProgramBody(FilteredBody):
         self, r: Request, source: RequestBody, name: str, defined: ExtFilterDefinition | None
     ) -> None:
         super().__init__(source)
-        self._request, self._name, self._defined = r, name, defined
+        self._request = r
+        self._name = name
+        self._defined = defined
         self._program: ProgramSource | None = None
         self._is_started = False
         if (

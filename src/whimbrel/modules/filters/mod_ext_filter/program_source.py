@@ -50,7 +50,8 @@ class ProgramSource(Source):
     def __init__(
         self, r: Request, defined: ExtFilterDefinition, source: Source, variables: dict[bytes, bytes]
     ) -> None:
-        self._r, self._source = r, source
+        self._r = r
+        self._source = source
         self._logs = r.dir_config(ExtFilterDirConfig).log_stderr
         self._command = defined.command
         self._program = Program(
@@ -63,8 +64,11 @@ class ProgramSource(Source):
         self._timeout: float = r.server_conf(CoreServerConfig).timeout
         self._first = b""
         self._failure: Exception | None = None  # why the input cannot be read
-        self._is_fed = self._is_waiting = self._has_ended = False
-        self._moved = self._count = 0
+        self._is_fed = False
+        self._is_waiting = False
+        self._has_ended = False
+        self._moved = 0
+        self._count = 0
         self.expected: int | None = None
         self._flushed = asyncio.Event()  # set at the first flush of the input
         self._has_flush = False  # one follows `_first`, as `gather` has stopped there
@@ -157,7 +161,8 @@ class ProgramSource(Source):
 
         Input that fits into the pipe counts as read, whether the program ends before or after it is written.
         """
-        unshared = total = 0
+        unshared = 0
+        total = 0
         try:
             while not self._is_fed:
                 self._is_waiting = True
@@ -194,7 +199,8 @@ class ProgramSource(Source):
             await self._program.complaints(GRACE)
         if status:  # the feeder may still have input to write
             await asyncio.wait((self._feeder,), timeout=GRACE)
-        failure, is_fed = self._failure, self._is_fed
+        failure = self._failure
+        is_fed = self._is_fed
         self.stop()
         await self._close_input()
         if failure is not None:

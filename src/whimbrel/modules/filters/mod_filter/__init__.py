@@ -72,7 +72,8 @@ def _provider(cmd: Command, name: str) -> OutputFilter:
 
 def add_provider_22(cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
     """Add a provider: filter, provider, criterion and match in one text."""
-    parts, at = [], 0
+    parts = []
+    at = 0
     for _ in range(5):
         part, at = getword(words[0], at)
         parts.append(part)
@@ -95,7 +96,8 @@ def add_by_type(cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
         raise ConfigError("AddOutputFilterByType requires at least two arguments")
     for name in filter(None, words[0].split(";")):
         smart = "BYTYPE:" + name
-        is_new, found = smart not in own_filters(conf), _provider(cmd, name)
+        is_new = smart not in own_filters(conf)
+        found = _provider(cmd, name)
         _add_rule(conf, smart, FilterRule(found, types=tuple(words[1:])), kind=found.type)
         if is_new:
             change_chain(cmd, conf, [smart])
@@ -105,7 +107,8 @@ def change_chain(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None
     """Change the chain of this section by one argument of FilterChain."""
     chain = conf.chain if isinstance(conf.chain, tuple) else ()
     word = words[0]
-    sign, name = word[:1], word[1:]
+    sign = word[:1]
+    name = word[1:]
     if sign == "+":
         chain = (*chain, name)
     elif sign == "@":
@@ -127,7 +130,8 @@ def _without(chain: tuple[str | None, ...], name: str) -> tuple[str | None, ...]
     """
     if not chain or (chain[0] is not None and lower(chain[0]) == name):
         return chain[1:]
-    out, at = [chain[0]], 1
+    out = [chain[0]]
+    at = 1
     while at < len(chain):
         each = chain[at]
         if each is not None and lower(each) == name:

@@ -61,7 +61,8 @@ def _response_value(name: str) -> Value:
 
 def _match(cmd: Command, text: str) -> Match:
     """Return the test of a value that is present."""
-    sign, rest = text[:1], text[1:]
+    sign = text[:1]
+    rest = text[1:]
     if sign == "/":
         return _regex(cmd, rest)
     if sign == "$":

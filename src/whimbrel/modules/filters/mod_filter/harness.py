@@ -44,7 +44,8 @@ class Harness(OutputFilter):
 
     def __init__(self, smart: SmartFilter, protocols: dict[str, FilterProtocol]) -> None:
         """*protocols*: FilterProtocol of providers, by their names in lower case."""
-        self._filter, self.name = smart, smart.name
+        self._filter = smart
+        self.name = smart.name
         # httpd adds the filters of a type behind those that are there: its header filter, of type PROTOCOL
         self.type = smart.type + 1 if smart.type == FilterType.PROTOCOL else smart.type
         self._protocols = [

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def make_insert(scope: Scope) -> CompiledHook | None:
     """Make the hook; None without a chain.  It logs the filters that are not declared."""
-    conf, protocols = scope.dir_config(FilterDirConfig), scope.server_config(FilterServerConfig).protocols
+    conf = scope.dir_config(FilterDirConfig)
+    protocols = scope.server_config(FilterServerConfig).protocols
     names = [name for name in since_reset(conf.chain) if name is not None]
     if not names:
         return None

@@ -69,7 +69,8 @@ async def otherwise_if(page: Page, element: Element) -> None:
 
 
 async def _decide(page: Page, element: Element, unknown: str, empty: str) -> None:
-    (name, text), tag = element.arguments[0], element.name
+    (name, text) = element.arguments[0]
+    tag = element.name
     if name != "expr":
         page.log(f'unknown parameter "{name}" to tag if in {page.r.filename}', unknown)
         failed(page)
@@ -84,7 +85,8 @@ async def _decide(page: Page, element: Element, unknown: str, empty: str) -> Non
         if result is None:
             failed(page)
         else:
-            page.printing = page.decided = result
+            page.printing = result
+            page.decided = result
 
 
 def failed(page: Page) -> None:
@@ -94,7 +96,9 @@ def failed(page: Page) -> None:
     """
     page.fail()
     if not page.old:
-        page.printing, page.decided, page.broken = False, False, True
+        page.printing = False
+        page.decided = False
+        page.broken = True
 
 
 async def _evaluated(page: Page, text: str) -> bool | None:
@@ -144,11 +148,12 @@ def _compiled(page: Page, text: str) -> compiled.CompiledCondition:
         if len(cache) > 1000:
             cache.clear()
         provided = page.r.plan.provider
-        condition = cache[text] = compiled.compile_condition(
+        condition = compiled.compile_condition(
             text,
             in_document=True,
             lookup=lambda group, name: _OWN.get((group, name)) or provided(group, name),
         )
+        cache[text] = condition
     return condition
 
 
@@ -170,7 +175,8 @@ def otherwise(page: Page, element: Element) -> None:
     elif page.decided:
         page.printing = False
     else:
-        page.printing = page.decided = True
+        page.printing = True
+        page.decided = True
 
 
 def end(page: Page, element: Element) -> None:
@@ -186,7 +192,8 @@ def end(page: Page, element: Element) -> None:
     elif element.arguments:
         page.fail()
     else:
-        page.printing = page.decided = True
+        page.printing = True
+        page.decided = True
         page.broken = False
 
 

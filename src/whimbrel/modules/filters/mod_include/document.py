@@ -44,7 +44,9 @@ class ElementReader:
     """Parser of one element in *text* from *at* on; `at` is then the position after its end tag."""
 
     def __init__(self, text: str, at: int, end: str) -> None:
-        self.text, self.at, self.end = text, at, end
+        self.text = text
+        self.at = at
+        self.end = end
         self.name = ""
         self.arguments: list[tuple[str, str | None]] = []
         self.faults: list[ElementFault] = []
@@ -64,7 +66,8 @@ class ElementReader:
         return ended
 
     def _directive(self) -> bool | None:
-        text, at = self.text, self.at
+        text = self.text
+        at = self.at
         while at < len(text) and text[at] not in BLANK and not text.startswith(self.end, at):
             at += 1
         self.name, self.at = text[self.at : at].lower(), at
@@ -76,7 +79,8 @@ class ElementReader:
 
     def _blanks(self) -> bool:
         """Skip blanks; return False at the end of the text."""
-        text, at = self.text, self.at
+        text = self.text
+        at = self.at
         while at < len(text) and text[at] in BLANK:
             at += 1
         self.at = at
@@ -99,11 +103,13 @@ class ElementReader:
         return self._named()
 
     def _named(self) -> bool | None:
-        text, start = self.text, self.at
+        text = self.text
+        start = self.at
         at = start
         while at < len(text) and text[at] not in BLANK and text[at] != "=":
             at += 1
-        name, self.at = text[start:at].lower(), at
+        name = text[start:at].lower()
+        self.at = at
         if not self._blanks():
             return False
         if text[self.at] != "=":
@@ -120,7 +126,8 @@ class ElementReader:
         """Read a value; return None if the text ends first."""
         if not self._blanks():
             return None
-        text, quote = self.text, self.text[self.at]
+        text = self.text
+        quote = self.text[self.at]
         if quote in QUOTES:
             return self._quoted(quote)
         at = self.at
@@ -130,7 +137,8 @@ class ElementReader:
         return value if at < len(text) else None
 
     def _quoted(self, quote: str) -> str | None:
-        text, at = self.text, self.at + 1
+        text = self.text
+        at = self.at + 1
         out = []
         while True:
             end = text.find(quote, at)
@@ -155,7 +163,9 @@ def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[P
 
     The rest is a part of a start tag or an unfinished element; it is empty for the *last* data.
     """
-    tag, out, at = start.encode("latin-1"), list[Piece](), 0
+    tag = start.encode("latin-1")
+    out = list[Piece]()
+    at = 0
     text = ""
     while (position := data.find(tag, at)) >= 0:
         if position > at:

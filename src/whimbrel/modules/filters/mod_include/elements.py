@@ -29,7 +29,8 @@ def echo(page: Page, element: Element) -> None:
     """Execute #echo: append a variable; encodings apply to the variables after them."""
     if page.should_skip(element, "AH01343"):
         return
-    decoding, encoding = "none", "entity"
+    decoding = "none"
+    encoding = "entity"
     for name, value in element.arguments:
         if value is None:
             return
@@ -90,7 +91,9 @@ def assign(page: Page, element: Element) -> None:
     if len(element.arguments) < 2:
         page.fail()
         return
-    variable, decoding, encoding = None, "none", "none"
+    variable = None
+    decoding = "none"
+    encoding = "none"
     for name, value in element.arguments:
         if value is None:
             return

@@ -28,7 +28,10 @@ def inside(path: str) -> bool:
     """Return True if a relative path stays in its directory."""
     depth = 0
     for part in path.split("/"):
-        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
+        if part == "..":
+            depth -= 1
+        elif part not in ("", "."):
+            depth += 1
         if depth < 0:
             return False
     return not path.startswith("/")
@@ -55,10 +58,12 @@ async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_re
             page.log(f'unable to access file "{value}" {where}', "AH02668", cause="" if page.old else _ABOVE)
             return None
         sub = await r.engine.lookup_file(r, _normal(value))
-        words, code = "lookup information about", "AH02670"
+        words = "lookup information about"
+        code = "AH02670"
     elif name == "virtual":
         sub = await r.engine.lookup_uri(r, value)
-        words, code = "get information about", "AH01339"
+        words = "get information about"
+        code = "AH01339"
     else:
         page.log(f'unknown parameter "{name}" to tag {tag} in {r.filename}', "AH01340")
         return None
@@ -106,7 +111,8 @@ async def include(page: Page, element: Element) -> None:
 
 async def _included(page: Page, name: str, value: str) -> str | None:
     """Append the document that *value* names; return an error message, None after success."""
-    r, old = page.r, page.old
+    r = page.r
+    old = page.old
     where = f"in parsed file {r.filename}"
     target = page.substituted(value)
     failure = f'unable to include "{value}" {where}'
@@ -156,7 +162,11 @@ async def run(page: Page, sub: Any) -> int:
 def runner(page: Page) -> str:
     """Return the short name of the module that runs programs, "" without one."""
     plan = page.r.plan
-    return "cgid" if plan.loaded("cgid_module") else "cgi" if plan.loaded("cgi_module") else ""
+    if plan.loaded("cgid_module"):
+        return "cgid"
+    if plan.loaded("cgi_module"):
+        return "cgi"
+    return ""
 
 
 async def execute(page: Page, element: Element) -> None:
@@ -192,7 +202,9 @@ async def _script(page: Page, url: str) -> bool:
     sub = await r.engine.lookup_uri(r, url)
     if sub.status != 200 or sub.path_info or sub.args is not None or not is_file(sub.finfo):
         return False
-    sub.path_info, sub.args, sub.content_type = r.path_info, r.args, "application/x-httpd-cgi"
+    sub.path_info = r.path_info
+    sub.args = r.args
+    sub.content_type = "application/x-httpd-cgi"
     status = await run(page, sub)
     if 300 <= status < 400:
         location = escape_html(sub.headers_out.get("Location") or "")
@@ -241,8 +253,6 @@ async def _shell_variables(page: Page) -> None:
         if sub.filename:
             variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
     if r.args is not None:
-        variables["QUERY_STRING"], variables["QUERY_STRING_UNESCAPED"] = (
-            r.args,
-            escape_shell(unescape_loose(r.args)),
-        )
+        variables["QUERY_STRING"] = r.args
+        variables["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
     overlap(r.env, variables)

@@ -43,12 +43,16 @@ class Page:
     """
 
     def __init__(self, r: Any, conf: IncludeDirConfig) -> None:
-        self.r, self.old = r, r.plan.dialect.wire_22
+        self.r = r
+        self.old = r.plan.dialect.wire_22
         self.legacy = r.plan.dialect.ssi_old_parser or conf.legacy
-        self.error, self.undefined, self.time_format = conf.error, conf.undefined, conf.time_format
+        self.error = conf.error
+        self.undefined = conf.undefined
+        self.time_format = conf.time_format
         self.in_bytes = False
         self.no_exec = not r.dir_config(CoreDirConfig).options.value & OPT_INC_WITH_EXEC
-        self.printing = self.decided = True
+        self.printing = True
+        self.decided = True
         self.broken = False
         self.depth = 0
         self.out: list[Part] = []
@@ -56,7 +60,8 @@ class Page:
         self.pieces: Iterator[Piece] = iter(())
         self.document: Any = None
         self.found: Match | None = None  # the last match, its pattern and number of groups
-        self.pattern, self.groups = "(null)", 0
+        self.pattern = "(null)"
+        self.groups = 0
 
     # output -------------------------------------------------------------------------------------
     def write(self, text: str) -> None:
@@ -90,7 +95,8 @@ class Page:
     # the walk ---------------------------------------------------------------------------------
     def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
         """Begin with *pieces*; *document* has further ones."""
-        self.pieces, self.document = iter(pieces), document
+        self.pieces = iter(pieces)
+        self.document = document
         self.has_elements = document is not None or Element in map(type, pieces)
 
     def ready(self) -> list[Any]:
@@ -167,7 +173,8 @@ class Page:
 
     def compute(self, name: str) -> str:
         """Return the value of a variable that is computed on access, and keep it for programs."""
-        value, table = self.lazy(name), self.r.env
+        value = self.lazy(name)
+        table = self.r.env
         if isinstance(table, Variables):
             table.keep(name, value)
         else:
@@ -176,7 +183,8 @@ class Page:
 
     def lazy(self, name: str) -> str:
         """Return the value of a variable that is computed on access."""
-        r, key = self.r, upper(name)
+        r = self.r
+        key = upper(name)
         if key == "LAST_MODIFIED":
             return "" if r.finfo is None else formatted_time(r.finfo.st_mtime, self.time_format)
         if key == "USER_NAME":
@@ -209,7 +217,8 @@ class Page:
         """
         if "$" not in text:
             return text
-        out, at = [], 0
+        out = []
+        at = 0
         for match in _VARIABLE.finditer(text):
             out.append(text[at : match.start()])
             at = match.end()
@@ -222,13 +231,17 @@ class Page:
                 out.append(match[0])
             else:
                 value = self.variable(name)
-                out.append(value if value is not None else match[0].removesuffix("}") if leave else "")
+                if value is None:
+                    value = match[0].removesuffix("}") if leave else ""
+                out.append(value)
         return "".join(out) + text[at:]
 
     # callbacks of conditions (whimbrel.expr.ssi) ---------------------------------------------
     def matched(self, match: Match | None, regex: Regex) -> None:
         """Store the result of a regular expression."""
-        self.found, self.pattern, self.groups = match, regex.pattern, regex.groups
+        self.found = match
+        self.pattern = regex.pattern
+        self.groups = regex.groups
 
     def complain(self, text: str, code: str) -> None:
         """Log a message of a condition."""

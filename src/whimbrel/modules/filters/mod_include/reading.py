@@ -25,7 +25,9 @@ class Document:
     """
 
     def __init__(self, source: JoinedSource | PausingSource, conf: IncludeServerConfig) -> None:
-        self._source, self._start, self._end = source, conf.start, conf.end
+        self._source = source
+        self._start = conf.start
+        self._end = conf.end
         self._rest = b""
         self._waiting = bytearray()  # bytes behind `_rest`, in which an element is not complete
         self._skipped: bytes | None = None  # the last bytes of an element that is too long, up to its end
@@ -70,7 +72,8 @@ class Document:
 
     async def more(self) -> tuple[Piece, ...] | None:
         """Return the next pieces; None at the end."""
-        end, waiting = self._end.encode("latin-1"), self._waiting
+        end = self._end.encode("latin-1")
+        waiting = self._waiting
         while (data := await self._source.read_or_flush()) is not None:
             searched = max(0, len(waiting) - len(end))
             self.has_pause = not data
@@ -94,7 +97,8 @@ class PageSource(Source):
     """The rest of a page; *source* is the document behind it."""
 
     def __init__(self, page: Page, source: JoinedSource | PausingSource) -> None:
-        self._page, self._source = page, source
+        self._page = page
+        self._source = source
         self._ready = JoinedSource(page.ready())
         self._ended = False
         self._draining: asyncio.Task[None] | None = None

@@ -24,7 +24,8 @@ _FAULTS: Final = {
 
 async def render(page: Page) -> bool:
     """Execute the page until a source, a pause, or enough bytes are gathered; return True at its end."""
-    size, slices = 0, Slices(page.r.engine.turns)
+    size = 0
+    slices = Slices(page.r.engine.turns)
     while True:
         for piece in page.pieces:
             if isinstance(piece, bytes):

@@ -10,7 +10,9 @@ from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.settings import setting
 
-OFF, ON, FULL = 0, 1, 2
+OFF = 0
+ON = 1
+FULL = 2
 _HACKS: Final = {"off": OFF, "on": ON, "full": FULL}
 
 

@@ -130,7 +130,8 @@ class Variables(dict[str, str]):
     def __setitem__(self, name: str, value: str) -> None:
         spelled = self._spelled(name)
         if spelled is None:
-            spelled = self._names[name.upper()] = name
+            spelled = name
+            self._names[name.upper()] = spelled
         dict.__setitem__(self, spelled, value)
         if self._fill is not None:
             self._changes.append((spelled, value))
@@ -158,7 +159,8 @@ class Variables(dict[str, str]):
     def setdefault(self, name: str, default: Any = None) -> Any:
         value = self.get(name)
         if value is None:
-            self[name] = value = default
+            self[name] = default
+            value = default
         return value
 
     def update(self, *others: Any, **more: str) -> None:
@@ -172,16 +174,21 @@ class Variables(dict[str, str]):
         """Return a copy for a sub-request; it records the same dependencies when it is read."""
         copied = Variables.__new__(Variables)
         dict.update(copied, dict.items(self))
-        copied._r, copied._before, copied._fill = self._r, self._before, self._fill
-        copied._changes, copied._names = self._changes.copy(), self._names.copy()
+        copied._r = self._r
+        copied._before = self._before
+        copied._fill = self._fill
+        copied._changes = self._changes.copy()
+        copied._names = self._names.copy()
         return copied
 
     def _filled(self) -> None:
         fill, self._fill = self._fill, None
         if fill is None:
             return
-        table, r = dict(self._before), self._r
-        fields, client = r.headers_in, r.deps.on_client
+        table = dict(self._before)
+        r = self._r
+        fields = r.headers_in
+        client = r.deps.on_client
         all_fields_used = isinstance(fields, TrackedHeaders) and fields.all_fields_used
         fill(table)
         r.deps.on_client = client

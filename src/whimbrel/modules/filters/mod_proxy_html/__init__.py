@@ -82,7 +82,8 @@ def _charsets(r: Request, conf: ProxyHtmlDirConfig) -> tuple[str, Any]:
     if charset_of is None:
         text = "No i18n support found.  Install mod_xml2enc if required"
         r.log("warn", text, code="AH01422", module=_MODULE)
-    charset, encoding = "utf-8", None
+    charset = "utf-8"
+    encoding = None
     if found is not None and conf.charset_out:
         charset = found[1] if conf.charset_out.startswith("*") else conf.charset_out
         encoding = r.engine.configuration.provider("xml2enc", "encoding")(r, charset)

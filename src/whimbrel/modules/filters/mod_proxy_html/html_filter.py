@@ -45,10 +45,13 @@ class Document:
     __slots__ = ("_decoder", "_fed", "_marker", "_parser", "_splitter", "_writer", "is_over", "pending")
 
     def __init__(self, charset: str, writer: Writer) -> None:
-        self._decoder, self._marker, self._writer = Decoder(charset), Marker(), writer
+        self._decoder = Decoder(charset)
+        self._marker = Marker()
+        self._writer = writer
         self._splitter = Splitter()
         self._parser = _new_parser(writer)
-        self._fed = self.pending = 0
+        self._fed = 0
+        self.pending = 0
         self.is_over = False
 
     def feed(self, data: bytes) -> bytes:
@@ -109,7 +112,8 @@ class Document:
             tags = "".join(f"<{name}>" for name in names).encode("utf-8", "replace")
             if self._writer.muted(lambda: parser.feed(tags)) == names:
                 self._writer.muted(self._parser.close)  # which releases its input
-                self._parser, self._fed = parser, 0
+                self._parser = parser
+                self._fed = 0
 
 
 def _new_parser(writer: Writer) -> Any:
@@ -135,10 +139,12 @@ class HtmlSource(Source):
 
     def __init__(self, r: Request, parts: list[Part], document: Document, encoding: Encoding | None) -> None:
         self._source: JoinedSource | None = JoinedSource(parts)
-        self._r, self._slices = r, Slices(r.engine.turns)
+        self._slices = Slices(r.engine.turns)
+        self._r = r
         self._document: Document | None = document
         self._held: list[bytes] = []
-        self._encoding, self.size = encoding, 0
+        self._encoding = encoding
+        self.size = 0
 
     async def gather(self, count: int) -> list[Part]:
         """Return the body, computed up to *count* bytes of output, to its end, or to the first wait of its
@@ -200,7 +206,8 @@ class HtmlSource(Source):
         assert self._document is not None
         if data is None:
             self._add(self._document.end())
-            self._source = self._document = None
+            self._source = None
+            self._document = None
             if self._encoding is not None:
                 self._encoding.end()
             return

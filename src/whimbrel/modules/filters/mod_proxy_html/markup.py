@@ -114,7 +114,8 @@ class Decoder:
         self._charset = upper(charset)
         self._is_sniffing = self._charset in ("", UTF_8)
         self._iconv = None if self._is_sniffing else Iconv(UTF_8, charset)
-        self._tail, self.failed = b"", False
+        self._tail = b""
+        self.failed = False
 
     def feed(self, data: bytes, final: bool = False) -> bytes:
         """Return the UTF-8 of *data*."""
@@ -126,9 +127,11 @@ class Decoder:
             return self._decode(self._iconv, data, final)
         if self._is_sniffing and (match := _meta(data)) is not None:
             self._is_sniffing = False
-            (charset, iconv), end = _found(match[0]), match[1]
+            (charset, iconv) = _found(match[0])
+            end = match[1]
             if iconv is not None:
-                self._charset, self._iconv = charset, iconv
+                self._charset = charset
+                self._iconv = iconv
                 return data[:end] + self._decode(iconv, data[end:], final)
             self._charset = charset or self._charset
         return self._validate(data, final)

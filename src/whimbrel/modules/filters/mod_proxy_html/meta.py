@@ -27,7 +27,8 @@ def copy_fields(r: Request, start: bytes) -> tuple[int, int] | None:
 
     Return the position of the last Content-Type element, which is not parsed; None without one.
     """
-    where, text = None, start[4:].partition(b"\0")[0]
+    where = None
+    text = start[4:].partition(b"\0")[0]
     for start_of_tag, end, name_end in islice(_elements(text), MAX_FIELDS):
         named = _NAME.match(text, name_end + 1)
         name = named[1] if named is not None else b""

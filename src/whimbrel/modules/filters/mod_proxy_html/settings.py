@@ -91,13 +91,17 @@ def set_fixup(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None
 
 def set_doctype(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
     """Set the document type: HTML or XHTML, with Legacy, or any text and the dialect of its tags."""
-    kind, more = lower(words[0]), words[1] if len(words) > 1 else ""
+    kind = lower(words[0])
+    more = words[1] if len(words) > 1 else ""
     legacy = lower(more) == "legacy"
     if kind in ("html", "xhtml"):
         conf.doctype = (_XHTML if kind == "xhtml" else _HTML)[legacy]
-        conf.enforced, xhtml = "legacy" if legacy else "strict", kind == "xhtml"
+        conf.enforced = "legacy" if legacy else "strict"
+        xhtml = kind == "xhtml"
     else:
-        conf.doctype, conf.enforced, xhtml = words[0], "", more[:1] in ("x", "X")
+        conf.doctype = words[0]
+        conf.enforced = ""
+        xhtml = more[:1] in ("x", "X")
     conf.is_xhtml = xhtml or UNSET  # HTML is the default, which an outer XHTML overrides
 
 

@@ -138,8 +138,12 @@ class _Rule:
     __slots__ = ("after", "before", "flags", "lower", "regex", "to")
 
     def __init__(self, each: UrlMap) -> None:
-        self.before, self.after, self.flags, self.regex = each.before, each.after, each.flags, each.regex
-        self.lower, self.to = lower(each.before), Substitution(each.after)
+        self.before = each.before
+        self.after = each.after
+        self.flags = each.flags
+        self.regex = each.regex
+        self.lower = lower(each.before)
+        self.to = Substitution(each.after)
 
 
 def _replace_regex(rule: _Rule, text: str) -> tuple[bool, str]:
@@ -162,7 +166,9 @@ def _replace_regex(rule: _Rule, text: str) -> tuple[bool, str]:
 
 def _replace_event(rule: _Rule, text: str) -> tuple[bool, str]:
     """Replace in an event: the next position is searched for in the text before the replacement."""
-    old, new, at_end = rule.before, rule.after, "$" in rule.flags
+    old = rule.before
+    new = rule.after
+    at_end = "$" in rule.flags
     found = text.find(old)
     if "^" in rule.flags and found != 0:
         return False, text
@@ -182,7 +188,9 @@ def _replace_event(rule: _Rule, text: str) -> tuple[bool, str]:
 
 def _replace_script(rule: _Rule, text: str) -> str:
     """Replace in the contents of an element."""
-    old, new, flags = rule.before, rule.after, rule.flags
+    old = rule.before
+    new = rule.after
+    flags = rule.flags
     if not old:
         return text
     if not flags or not ("^" in flags or "$" in flags):

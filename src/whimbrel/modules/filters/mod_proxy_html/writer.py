@@ -48,13 +48,17 @@ class Writer:
     def __init__(self, conf: ProxyHtmlDirConfig, rewriter: Rewriter, raw: frozenset[str], log: Log) -> None:
         self._links = conf.links or {}
         self._events = frozenset(conf.events)
-        self._rewriter, self._raw, self._log = rewriter, raw, log
+        self._rewriter = rewriter
+        self._raw = raw
+        self._log = log
         self._elements = elements() if conf.enforced else None
         self._is_legacy = conf.enforced == "legacy"
         self._empty_end = " />" if conf.is_xhtml else ">"
         switches = conf.switches
-        self._extended, self._strips = "extended" in switches, "strip-comments" in switches
-        self._lower, self._dospath = "lowercase" in switches, "dospath" in switches
+        self._extended = "extended" in switches
+        self._strips = "strip-comments" in switches
+        self._lower = "lowercase" in switches
+        self._dospath = "dospath" in switches
         self._out: list[str] = [conf.doctype]
         self._held: list[str] = []  # contents that wait for an end tag (ProxyHTMLExtended)
         self._held_size = 0
@@ -124,7 +128,8 @@ class Writer:
             else:
                 self._log("AH01416", f"Bogus HTML element {name} dropped")
             return None
-        allowed, missing = {}, len(element.required)
+        allowed = {}
+        missing = len(element.required)
         for key, value in attributes.items():
             if key in element.required:
                 missing -= 1

@@ -35,15 +35,21 @@ class Executor:
     """
 
     def __init__(self, script: SedScript, write: Callable[[str], None], log: Callable[[str], None]) -> None:
-        self._commands, self._no_print, self._error = script.commands, script.no_print, script.error
-        self._write, self._log = write, log
+        self._commands = script.commands
+        self._no_print = script.no_print
+        self._error = script.error
+        self._write = write
+        self._log = log
         self._files = WrittenFiles(script.files)
         self.has_quit = False
-        self._space = self._hold = ""
+        self._space = ""
+        self._hold = ""
         self._rest = ""  # the line that is not complete, or that may be the last
         self._more = bytearray()  # further input of an incomplete line: small pieces cost no copy of it
         self._number = 0
-        self._is_last = self._has_substituted = self._is_deleted = False
+        self._is_last = False
+        self._has_substituted = False
+        self._is_deleted = False
         self._pending: int | None = None
         self._active = [False] * len(script.commands)
         self._appends: list[SedCommand] = []
@@ -104,7 +110,8 @@ class Executor:
         self._set(self._space + line)
         index = 0 if self._pending is None else self._pending
         self._pending = None
-        commands, steps = self._commands, 0
+        commands = self._commands
+        steps = 0
         while index < len(commands):
             steps += 1
             if steps > MAX_STEPS:
@@ -143,7 +150,8 @@ class Executor:
 
     def _selects(self, index: int, command: SedCommand) -> bool:
         """Return True if *command* runs on this line."""
-        first, second = command.first, command.second
+        first = command.first
+        second = command.second
         if first is None:
             return not command.is_negated
         if self._active[index]:

@@ -51,7 +51,8 @@ class Buckets:
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
-        self._fill = self._count = 0
+        self._fill = 0
+        self._count = 0
         self.is_full = False
 
     def write(self, text: str) -> None:
@@ -63,7 +64,8 @@ class Buckets:
             self._count += 2 if is_long else 1
             self._fill = 0 if is_long else self._fill - BUFFER
             if self._count >= MAX_BUCKETS:
-                self.is_full, self._count = True, 0
+                self.is_full = True
+                self._count = 0
 
     def ends_full(self) -> bool:
         """Return True if the output, with its last bucket, is passed on before the end is known."""
@@ -83,7 +85,8 @@ class SedTransform(Transform):
     __slots__ = ("_buckets", "_executor", "_is_brigade", "_r", "early")
 
     def __init__(self, r: Request, script: SedScript, *, is_brigade: bool) -> None:
-        self._r, self._buckets = r, Buckets()
+        self._buckets = Buckets()
+        self._r = r
         self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
         self._is_brigade = is_brigade  # each piece is a brigade of the handler: its output goes on
         self.early = False
@@ -150,12 +153,14 @@ class SedBody(FilteredBody):
 
     def __init__(self, r: Request, source: RequestBody, script: SedScript) -> None:
         super().__init__(source)
-        self._r, self._buckets = r, Buckets()
+        self._buckets = Buckets()
+        self._r = r
         self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
 
     async def read(self) -> bytes:
         """Return the next bytes of the output, b"" at the end."""
-        executor, buckets = self._executor, self._buckets
+        executor = self._executor
+        buckets = self._buckets
         while not buckets.pieces:
             data = await self.source.read()
             try:

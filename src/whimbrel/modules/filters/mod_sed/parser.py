@@ -78,9 +78,12 @@ class Parser:
         self._blocks: list[_Draft] = []
         self._files: list[str] = []
         self._no_print = False
-        self._size = self._numbers = self._groups = 0
+        self._size = 0
+        self._numbers = 0
+        self._groups = 0
         self._last: Address | None = None  # the address or expression that // repeats
-        self._line, self._at = "", 0
+        self._line = ""
+        self._at = 0
 
     def add(self, text: str) -> None:
         """Parse *text*; raise ScriptError."""
@@ -88,7 +91,8 @@ class Parser:
             if number == 0 and line.startswith("#"):
                 self._no_print = self._no_print or line[1:2] == "n"
                 continue
-            self._line, self._at = line, 0
+            self._line = line
+            self._at = 0
             while self._command():
                 pass
 
@@ -189,13 +193,15 @@ class Parser:
                 raise ScriptError(_NO_EXPRESSION)
             draft.first = self._last
             return
-        draft.first = self._last = first
+        draft.first = first
+        self._last = first
         if self._peek() in (",", ";") and self._peek():
             self._at += 1
             found, second = self._address(is_second=True)
             if not found:
                 raise self._failure(_GARBLED)
-            draft.second = self._last = self._last if second is None else second
+            draft.second = self._last if second is None else second
+            self._last = draft.second
 
     def _address(self, *, is_second: bool) -> tuple[bool, Address | None]:
         """Return True and the address, None for an empty expression; False if there is none.
@@ -325,7 +331,8 @@ class Parser:
             is_expression = isinstance(self._last, BasicExpression)
             draft.expression = self._last if is_expression else constant_expression()  # type: ignore[assignment]
         else:
-            draft.expression = self._last = compiled.expression
+            draft.expression = compiled.expression
+            self._last = draft.expression
             self._groups = compiled.expression.groups
         try:
             draft.replacement, end = parse_replacement(self._line, self._at, delimiter, self._groups)
@@ -364,7 +371,8 @@ def script_lines(text: str) -> list[str]:
     A text that ends with a backslash loses its last line; an overlong line ends the script.
     """
     lines = []
-    line, at = "", 0
+    line = ""
+    at = 0
     while at < len(text):
         char = text[at]
         if char == "\n":

@@ -101,10 +101,15 @@ class _Reader:
     """Reader of one expression in *line* from *at* to the character *delimiter*."""
 
     def __init__(self, line: str, at: int, delimiter: str, room: int) -> None:
-        self.line, self.at, self.delimiter, self.room = line, at, delimiter, room
+        self.line = line
+        self.at = at
+        self.delimiter = delimiter
+        self.room = room
         self.atoms: list[_Atom] = []
         self.open: list[int] = []
-        self.groups = self.closed = self.size = 0
+        self.groups = 0
+        self.closed = 0
+        self.size = 0
 
     def take(self) -> str:
         """Return the next character, "" at the end of the line."""
@@ -185,7 +190,8 @@ class _Reader:
 
     def number(self) -> tuple[int, str]:
         """Return a number of ``\\{m,n\\}`` and the character behind it."""
-        char, value = self.take(), 0
+        char = self.take()
+        value = 0
         while True:
             if not "0" <= char <= "9":
                 raise BadExpression("Bad number: %s")
@@ -255,8 +261,12 @@ def _class(members: set[int], *, is_negated: bool) -> str:
         end = at
         while end + 1 < len(ordered) and ordered[end + 1] == ordered[end] + 1:
             end += 1
-        low, high = _member(ordered[at]), _member(ordered[end])
-        items.append(low if end == at else low + high if end == at + 1 else f"{low}-{high}")
+        low = _member(ordered[at])
+        high = _member(ordered[end])
+        if end > at + 1:
+            items.append(f"{low}-{high}")
+        else:
+            items.append(low if end == at else low + high)
         at = end + 1
     return f"[{'^' if is_negated else ''}{''.join(items)}]" if items else "(?!)"
 
@@ -278,7 +288,8 @@ def compile_expression(line: str, at: int, delimiter: str, room: int) -> Compile
     is_anchored = first == "^"
     reader.at += is_anchored
     reader.read()
-    normal, repeated = [], []
+    normal = []
+    repeated = []
     at_begin = True
     for atom in reader.atoms:
         must_occur = at_begin and atom.may_be_empty

@@ -27,10 +27,15 @@ def substituted(
     """
     match: Any = expression.search(text)
     out: list[str] = []
-    size = at = shift = number = replaced = 0
+    size = 0
+    at = 0
+    shift = 0
+    number = 0
+    replaced = 0
     while match is not None:
         number += 1
-        start, end = match.start() + shift, match.end() + shift
+        start = match.start() + shift
+        end = match.end() + shift
         if count in (0, ALL_MATCHES) or number == count:
             new = expanded(replacement, match)
             out += (text[at:start], new)

@@ -46,7 +46,8 @@ class SubstituteDirConfig:
         out = SubstituteDirConfig()
         out.inherit_before = base.inherit_before if self.inherit_before is UNSET else self.inherit_before
         out.limit = base.limit if self.limit is UNSET else self.limit
-        inner, outer = own(self, "patterns", tuple), own(base, "patterns", tuple)
+        inner = own(self, "patterns", tuple)
+        outer = own(base, "patterns", tuple)
         is_before = out.inherit_before is not UNSET and out.inherit_before
         out.patterns = outer + inner if is_before else inner + outer
         return out
@@ -70,8 +71,11 @@ class Substituted(Transform):
     )
 
     def __init__(self, r: Request, rules: Rules, *, is_one_bucket: bool) -> None:
-        self._r, self._rules, self._stages = r, rules, compile_stages(rules)
-        self._is_one_bucket, self._slices = is_one_bucket, Slices(r.engine.turns)
+        self._stages = compile_stages(rules)
+        self._r = r
+        self._rules = rules
+        self._slices = Slices(r.engine.turns)
+        self._is_one_bucket = is_one_bucket
         self._held: list[bytes] = []
         self._size = 0
         self._fresh = True
@@ -135,7 +139,9 @@ class Substituted(Transform):
 
     def _substituted_pages(self, text: str) -> str | None:
         """Return *text* after substitution in pages; None if the rules of lines must decide."""
-        stages, out, at = self._stages, list[str](), 0
+        stages = self._stages
+        out = list[str]()
+        at = 0
         if stages is None:
             return None
         while at < len(text):

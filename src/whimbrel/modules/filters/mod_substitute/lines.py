@@ -48,7 +48,8 @@ def substitute_lines(rules: Rules, text: str, pause: Callable[[], None] = _go_on
     *pause* is called behind each line and each match.
     """
     out: list[str] = []
-    passed = count = 0
+    passed = 0
+    count = 0
     lines = text.split("\n")
     for number, line in enumerate(lines):
         last = number == len(lines) - 1
@@ -62,7 +63,8 @@ def substitute_lines(rules: Rules, text: str, pause: Callable[[], None] = _go_on
         pause()
         count += len(buckets)
         if count > MAX_BUCKETS:
-            passed, count = len(out), 0
+            passed = len(out)
+            count = 0
     return "".join(out)
 
 
@@ -82,7 +84,8 @@ def substitute_line(rules: Rules, line: str, pause: Callable[[], None] = _go_on)
 def _flattened(pattern: Pattern, bucket: str, rules: Rules, pause: Callable[[], None]) -> list[str]:
     """Return *bucket* after *pattern*, as one bucket."""
     out: list[str] = []
-    at, left = 0, rules.limit
+    at = 0
+    left = rules.limit
     subject = _until_nul(bucket) if rules.ends_at_nul and pattern.is_expression else bucket
     for start, end, text in pattern.find(subject):
         left = _left(pattern, left, start - at, text)
@@ -98,7 +101,8 @@ def _flattened(pattern: Pattern, bucket: str, rules: Rules, pause: Callable[[], 
 def _split(pattern: Pattern, bucket: str, rules: Rules, pause: Callable[[], None]) -> list[str]:
     """Return *bucket* after *pattern*, split at the matches."""
     out: list[str] = []
-    at, left = 0, rules.limit
+    at = 0
+    left = rules.limit
     subject = _until_nul(bucket) if rules.ends_at_nul and pattern.is_expression else bucket
     for start, end, text in pattern.find(subject):
         left = _left(pattern, left, start - at, text)

@@ -72,7 +72,8 @@ def _stage(pattern: Pattern, *, is_last: bool) -> Stage | None:
         if "\n" in pattern.text:
             return None
         return _fixed(pattern.text, pattern.replacement, pattern.fold)
-    scan, substitution = pattern.scan, pattern.substitution
+    scan = pattern.scan
+    substitution = pattern.substitution
     if scan is None:
         return None
     if scan.is_literal and substitution.plain is not None and "\n" not in scan.prefix:
@@ -91,18 +92,18 @@ def _fixed(text: str, replacement: str, fold: re.Pattern[str] | None) -> Stage:
 
 def _template(pattern: PatternExpression) -> str:
     """Return the replacement as a template of `re`."""
-    return "".join(
-        piece.replace("\\", "\\\\")
-        if isinstance(piece, str)
-        else f"\\g<{piece}>"
-        if piece <= pattern.regex.groups
-        else ""
-        for piece in pattern.substitution.pieces
-    )
+    template = ""
+    for piece in pattern.substitution.pieces:
+        if isinstance(piece, str):
+            template += piece.replace("\\", "\\\\")
+        elif piece <= pattern.regex.groups:
+            template += f"\\g<{piece}>"
+    return template
 
 
 def _anywhere(scan: Scan, template: str) -> Stage:
-    sub, cost = scan.pattern.sub, scan.cost
+    sub = scan.pattern.sub
+    cost = scan.cost
 
     def stage(page: str) -> str | None:
         longest = len(page) if cost.degree == 0 else max(map(len, page.split("\n"))) + 1
@@ -118,15 +119,21 @@ def _by_prefix(scan: Scan, substitution: Substitution, *, takes_newline: bool) -
 
     Without *takes_newline* it has no result where a match takes the end of a line.
     """
-    match, prefix, cost = scan.pattern.match, scan.prefix, scan.cost
-    apply, plain = substitution.apply, substitution.plain
+    match = scan.pattern.match
+    prefix = scan.prefix
+    cost = scan.cost
+    apply = substitution.apply
+    plain = substitution.plain
 
     def stage(page: str) -> str | None:
         find = page.find
         begin = find(prefix)
         if begin < 0:
             return page
-        out, at, end, steps = [], 0, 0, 0
+        out = []
+        at = 0
+        end = 0
+        steps = 0
         while begin >= 0:
             if begin >= end:
                 end = find("\n", begin) + 1 or len(page)

@@ -57,7 +57,8 @@ class FixedText:
             for match in re.finditer(re.escape(self.text), line, re.ASCII | re.IGNORECASE):
                 yield *match.span(), self.replacement
             return
-        size, at = len(self.text), line.find(self.text)
+        size = len(self.text)
+        at = line.find(self.text)
         while at >= 0:
             yield at, at + size, self.replacement
             at = line.find(self.text, at + size)
@@ -86,7 +87,8 @@ class PatternExpression:
         """
         apply = self.substitution.apply
         for at, match in self._matches(line):
-            start, end = match.start(), match.end()
+            start = match.start()
+            end = match.end()
             yield at + start, at + end, apply(match)
             if not end:
                 raise OverlongLine

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from whimbrel.base.file_reading import read_start
-from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.fnmatch import compile_fnmatch, simple_match
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower, strip, upper
@@ -39,14 +39,6 @@ class Entry:
     size: int = -1
     modified: int = -1
     is_directory: bool = False
-
-
-def simple_match(text: str, pattern: str) -> bool:
-    """Return True if *text* matches a pattern of ``*`` and ``?`` (ap_strcmp_match)."""
-    if "*" not in pattern and "?" not in pattern:
-        return text == pattern
-    parts = (".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
-    return re.fullmatch("".join(parts), text, re.S) is not None
 
 
 def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
@@ -143,7 +135,9 @@ async def make_entry(
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
     entry.modified = sub.finfo.st_mtime_ns // 1000
-    path, kind, encoding = r.filename + name, _media(sub), ", ".join(sub.content_encodings) or None
+    path = r.filename + name
+    kind = _media(sub)
+    encoding = ", ".join(sub.content_encodings) or None
     entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
     entry.alt = find_item(conf.alts, path, kind, encoding, is_dir)
     if is_dir:
@@ -211,7 +205,8 @@ def _consume(run: list[tuple[Any, Entry]]) -> Iterator[tuple[Any, Entry]]:
 
 def _order(key: str, options: IndexOption) -> Callable[[Entry], Any]:
     """Return the function that computes an entry's sort key."""
-    fold, by_version = bool(options & IndexOption.IGNORE_CASE), bool(options & IndexOption.VERSION_SORT)
+    fold = bool(options & IndexOption.IGNORE_CASE)
+    by_version = bool(options & IndexOption.VERSION_SORT)
 
     def order(entry: Entry) -> tuple[Any, ...]:
         value = {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)

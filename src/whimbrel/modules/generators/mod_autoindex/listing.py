@@ -57,7 +57,9 @@ def read_query(conf: AutoindexDirConfig, args: str | None, new: bool) -> tuple[L
 
     Everything after an invalid part is ignored.
     """
-    options, chosen, pattern = conf.options, {"C": conf.key or "N", "O": conf.direction or "A"}, None
+    options = conf.options
+    chosen = {"C": conf.key or "N", "O": conf.direction or "A"}
+    pattern = None
     for part in [] if options & IndexOption.IGNORE_CLIENT else (args or "").replace("&", ";").split(";"):
         key, equals, value = part.partition("=")
         if key == "P" and equals:
@@ -167,7 +169,8 @@ async def _names(r: Any) -> list[bytes] | None:
 async def _list(
     r: Any, style: ListingStyle, names: list[str], pattern: str | None, types: tuple[str, ...]
 ) -> None:
-    slices, title = Slices(r.engine.turns), escape_html(r.uri)
+    slices = Slices(r.engine.turns)
+    title = escape_html(r.uri)
     await write_head(r, style, title.rstrip("/") or "/")
     parent = parent_entry(r, style.conf, style.options, "PARENTDIR" if style.new else "DIR")
     entries = [] if parent is None else [parent]
@@ -180,13 +183,11 @@ async def _list(
             if entry is not None:
                 entries.append(entry)
     entries = await in_order(entries, style.key, style.descending, style.options, slices)
-    shape = (
-        table
-        if style.options & IndexOption.TABLE
-        else columns
-        if style.options & IndexOption.FANCY
-        else plain_list
-    )
+    shape = plain_list
+    if style.options & IndexOption.TABLE:
+        shape = table
+    elif style.options & IndexOption.FANCY:
+        shape = columns
     lines = []
     for line in shape(style, entries):
         lines.append(line)
@@ -216,7 +217,8 @@ def make_handler(scope: Scope) -> CompiledHook:
     """Make the handler of GET requests for directories, where Options Indexes allows listings."""
     conf = scope.dir_config(AutoindexDirConfig).settled()
     allowed = bool(scope.dir_config(CoreDirConfig).options.value & OPT_INDEXES)
-    new, types = not scope.dialect.pages_22, HTML if scope.dialect.autoindex_xhtml else HTML[:1]
+    new = not scope.dialect.pages_22
+    types = HTML if scope.dialect.autoindex_xhtml else HTML[:1]
     kind = f"{conf.content_type or 'text/html'};charset={conf.charset or 'ISO-8859-1'}"
 
     async def handle(r: Any) -> HookStatus:

@@ -178,7 +178,8 @@ def _description(style: ListingStyle, entry: Entry) -> str:
 
 def columns(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
     """Iterate over the lines of FancyIndexing without HTMLTable."""
-    options, width = style.options, _widths(style, entries)
+    options = style.options
+    width = _widths(style, entries)
     blank = special(style.conf.icons, "^^BLANKICON^^")
     out = ["<pre>"]
     if not options & IndexOption.SUPPRESS_ICON:
@@ -198,7 +199,8 @@ def columns(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
 
 
 def _line(style: ListingStyle, entry: Entry, width: int) -> str:
-    options, (address, shown) = style.options, _anchor(entry)
+    options = style.options
+    (address, shown) = _anchor(entry)
     name, pad = _name(shown, width)
     out = "" if options & IndexOption.SUPPRESS_ICON else _icon(style, entry, address, "     ") + " "
     out += f'<a href="{address}">{name}</a>{pad} '
@@ -213,7 +215,9 @@ def _line(style: ListingStyle, entry: Entry, width: int) -> str:
 
 def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
     """Iterate over the rows of HTMLTable."""
-    options, width, styled = style.options, _widths(style, entries), _is_styled(style)
+    options = style.options
+    width = _widths(style, entries)
+    styled = _is_styled(style)
     cells = []
     if not options & IndexOption.SUPPRESS_ICON:
         blank = special(style.conf.icons, "^^BLANKICON^^")
@@ -267,11 +271,15 @@ def _begin(style: ListingStyle, entry: Entry, number: int) -> str:
 
 def _cells(style: ListingStyle, entry: Entry, width: int) -> str:
     """Return the cells of a row."""
-    options, styled, (address, shown) = style.options, _is_styled(style), _anchor(entry)
+    options = style.options
+    styled = _is_styled(style)
+    (address, shown) = _anchor(entry)
     name, pad = _name(shown, width)
     if style.conf.name_width == FIT:
         pad = ""
-    right, top, out = ' align="right"', ' valign="top"', ""
+    right = ' align="right"'
+    top = ' valign="top"'
+    out = ""
     if not options & IndexOption.SUPPRESS_ICON:
         out = f"<td{_column(styled, 'icon', top)}>{_icon(style, entry, address, '&nbsp;')}</td>"
     out += f'<td{_column(styled, "name")}><a href="{address}">{name}</a>{pad}</td>'

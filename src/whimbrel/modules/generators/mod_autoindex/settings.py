@@ -131,7 +131,8 @@ class AutoindexDirConfig:
         """Merge onto *base*: inner list entries first, inner values if set, options as in `settled`."""
         out = AutoindexDirConfig()
         for f in fields(self):
-            inner, outer = getattr(self, f.name), getattr(base, f.name)
+            inner = getattr(self, f.name)
+            outer = getattr(base, f.name)
             if isinstance(inner, list):
                 setattr(out, f.name, inner + outer)
             else:
@@ -139,7 +140,8 @@ class AutoindexDirConfig:
         if self.forget_ignored:
             out.ignored = self.ignored
         base = base.settled()
-        out.merged, out.outermost = True, False
+        out.merged = True
+        out.outermost = False
         out.options, out.added, out.removed = self._options_over(base)
         return out
 
@@ -187,7 +189,9 @@ def set_options(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> Non
 def _set_none(conf: AutoindexDirConfig, sign: str) -> None:
     if sign:
         raise ConfigError("Cannot combine '+' or '-' with 'None' keyword")
-    conf.options, conf.added, conf.removed = IndexOption.NOTHING, IndexOption.NONE, IndexOption.NONE
+    conf.options = IndexOption.NOTHING
+    conf.added = IndexOption.NONE
+    conf.removed = IndexOption.NONE
 
 
 _SIZES: Final = {"iconwidth": ("icon_width", "IconWidth"), "iconheight": ("icon_height", "IconHeight")}
@@ -205,7 +209,11 @@ def _set_value(conf: AutoindexDirConfig, sign: str, word: str) -> None:
         attribute, shown = _SIZES[low]
         if equals and sign == "-":
             raise ConfigError(f"Cannot combine '-' with {shown}=n")
-        setattr(conf, attribute, atoi(value) if equals else 0 if sign == "-" else ICON_SIZE[attribute])
+        if equals:
+            size = atoi(value)
+        else:
+            size = 0 if sign == "-" else ICON_SIZE[attribute]
+        setattr(conf, attribute, size)
     elif low in _WIDTHS:
         _set_width(conf, sign, equals, value, *_WIDTHS[low])
     elif low == "type" and equals:
@@ -252,7 +260,8 @@ def set_order(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None
         raise ConfigError("First keyword must be 'Ascending' or 'Descending'")
     if words[1].lower() not in _KEYS:
         raise ConfigError("Second keyword must be 'Name', 'Date', 'Size', or 'Description'")
-    conf.direction, conf.key = upper(words[0][0]), _KEYS[words[1].lower()]
+    conf.direction = upper(words[0][0])
+    conf.key = _KEYS[words[1].lower()]
 
 
 def _item(cmd: Command, by: str, to: str, data: str) -> Item:

@@ -15,7 +15,8 @@ class ConfigLines:
     """
 
     def __init__(self, names: frozenset[str] | None) -> None:
-        self._names, self._file = names, ""
+        self._names = names
+        self._file = ""
         self._out: list[str] = []
 
     def text(self, nodes: Sequence[Node]) -> str:

@@ -42,7 +42,8 @@ class InfoPage:
     """The page for one request; *more* are the texts of AddModuleInfo, (source file, HTML)."""
 
     def __init__(self, r: Any, more: list[tuple[str, str]]) -> None:
-        self.r, self.more = r, more
+        self.r = r
+        self.more = more
         self.configuration = r.engine.configuration
         self.is_22: bool = r.plan.dialect.wire_22
         self.loaded = [module.source for module in self.configuration.modules.modules]
@@ -100,7 +101,8 @@ class InfoPage:
 
     def _server(self) -> str:
         """Return the block of the server: its name, versions, paths and timeouts."""
-        core, spec = self.r.server_conf(CoreServerConfig), self.configuration.spec
+        core = self.r.server_conf(CoreServerConfig)
+        spec = self.configuration.spec
         options = self.configuration.options
         address = f"{identity.server_name(self.r)}:{identity.server_port(self.r)}"
         mpm = "prefork" if self.is_22 or spec.threads == 1 else "event"

@@ -92,7 +92,8 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         text = shown(state)
         # httpd's table has a row for each slot that was ever used: after some requests it exceeds the buffer
         is_long = r.header_only and not (plain or as_json)
-        r.chunked = chunked = is_long or len(text) > BUFFER
+        chunked = is_long or len(text) > BUFFER
+        r.chunked = chunked
 
         def remake() -> bytes:
             text = shown(State(r, extended))

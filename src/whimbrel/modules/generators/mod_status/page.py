@@ -36,7 +36,8 @@ class Names:
     __slots__ = ("_facts", "_text", "address", "product", "server", "signature")
 
     def __init__(self, r: Any) -> None:
-        self.server, self.address = server_name(r), r.connection.local_ip
+        self.server = server_name(r)
+        self.address = r.connection.local_ip
         self.product = server_description("2.2" if r.plan.dialect.pages_22 else "2.4")
         self.signature = r.engine.signature(r)
         self._facts: tuple[Any, ...] = ()
@@ -208,7 +209,8 @@ def _head(names: Names, s: State, new: bool) -> str:
 
 
 def _facts_24(names: Names, s: State) -> str:
-    t, load = s.totals, os.getloadavg()
+    t = s.totals
+    load = os.getloadavg()
     return _facts(
         '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n',
         f"{escape_html(names.server)} (via {names.address})",
@@ -300,11 +302,12 @@ def _process_row(worker: ScoreboardWorker) -> str:
     slot, pid, accepting, letters = _of_process(worker.process or {})
     if letters is not worker.letters:
         idle, graceful, busy = letter_counts(letters)
-    row = worker.shown[_PROCESSES] = (
+    row = (
         f"<tr><td>{slot}</td><td>{pid}</td><td>{'yes' if stopping else 'no'}</td><td>{connections}</td>"
         f"<td>{'yes' if accepting else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>"
         f"{idle}</td>{_CELLS % tuple(more)}</tr>\n"
     )
+    worker.shown[_PROCESSES] = row
     return row
 
 
@@ -345,7 +348,8 @@ def _table(s: State, new: bool) -> str:
     for worker in s.workers:
         rows = worker.shown.get(new)
         if rows is None:
-            rows = worker.shown[new] = _rows(worker, new)
+            rows = _rows(worker, new)
+            worker.shown[new] = rows
         out.append(rows)
     out.append(tail)
     return "".join(out)
@@ -353,7 +357,8 @@ def _table(s: State, new: bool) -> str:
 
 def _rows(worker: ScoreboardWorker, new: bool) -> str:
     """Return the rows of one worker."""
-    common, out = worker.common, []
+    common = worker.common
+    out = []
     if common is None:
         return "".join([_row(row, new) for row in worker.rows if _shown(row)])
     before, middles = _shared(common, new)
@@ -369,20 +374,19 @@ def _rows(worker: ScoreboardWorker, new: bool) -> str:
     return "".join(out)
 
 
-_MODES = {
-    state: "_" if state == "_" else f"<b>{state}</b>" if state in "SRWKDLCG" else state
-    for state in "_SRWKDLCG.I"
-}
+_MODES = {state: f"<b>{state}</b>" if state in "SRWKDLCG" else state for state in "_SRWKDLCG.I"}
 
 
 class _Middles(dict[str, str]):
     """Cells between a connection's accesses and its client, by state; all rows of a worker share them."""
 
     def __init__(self, begin: str, end: str) -> None:
-        self.begin, self.end = begin, end
+        self.begin = begin
+        self.end = end
 
     def __missing__(self, state: str) -> str:
-        cells = self[state] = f"{self.begin}{_MODES[state]}{self.end}"
+        cells = f"{self.begin}{_MODES[state]}{self.end}"
+        self[state] = cells
         return cells
 
 
@@ -391,7 +395,8 @@ def _own(row: ScoreboardRow, before: str, new: bool) -> tuple[str, str, str, str
     rows.
     """
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
-    row.shown = cells = (f"{before}{row['served']}", before, row["state"], end)
+    cells = (f"{before}{row['served']}", before, row["state"], end)
+    row.shown = cells
     return cells
 
 
@@ -403,7 +408,8 @@ def _before(process: int, generation: int, pid: int, _new: bool) -> str:
 
 def _shared(worker: dict[str, Any], new: bool) -> tuple[str, _Middles]:
     """Return the cells before and after a row's own accesses, the same for all rows of a worker."""
-    requests, megabytes = worker["requests"], f"{worker['sent'] / 1048576:.2f}"
+    requests = worker["requests"]
+    megabytes = f"{worker['sent'] / 1048576:.2f}"
     spent = f"<td>{int(worker.get('duration', 0))}</td>" if new else ""
     end = (
         f"\n</td><td>{worker['cpu']:.2f}</td><td>0</td><td>0</td>{spent}<td>0.0</td><td>{megabytes}</td><td>"
@@ -425,7 +431,8 @@ def _what(vhost: str, request: str) -> str:
 
 
 def _row(row: dict[str, Any], new: bool) -> str:
-    state, (connection, child, slot) = row.get("state", "_"), row.get("bytes", (0, 0, 0))
+    state = row.get("state", "_")
+    (connection, child, slot) = row.get("bytes", (0, 0, 0))
     cells = [
         f"<b>{row.get('process', 0)}-{row.get('generation', 0)}</b>",
         row.get("pid", "-"),
@@ -446,10 +453,8 @@ def _row(row: dict[str, Any], new: bool) -> str:
 
 
 def _details(row: dict[str, Any]) -> str:
-    accesses, sizes = (
-        "|".join(map(str, row.get("accesses", (0, 0, 0)))),
-        "|".join(size(b) for b in row.get("bytes", (0, 0, 0))),
-    )
+    accesses = "|".join(map(str, row.get("accesses", (0, 0, 0))))
+    sizes = "|".join(size(b) for b in row.get("bytes", (0, 0, 0)))
     return (
         f"<b>Server {row.get('process', 0)}-{row.get('generation', 0)}</b> ({row.get('pid', 0)}): {accesses} "
         f"[{_WORDS.get(row.get('state', '_'), '?STATE?')}] u{number(row.get('cpu', 0))} s0 cu0 cs0\n "

@@ -91,7 +91,8 @@ def normalized(row: dict[str, Any], common: dict[str, Any] | None) -> dict[str, 
     """Return a row that includes the values common to the rows of its worker."""
     if common is None or "served" not in row:
         return {**common, **row} if common is not None else row
-    requests, sent = common["requests"], common["sent"]
+    requests = common["requests"]
+    sent = common["sent"]
     return {**common, **row, "accesses": (row["served"], requests, requests), "bytes": (0, sent, sent)}
 
 
@@ -118,7 +119,8 @@ def counts_of(worker: ScoreboardWorker) -> Counts:
     if counts is None:
         letters = letter_counts(worker.letters)
         more = () if worker.process is None else _of_process(worker.process)
-        counts = worker.shown[Counts] = Counts(*letters, *more)
+        counts = Counts(*letters, *more)
+        worker.shown[Counts] = counts
     return counts
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
 
 SOURCE: Final = "util_ldap.c"
-_WORKER, _CACHES = "ldap", "ldap-caches"
+_WORKER = "ldap"
+_CACHES = "ldap-caches"
 _DIR_SETTERS: Final[dict[str, Setter]] = {
     "LDAPTrustedClientCert": settings.add_certificate("clients"),
     "LDAPReferrals": settings.set_referrals,
@@ -64,11 +65,12 @@ def caches_of(engine: Any) -> Caches:
         from whimbrel.modules.ldap.mod_ldap.cache import UNSHARED_SIZE, Caches, SharedMemory
 
         settings = engine.main.config(LdapServerConfig)
-        found = engine.worker_state[_CACHES] = Caches(
+        found = Caches(
             settings.memory or SharedMemory(settings.cache_size or UNSHARED_SIZE),
             (settings.search_entries, settings.search_ttl),
             (settings.operation_entries, settings.operation_ttl),
         )
+        engine.worker_state[_CACHES] = found
     return found
 
 
@@ -78,7 +80,8 @@ def worker_of(engine: Any) -> LdapWorker:
     if found is None:
         from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
 
-        found = engine.worker_state[_WORKER] = LdapWorker(caches_of(engine))
+        found = LdapWorker(caches_of(engine))
+        engine.worker_state[_WORKER] = found
     return found
 
 

@@ -102,7 +102,10 @@ class OperationCache:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         start, size = place
-        self._shared, self._start, self.ttl, self._clock = shared, start, ttl, clock
+        self._shared = shared
+        self._start = start
+        self.ttl = ttl
+        self._clock = clock
         self.entries = max(0, min(entries, (size - _HEAD.size) // _OVERHEAD))
         self._keys = start + _HEAD.size
         self._records = self._keys + self.entries * _KEY
@@ -134,7 +137,8 @@ class OperationCache:
         """Store *value*, which JSON can express."""
         import json
 
-        name, data = self._name(key), json.dumps(value).encode()
+        name = self._name(key)
+        data = json.dumps(value).encode()
         if not self.entries or len(data) > self._room:
             return
         with self._shared.locked() as memory:
@@ -230,9 +234,13 @@ class CacheCounters:
     def __init__(
         self, entries: int, length: int, fetches: int, hits: int, inserts: int, removes: int, purges: int
     ) -> None:
-        self.entries, self.length = entries, length
-        self.fetches, self.hits = fetches, hits
-        self.inserts, self.removes, self.purges = inserts, removes, purges
+        self.entries = entries
+        self.length = length
+        self.fetches = fetches
+        self.hits = hits
+        self.inserts = inserts
+        self.removes = removes
+        self.purges = purges
 
 
 class Caches:

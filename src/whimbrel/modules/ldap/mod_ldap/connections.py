@@ -40,7 +40,8 @@ class Failed(Exception):
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
-        self.code, self.text = code, text
+        self.code = code
+        self.text = text
 
     @property
     def is_server_down(self) -> bool:
@@ -115,7 +116,9 @@ class LdapConnection:
     """
 
     def __init__(self, target: Target, dn: str | None, password: str | None) -> None:
-        self.target, self.dn, self.password = target, dn, password
+        self.target = target
+        self.dn = dn
+        self.password = password
         self.handle: Any = None
         self.bound = False
         self.reason = ""
@@ -167,7 +170,8 @@ class LdapConnection:
         self.handle = handle
 
     def _secure(self, handle: Any) -> None:
-        target, files = self.target, self.target.certificates
+        target = self.target
+        files = self.target.certificates
         demand = ldap.OPT_X_TLS_DEMAND if target.verify else ldap.OPT_X_TLS_NEVER
         call(handle.set_option, ldap.OPT_X_TLS_REQUIRE_CERT, demand)
         for option, path in (
@@ -235,7 +239,8 @@ class Connections:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._idle: list[LdapConnection] = []  # the one used last at the end
-        self._lock, self._clock = Lock(), clock
+        self._lock = Lock()
+        self._clock = clock
 
     def __len__(self) -> int:
         return len(self._idle)
@@ -254,7 +259,9 @@ class Connections:
         if found is None:
             return LdapConnection(target, dn, password)
         if (found.dn, found.password) != (dn, password):
-            found.bound, found.dn, found.password = False, dn, password
+            found.bound = False
+            found.dn = dn
+            found.password = password
         return found
 
     def _find(

@@ -76,7 +76,9 @@ class Directory:
     """A directory, reached by *connections* with the caches of the server."""
 
     def __init__(self, connections: Connections, caches: Caches, target: Target) -> None:
-        self._connections, self._caches, self._target = connections, caches, target
+        self._connections = connections
+        self._caches = caches
+        self._target = target
 
     # users --------------------------------------------------------------------------------------
     def check_user(self, search: Search, wanted: str, password: str, bind_as: Credentials) -> LdapResult:
@@ -148,9 +150,11 @@ class Directory:
                     "ldap_compare_s()",
                     lambda handle: call(handle.compare_s, name, attribute, to_bytes(value)),
                 )
-                code, text = (COMPARE_TRUE if is_equal else COMPARE_FALSE), ""
+                code = COMPARE_TRUE if is_equal else COMPARE_FALSE
+                text = ""
             except Failed as problem:
-                code, text = problem.code, problem.text
+                code = problem.code
+                text = problem.text
                 reason = connection.reason if problem.is_server_down else "Comparison complete"
         if code not in _COMPARISONS:
             return LdapResult(code, reason, text)
@@ -256,8 +260,11 @@ class _GroupWalk:
         subgroups: Subgroups,
         bind_as: Credentials,
     ) -> None:
-        self._directory, self._url, self._member = directory, url, member
-        self._subgroups, self._bind_as = subgroups, bind_as
+        self._directory = directory
+        self._url = url
+        self._member = member
+        self._subgroups = subgroups
+        self._bind_as = bind_as
         self._left = _MAX_SUBGROUPS
         self._reason = ""  # of the last operation
 
@@ -265,7 +272,9 @@ class _GroupWalk:
         """Return whether a group below *dn* has the member."""
         if depth >= min(self._subgroups.depth, _MAX_DEPTH):
             return LdapResult(COMPARE_FALSE, self._reason)
-        directory, url, bind_as = self._directory, self._url, self._bind_as
+        directory = self._directory
+        url = self._url
+        bind_as = self._bind_as
         found = directory.is_group(url, dn, self._subgroups, bind_as)
         self._reason = found.reason
         if found.code != COMPARE_TRUE:
@@ -309,7 +318,8 @@ def _find_one(connection: LdapConnection, search: Search, wanted: str) -> LdapRe
     """Return the one entry of *search* that the filter *wanted* finds."""
     what = "ldap_search_ext_s() for user"
     try:
-        base, filter_text = utf8(search.base), utf8(wanted)
+        base = utf8(search.base)
+        filter_text = utf8(wanted)
         names = list(search.attributes) or None
         entries = connection.operate(
             what,

@@ -41,7 +41,8 @@ class LdapWorker:
 
 def target_of(scope: Scope, uris: str, secure: str | None, dereference: str) -> Target:
     """Return the target of the merged settings; *secure* None: what LDAPTrustedMode says."""
-    server, directory = scope.server_config(LdapServerConfig), scope.dir_config(LdapDirConfig)
+    server = scope.server_config(LdapServerConfig)
+    directory = scope.dir_config(LdapDirConfig)
     clients = server.clients + directory.clients
     return Target(
         uris,

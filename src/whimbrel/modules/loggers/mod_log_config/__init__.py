@@ -161,7 +161,8 @@ def set_cookie(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
 # lines --------------------------------------------------------------------------------------------
 def writers_of(conf: LogServerConfig) -> tuple[AccessLogger, ...]:
     """Return the compiled logs of a server."""
-    logs, outer = own(conf, "logs", list), conf.outer if isinstance(conf.outer, LogServerConfig) else None
+    logs = own(conf, "logs", list)
+    outer = conf.outer if isinstance(conf.outer, LogServerConfig) else None
     mine = tuple(_writer(conf, log) for log in logs)
     if outer is None:
         return mine

@@ -129,7 +129,9 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
     kind = kind_of(match["letter"])
     if kind is None:
         raise ConfigError(f"Unrecognized LogFormat directive %{match['letter'][0]}")
-    original, argument, negated = kind.original, "", False
+    original = kind.original
+    argument = ""
+    negated = False
     statuses: set[int] = set()
     for mark in _HEAD.findall(match["head"]):
         if mark[0] == "{":
@@ -210,12 +212,14 @@ class PerSecond:
     __slots__ = ("_second", "_text")
 
     def __init__(self) -> None:
-        self._second, self._text = -1, ""
+        self._second = -1
+        self._text = ""
 
     def __call__(self, view: Any) -> str:
         second = int(view.time)
         if second != self._second:
-            self._second, self._text = second, log_time(second)
+            self._text = log_time(second)
+            self._second = second
         return self._text
 
 
@@ -295,10 +299,13 @@ class AccessLogger:
     def __init__(
         self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None
     ) -> None:
-        self.sink, self.items, self.condition = sink, items, condition
+        self.sink = sink
+        self.items = items
+        self.condition = condition
         self._frozen: BoundedDict[tuple[bool, tuple[str | None, ...]], CachedLine] = BoundedDict(MAX_FROZEN)
         self._second = PerSecond()
-        self._template, slots = "", []
+        self._template = ""
+        slots = []
         for item in items:
             if isinstance(item, str) or (item.fn is nothing and not item.statuses):
                 self._template += (item if isinstance(item, str) else "-").replace("%", "%%")
@@ -339,7 +346,8 @@ class AccessLogger:
         """Return the line for a finished request, with its line end."""
         if r.prev is None and r.next is None:
             return (self._template % tuple([slot(r) for slot in self._slots])).encode("latin-1")
-        original, final = first_request(r), last_request(r)
+        original = first_request(r)
+        final = last_request(r)
         return ("".join([self._piece(item, original, final) for item in self.items]) + "\n").encode("latin-1")
 
     def _piece(self, item: Piece, original: Any, final: Any) -> str:
@@ -354,7 +362,8 @@ class AccessLogger:
 
         *any_query*: the uses may have different request lines.
         """
-        original, final = first_request(r), last_request(r)
+        original = first_request(r)
+        final = last_request(r)
         texts = tuple(
             [
                 None if self._varies(item, final, any_query) else self._piece(item, original, final)
@@ -363,7 +372,8 @@ class AccessLogger:
         )
         line = self._frozen.get((any_query, texts))
         if line is None:
-            line = self._frozen[any_query, texts] = self._freeze(texts, any_query)
+            line = self._freeze(texts, any_query)
+            self._frozen[any_query, texts] = line
         return line
 
     def _varies(self, item: Piece, final: Any, any_query: bool) -> bool:
@@ -376,7 +386,10 @@ class AccessLogger:
 
     def _freeze(self, texts: tuple[str | None, ...], any_query: bool) -> CachedLine:
         """Return the line with these constant *texts*; None in the place of an item that varies."""
-        template, is_stable, sized, slots = "", True, False, list[Slot]()
+        template = ""
+        is_stable = True
+        sized = False
+        slots = list[Slot]()
         cuts: list[tuple[bytes, int, int]] | None = []
         for item, text in zip(self.items, texts, strict=True):
             if text is not None or isinstance(item, str):
@@ -416,7 +429,8 @@ class AccessLogger:
             }
             if item.fn in quick:
                 return quick[item.fn]
-        fn, argument = item.fn, item.argument
+        fn = item.fn
+        argument = item.argument
 
         def slot(view: Any) -> str:
             value = fn(view, argument)
@@ -461,10 +475,13 @@ def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]
     """Return the line cut at its holes, each with its position in *template* and in *slots*."""
     from whimbrel.engine.cache.log_template import LogTemplate  # a configuration check does not need it
 
-    fills, at, first = [], 0, 0
+    fills = []
+    at = 0
+    first = 0
     for _hole, place, index in [*cuts, (b"", len(template), len(slots))]:
         fills.append(_filler(template[at:place], tuple(slots[first:index])))
-        at, first = place + 2, index + 1
+        at = place + 2
+        first = index + 1
     return LogTemplate(tuple(fills), tuple([hole for hole, _place, _index in cuts]))
 
 

@@ -16,7 +16,8 @@ from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.registry import phases
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 
-_EARLY, _LATE = Order.FIRST - 1, Order.LAST + 1
+_EARLY = Order.FIRST - 1
+_LATE = Order.LAST + 1
 SOURCE: Final = "mod_lua.c"
 _PHASES: Final = {
     "LuaHookPreTranslateName": ("pre_translate_name", phases.PRE_TRANSLATE_NAME),

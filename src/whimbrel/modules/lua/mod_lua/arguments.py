@@ -52,7 +52,8 @@ class CallArguments:
     __slots__ = ("name", "values")
 
     def __init__(self, name: str, values: Sequence[Any]) -> None:
-        self.name, self.values = name, values
+        self.name = name
+        self.values = values
 
     def __len__(self) -> int:
         return len(self.values)

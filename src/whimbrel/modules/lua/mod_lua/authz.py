@@ -37,7 +37,8 @@ def provider(name: str, function: LuaFunction) -> AuthzProvider:
                 return GENERAL_ERROR
             if not may_run():
                 return GENERAL_ERROR
-            call, api = ScriptCall(r, function, wording), RequestApi(r)
+            call = ScriptCall(r, function, wording)
+            api = RequestApi(r)
             try:
                 value = await r.engine.runtime.in_script_thread(partial(call.run, api, *words), api.abandon)
             except CallFailed as problem:

@@ -84,7 +84,9 @@ class ScriptCall:
     """
 
     def __init__(self, r: Request, function: LuaFunction, wording: Wording) -> None:
-        self.r, self.written, self.wording = r, function, wording
+        self.r = r
+        self.written = function
+        self.wording = wording
         self.function = script_of(r, function)
         r.set_uncacheable()
         if not may_run():
@@ -144,7 +146,8 @@ class ScriptCall:
 
 def report(r: Request, message: str) -> None:
     """Log an error of a script, and show it on the page (report_lua_error)."""
-    r.status, r.content_type = 500, "text/html"
+    r.status = 500
+    r.content_type = "text/html"
     for text in ("<h3>Error!</h3>\n", "<pre>", escape_html(message), "</pre>\n"):
         r.write(to_bytes(text))
     log_error(r, message)

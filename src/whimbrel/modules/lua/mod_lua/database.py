@@ -43,7 +43,10 @@ class Database:
     """A database of a script: each statement has a connection of its own, as in mod_dbd here."""
 
     def __init__(self, api: RequestApi, driver: str, params: str, statements: dict[str, str]) -> None:
-        self._api, self._driver, self._params, self._statements = api, DRIVERS[driver], params, statements
+        self._driver = DRIVERS[driver]
+        self._api = api
+        self._params = params
+        self._statements = statements
         self._is_open = True
 
     def table(self) -> Any:

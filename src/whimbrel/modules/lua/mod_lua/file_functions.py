@@ -27,7 +27,12 @@ _TYPES: Final = (
     (stat.S_ISSOCK, 7),
 )
 # bits of APR's finfo: modification, access and change times, size, and all that a plain call asks for
-_MTIME, _ATIME, _CTIME, _SIZE, _TYPE, _PROTECTION = 0x10, 0x40, 0x20, 0x100, 0x8000, 0x700000
+_MTIME = 0x10
+_ATIME = 0x40
+_CTIME = 0x20
+_SIZE = 0x100
+_TYPE = 0x8000
+_PROTECTION = 0x700000
 _MINIMUM: Final = _MTIME | _ATIME | _CTIME | _SIZE | _TYPE
 _KNOWN: Final = 0x0077F371  # what apr_stat fills in; it fails for other bits
 

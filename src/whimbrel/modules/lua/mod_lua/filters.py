@@ -42,12 +42,14 @@ class ScriptCoroutine:
     """
 
     def __init__(self, r: Request, function: LuaFunction, *, is_input: bool = False) -> None:
-        self._call, self._is_input = ScriptCall(r, function, FILTER), is_input
+        self._call = ScriptCall(r, function, FILTER)
+        self._is_input = is_input
         self.is_running = False
         self._api = RequestApi(r)
         self._step: Step | None = None
         self._is_released = False
-        self.has_left = self.is_broken = False
+        self.has_left = False
+        self.is_broken = False
 
     def _next(self, bucket: str | None, *, is_first: bool) -> tuple[bool, Any, bool]:
         if is_first:
@@ -108,8 +110,10 @@ class LuaOutputFilter(OutputFilter):
     __slots__ = ("_function", "name", "reads", "type")
 
     def __init__(self, name: str, function: LuaFunction) -> None:
-        self.name, self._function = name, function
-        self.type, self.reads = FilterType.RESOURCE, Reads.HEAD | Reads.UNCACHEABLE
+        self.name = name
+        self._function = function
+        self.type = FilterType.RESOURCE
+        self.reads = Reads.HEAD | Reads.UNCACHEABLE
 
     async def begin(self, r: Request) -> Source | None:
         """Run the function to its first yield; leave the chain if it returns."""
@@ -134,7 +138,9 @@ class ScriptFilterSource(Source):
     __slots__ = ("_coroutine", "_first", "_has_ended", "_input")
 
     def __init__(self, coroutine: ScriptCoroutine, source: JoinedSource, first: bytes) -> None:
-        self._coroutine, self._input, self._first = coroutine, source, first
+        self._coroutine = coroutine
+        self._input = source
+        self._first = first
         self._has_ended = False
 
     async def read(self) -> bytes | None:
@@ -177,7 +183,9 @@ class LuaInputFilter(InputFilter):
     __slots__ = ("_function", "name", "type")
 
     def __init__(self, name: str, function: LuaFunction) -> None:
-        self.name, self._function, self.type = name, function, FilterType.RESOURCE
+        self.name = name
+        self._function = function
+        self.type = FilterType.RESOURCE
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:
         """Read the body through the function."""
@@ -192,7 +200,9 @@ class ScriptBody(FilteredBody):
     def __init__(self, r: Request, function: LuaFunction, source: RequestBody) -> None:
         super().__init__(source)
         self.length = None
-        self._r, self._function, self._has_ended = r, function, False
+        self._r = r
+        self._function = function
+        self._has_ended = False
         self._coroutine: ScriptCoroutine | None = None
 
     async def read(self) -> bytes:
@@ -200,7 +210,8 @@ class ScriptBody(FilteredBody):
         coroutine = self._coroutine
         if coroutine is None:
             try:
-                coroutine = self._coroutine = ScriptCoroutine(self._r, self._function, is_input=True)
+                coroutine = ScriptCoroutine(self._r, self._function, is_input=True)
+                self._coroutine = coroutine
                 await coroutine.resume(b"", is_first=True)
             except CallFailed:
                 raise BodyError(500, FAILED) from None

@@ -60,7 +60,8 @@ def make_hook(scope: Scope, phase: str, order: str) -> CompiledHook | None:
 
 async def _run_hook(r: Request, function: LuaFunction, phase: str) -> HookStatus:
     """Return the status of one function; 500 for an error and for a result that is no number."""
-    call, output = ScriptCall(r, function, HOOK), ScriptOutput(can_begin=False)
+    call = ScriptCall(r, function, HOOK)
+    output = ScriptOutput(can_begin=False)
     api = RequestApi(r, output)
     try:
         value = await r.engine.runtime.in_script_thread(partial(call.run, api), api.abandon)
@@ -166,7 +167,8 @@ def make_map_handler(scope: Scope) -> CompiledHook | None:
 
 def _filled(text: str, found: Match) -> str:
     """Return *text* with the groups of a match for ``$0`` to ``$9`` (ap_pregsub)."""
-    out, at = [], 0
+    out = []
+    at = 0
     while at < len(text):
         char = text[at]
         after = text[at + 1 : at + 2]
@@ -188,7 +190,8 @@ async def _respond(r: Request, function: LuaFunction, wording: Wording) -> HookS
     """Run a handler in a thread; its response begins when it ends, or when it asks for that."""
     if not may_run():
         return 500
-    call, output = ScriptCall(r, function, wording), ScriptOutput()
+    call = ScriptCall(r, function, wording)
+    output = ScriptOutput()
     api = RequestApi(r, output)
 
     async def run() -> Any:
@@ -230,7 +233,8 @@ async def _respond(r: Request, function: LuaFunction, wording: Wording) -> HookS
         r.write(data)
     status = status_of(value)
     if status is None and wording is MAPPED:
-        name, path = call.function.name, call.function.file
+        name = call.function.name
+        path = call.function.file
         text = f"lua: Lua handler {name} in {path} did not return a value, assuming apache2.OK"
         r.log("warn", text, code="AH02483", module=MODULE_NAME)
     return status or OK

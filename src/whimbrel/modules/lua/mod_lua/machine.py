@@ -126,7 +126,8 @@ class Machine:
     api: RequestApi
 
     def __init__(self, file: str, paths: tuple[str, ...], cpaths: tuple[str, ...], version: str) -> None:
-        self._lua = lua = new_runtime()
+        lua = new_runtime()
+        self._lua = lua
         self.stamp: tuple[int, int] | None = None
         self.is_over = False
         variables = lua.globals()
@@ -134,9 +135,11 @@ class Machine:
         directory = os.path.dirname(file)
         package.path = f"{PATH.replace('./?.lua', f'{directory}/?.lua')};{';'.join(paths)}"
         package.cpath = f"{CPATH.replace('./?.so', f'{directory}/?.so')};{';'.join(cpaths)}"
-        variables.bit32 = package.loaded.bit32 = lua.execute(BIT32)
+        variables.bit32 = lua.execute(BIT32)
+        package.loaded.bit32 = variables.bit32
         # httpd's table `apache2` is that of the loaded modules; `require "apache2"` returns an empty one
-        variables.apache2 = loaded = package.loaded
+        loaded = package.loaded
+        variables.apache2 = loaded
         for name, value in {**CONSTANTS, "version": version, "apache2": lua.table()}.items():
             loaded[name] = value
         from whimbrel.modules.lua.mod_lua.request_api import METHODS, PLAIN, TABLES
@@ -252,7 +255,8 @@ class Machine:
 
         It returns whether it ran without error, what it yielded or the message, and whether it has ended.
         """
-        resume, variables = self._start(function), self._variables
+        resume = self._start(function)
+        variables = self._variables
 
         def step(bucket: str | None) -> tuple[bool, Any, bool]:
             variables.bucket = bucket

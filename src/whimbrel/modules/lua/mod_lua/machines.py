@@ -83,7 +83,8 @@ class Machines:
         idle = self._idle
         idle[key] = [*idle.pop(key, ()), machine]
         sizes = [each.size for machines in idle.values() for each in machines]
-        count, total = len(sizes), sum(sizes)
+        count = len(sizes)
+        total = sum(sizes)
         while count > MAX_IDLE or total > MAX_IDLE_BYTES:
             oldest = next(iter(idle))
             evicted = idle[oldest].pop(0)
@@ -98,7 +99,8 @@ def machines_of(engine: Any) -> Machines:
     """Return the machines of this worker."""
     found: Machines | None = engine.worker_state.get(_MACHINES)
     if found is None:
-        found = engine.worker_state[_MACHINES] = Machines()
+        found = Machines()
+        engine.worker_state[_MACHINES] = found
     return found
 
 
@@ -139,7 +141,8 @@ class Lease:
         stamp = self._stamp()
         machine = self._machine
         if machine is None:
-            machine = self._machine = Machine(self.function.file, *self._paths, self._version)
+            machine = Machine(self.function.file, *self._paths, self._version)
+            self._machine = machine
         elif stamp is None or machine.stamp == stamp:
             machine.serve(api)
             return machine

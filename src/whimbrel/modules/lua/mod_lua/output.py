@@ -30,9 +30,13 @@ class ScriptOutput:
     """
 
     def __init__(self, *, can_begin: bool = True) -> None:
-        self.size, self.can_begin = 0, can_begin
+        self.size = 0
+        self.can_begin = can_begin
         self.began = asyncio.Event()
-        self.has_ended = self.is_closed = self.is_passed_on = self.is_handed_over = False
+        self.has_ended = False
+        self.is_closed = False
+        self.is_passed_on = False
+        self.is_handed_over = False
         self._is_flushed = False  # the client is to get what was written
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -122,7 +126,8 @@ class ScriptSource(Source):
     __slots__ = ("_abandon", "_output")
 
     def __init__(self, output: ScriptOutput, abandon: Callable[[], object]) -> None:
-        self._output, self._abandon = output, abandon
+        self._output = output
+        self._abandon = abandon
 
     async def read(self) -> bytes | None:
         """Return the next bytes; None when the script has ended."""

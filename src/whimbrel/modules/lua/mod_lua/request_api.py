@@ -52,7 +52,8 @@ class RequestApi:
     machine: Machine
 
     def __init__(self, r: Request, output: ScriptOutput | None = None) -> None:
-        self.r, self.output = r, output
+        self.r = r
+        self.output = output
         self.socket: SocketProtocol | None = None
         levels = r.plan.levels
         self.is_traced = levels.get(MODULE_NAME, levels.get("", DEFAULT_LEVEL)) >= LEVELS["debug"]

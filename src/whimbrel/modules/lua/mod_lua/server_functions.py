@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 MAX_VARIABLE: Final = 1024 * 1024  # bytes of a string of ivm_set
 # what ap_mpm_query answers for event, by number; None: the number of threads or workers
-_THREADS, _LIMIT = "threads", "workers"
+_THREADS = "threads"
+_LIMIT = "workers"
 _MPM: Final[dict[int, Any]] = {
     1: 3, 2: 1, 3: 2, 4: 16, 5: 64, 6: _THREADS, 7: 0, 8: 75, 9: 0, 10: 250, 11: 0, 12: 16, 13: 1, 14: 1
 }  # fmt: skip
@@ -107,7 +108,8 @@ def send_interim(api: RequestApi, words: CallArguments) -> Any:
 
 def custom_response(api: RequestApi, words: CallArguments) -> Any:
     """Set the page for a status, for this request (ap_custom_response)."""
-    status, text = words.integer(1), words.text(2)
+    status = words.integer(1)
+    text = words.text(2)
     is_place = text.startswith("/") or "://" in text
     if api.r.status == status or not is_place:
         api.r.notes[CUSTOM_RESPONSE] = text if is_place else f'"{text}'
@@ -204,7 +206,8 @@ def scoreboard_process(api: RequestApi, words: CallArguments) -> Any:
 
 def scoreboard_worker(api: RequestApi, words: CallArguments) -> Any:
     """Return a table about one connection of a worker; nothing for an unknown number."""
-    number, row_number = words.integer(1), words.integer(2)
+    number = words.integer(1)
+    row_number = words.integer(2)
     workers = api.r.engine.runtime.scoreboard.workers()
     if not 0 <= number < len(workers):
         return NOTHING
@@ -230,10 +233,17 @@ def ivm_set(api: RequestApi, words: CallArguments) -> Any:
     """Set a variable of this worker: a number or string; a boolean becomes false, as in httpd; another value
     leaves it as it was.
     """
-    name, value = words.text(1), words.value(2)
+    name = words.text(1)
+    value = words.value(2)
     if isinstance(value, str) and len(value) > MAX_VARIABLE:
         raise words.wrong(2, f"a string of at most {MAX_VARIABLE} bytes expected")
     if isinstance(value, (bool, int, float, str)):
-        stored = False if isinstance(value, bool) else value if isinstance(value, str) else float(value)
+        stored: bool | float | str
+        if isinstance(value, bool):
+            stored = False
+        elif isinstance(value, str):
+            stored = value
+        else:
+            stored = float(value)
         machines_of(api.r.engine).variables.set(name, stored)
     return NOTHING

@@ -8,7 +8,9 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.regex import Regex
 from whimbrel.registry.settings import setting
 
-EARLY, MIDDLE, LATE = "early", "", "late"
+EARLY = "early"
+MIDDLE = ""
+LATE = "late"
 BYTE_CODE: Final = "Lua_____ByteCodeHack"
 MAX_SERVER_MACHINES: Final = 100
 

@@ -8,6 +8,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.fnmatch import simple_match
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import is_alphanumeric, strtol_exact
 from whimbrel.base.regex import RegexError, compile_regex
@@ -95,10 +96,7 @@ def server_name_for_url(api: RequestApi, _words: CallArguments) -> str:
 
 def strcmp_match(_api: RequestApi, words: CallArguments) -> bool:
     """Compare with ``*`` and ``?`` (ap_strcmp_match)."""
-    pattern = "".join(
-        ".*" if char == "*" else "." if char == "?" else re.escape(char) for char in words.text(2)
-    )
-    return re.fullmatch(pattern, words.text(1), re.DOTALL) is not None
+    return simple_match(words.text(1), words.text(2))
 
 
 def date_parse_rfc(_api: RequestApi, words: CallArguments) -> Any:
@@ -117,7 +115,9 @@ def expression(api: RequestApi, words: CallArguments) -> Any:
 
 def regex(api: RequestApi, words: CallArguments) -> Any:
     """Search: the groups by number, false without a match, false and the message of a bad pattern."""
-    text, pattern, flags = words.text(1), words.text(2), words.integer(3, 0)
+    text = words.text(1)
+    pattern = words.text(2)
+    flags = words.integer(3, 0)
     try:
         compiled = compile_regex(f"(?m){pattern}" if flags & 2 else pattern, ignore_case=bool(flags & 1))
     except RegexError as problem:
@@ -133,7 +133,9 @@ def regex(api: RequestApi, words: CallArguments) -> Any:
 
 def password(_api: RequestApi, words: CallArguments) -> Any:
     """Return a hash: 0 apr1, 1 SHA, 2 bcrypt, 3 crypt."""
-    text, number, cost = words.text(1), words.integer(2, 0), words.integer(3, 0)
+    text = words.text(1)
+    number = words.integer(2, 0)
+    cost = words.integer(3, 0)
     if not 0 <= number < 4:
         return None, f"Unknown algorithm {number}"
     try:
@@ -157,21 +159,24 @@ def get_cookie(api: RequestApi, words: CallArguments) -> Any:
 def set_cookie(api: RequestApi, words: CallArguments) -> Any:
     """Set a cookie: a table of its parts, or name, value, secure, expires and httponly in a row."""
     first = words.value(1)
+    default_path = ""
     if type_name(first) == "table":
         part = dict(first.items())
+        default_path = "Path=/;"
     else:
         names = ("key", "value", "secure", "expires", "httponly")
         part = {name: words.value(number) for number, name in enumerate(names, 1)}
     key, value = (lua_text(part.get(name) or "") for name in ("key", "value"))
     seconds = to_integer(part.get("expires")) or 0
-    path, domain = part.get("path"), part.get("domain")
+    path = part.get("path")
+    domain = part.get("domain")
     words_of = (
         f"{escape_form(key)}={escape_form(value)};",
         "Secure;" if part.get("secure") else "",
         f"Expires={format_http(seconds)};" if seconds else "",
         "HttpOnly;" if part.get("httponly") else "",
         f"Domain={lua_text(domain)};" if domain else "",
-        f"Path={lua_text(path)};" if path else ("" if type_name(first) != "table" else "Path=/;"),
+        f"Path={lua_text(path)};" if path else default_path,
     )
     api.r.err_headers_out.add("Set-Cookie", " ".join(words_of))
     return NOTHING

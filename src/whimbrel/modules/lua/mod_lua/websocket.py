@@ -24,7 +24,10 @@ MAX_QUEUED: Final = 1024 * 1024  # bytes that the event loop has yet to write, a
 MAX_START: Final = 60.0  # seconds until the head of the response must be out
 MAX_FRAME: Final = 16 * 1024 * 1024  # bytes of one frame; a longer one ends the connection
 _KEY: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+TEXT = 1
+CLOSE = 8
+PING = 9
+PONG = 10
 
 
 class SocketProtocol(asyncio.Protocol):
@@ -40,13 +43,19 @@ class SocketProtocol(asyncio.Protocol):
         api: RequestApi,
         timeout: float,
     ) -> None:
-        self.transport, self._on_end, self._api, self._timeout = transport, ended, api, timeout
-        self._wanted = self._queued = 0
-        self._is_paused = self._is_full = False
+        self.transport = transport
+        self._on_end = ended
+        self._api = api
+        self._timeout = timeout
+        self._wanted = 0
+        self._queued = 0
+        self._is_paused = False
+        self._is_full = False
         self._data = bytearray()
         self._changed = threading.Condition()
         self.is_lost = False
-        self._sent = self._received = 0
+        self._sent = 0
+        self._received = 0
 
     # in the event loop ----------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
@@ -198,7 +207,8 @@ def read(api: RequestApi, _words: CallArguments) -> Any:
         head = socket.wait_for(2)
         if head is None:
             return NOTHING
-        opcode, size = head[0] & 15, head[1] & 127
+        opcode = head[0] & 15
+        size = head[1] & 127
         if size > 125:
             more = socket.wait_for(2 if size == 126 else 8)
             if more is None:

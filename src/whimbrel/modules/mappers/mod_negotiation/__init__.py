@@ -30,8 +30,11 @@ from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER
 from whimbrel.registry.settings import setting
 
 NONE = 1
-_GET, _POST, _OPTIONS = 0, 2, 5
-MAP_TYPE, MAP_HANDLER = "application/x-type-map", "type-map"
+_GET = 0
+_POST = 2
+_OPTIONS = 5
+MAP_TYPE = "application/x-type-map"
+MAP_HANDLER = "type-map"
 
 
 @dataclass(slots=True)
@@ -51,7 +54,8 @@ class NegotiationServerConfig:
 
 def set_force(_cmd: Command, conf: NegotiationDirConfig, words: list[str]) -> None:
     """Set None alone, or Prefer and Fallback."""
-    known, word = own(conf, "force", int), words[0].lower()
+    known = own(conf, "force", int)
+    word = words[0].lower()
     if word == "none":
         if known & ~NONE:
             raise ConfigError("Cannot combine ForceLanguagePriority options with None")
@@ -134,7 +138,8 @@ async def _read_directory(r: Any, n: Negotiation) -> HookStatus:
 
 async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
     """Return the sorted names in *directory* with this beginning that are no directories; raise OSError."""
-    names, count = [], 0
+    names = []
+    count = 0
     with os.scandir(to_bytes(directory)) as entries:
         for dir_entry in entries:
             count += 1
@@ -188,7 +193,8 @@ async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookSta
     if best is None:
         n.client.alternates = True
         set_fields(r, n, chosen=False)
-        (r.main or r).notes["variant-list"] = r.notes["variant-list"] = variant_list(n.variants)
+        (r.main or r).notes["variant-list"] = variant_list(n.variants)
+        r.notes["variant-list"] = (r.main or r).notes["variant-list"]
         if n.transparent and n.client.supported:
             return 300, None
         r.log("error", f"no acceptable variant: {r.filename}", code="AH00690", module="negotiation")

@@ -31,7 +31,12 @@ def quality(text: str) -> float:
     text = text.lstrip(BLANKS)
     if not text or text[0] not in ".0":
         return 1.0
-    text = text.lstrip("0") if text[0] == "0" and text[1:2] == "." else text[1:] if text[0] == "0" else text
+    if text[0] == "0" and text[1:2] == ".":
+        text = text.lstrip("0")
+    elif text[0] == "0":
+        text = text[1:]
+    else:
+        text = text
     if not text.startswith("."):
         return 0.0
     value = 0
@@ -46,7 +51,9 @@ def entry(text: str) -> tuple[Entry, str]:
     """Return the first member of *text* and the rest."""
     name, rest = get_token(text)
     name = lower(name)
-    grade, level, charset = 1.0, _LEVELS.get(name, 0.0), ""
+    grade = 1.0
+    level = _LEVELS.get(name, 0.0)
+    charset = ""
     while rest.startswith(";"):
         parameter, rest = get_token(rest[1:], with_blanks=True)
         key, value = _parameter(parameter)
@@ -112,9 +119,13 @@ def transparency(negotiate: str | None, agent: str | None) -> Transparency:
     out.may_choose = False
     for word in (lower(strip(w)) for w in negotiate.split(",")):
         if word in ("trans", "vlist", "guess-small", "*") or is_digits(word[:1]):
-            out.supported = out.alternates = True
+            out.supported = True
+            out.alternates = True
             if word == "1.0":
-                out.may_choose = out.rvsa = out.literal = True
+                out.may_choose = True
+                out.rvsa = True
+                out.literal = True
             elif word == "*":
-                out.may_choose = out.literal = True
+                out.may_choose = True
+                out.literal = True
     return out

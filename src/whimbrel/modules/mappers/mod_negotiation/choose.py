@@ -18,7 +18,8 @@ from whimbrel.modules.mappers.mod_negotiation.accept import (
     members,
 )
 
-PREFER, FALLBACK = 2, 4
+PREFER = 2
+FALLBACK = 4
 
 
 @dataclass(slots=True, eq=False)
@@ -47,12 +48,10 @@ class Variant:
 
     def take_type(self, media_type: Entry) -> None:
         """Set media type, level, quality and charset from *media_type*."""
-        self.kind, self.source_quality, self.level, self.charset = (
-            media_type.name,
-            media_type.quality,
-            media_type.level,
-            media_type.charset,
-        )
+        self.kind = media_type.name
+        self.source_quality = media_type.quality
+        self.level = media_type.level
+        self.charset = media_type.charset
 
 
 class Negotiation:
@@ -71,7 +70,9 @@ class Negotiation:
         self.charsets = members(headers.get_list("Accept-Charset"))
         self.graded = any(t.quality < 1.0 for t in self.types or ())
         self.priority = priority if exact else [lower(language) for language in priority]
-        self.exact, self.force, self.size_of = exact, force, size_of
+        self.exact = exact
+        self.force = force
+        self.size_of = size_of
         self.transparent = False
         self.client = Transparency()
         self.default_language_quality = 1.0
@@ -79,7 +80,8 @@ class Negotiation:
     def add_default_types(self, prefer_scripts: bool) -> None:
         """Add defaults for absent Accept; scripts come last, or first for requests with a query or a body."""
         types = [Entry("*/*")] if self.types is None else list(self.types)
-        types.append(Entry(CGI_TYPE, 0.0 if self.client.rvsa else 2.0 if prefer_scripts else 0.001))
+        quality = 2.0 if prefer_scripts else 0.001
+        types.append(Entry(CGI_TYPE, 0.0 if self.client.rvsa else quality))
         self.types = types
 
     def best(self, preferred_language: str | None) -> Variant | None:
@@ -93,40 +95,43 @@ class Negotiation:
         return chosen or self._round(None)
 
     def _round(self, preferred: str | None) -> Variant | None:
-        best, bestq = None, 0.0
+        best = None
+        bestq = 0.0
         better = self._better_rvsa if self.client.rvsa else self._better
         for variant in self.variants:
             if preferred is not None and preferred not in variant.languages:
                 continue
             self._grade_type(variant)
             if preferred is not None:
-                variant.language_quality, variant.definite = 1.0, True
+                variant.language_quality = 1.0
+                variant.definite = True
             else:
                 self._grade_language(variant)
             self._grade_encoding(variant)
             self._grade_charset(variant)
             q = better(variant, best, bestq) if self.client.may_choose else None
             if q is not None:
-                best, bestq = variant, q
+                best = variant
+                bestq = q
         if best is None or bestq <= 0 or (self.client.rvsa and not best.definite):
             return None
         return best
 
     # grades -----------------------------------------------------------------------------------
     def _grade_type(self, variant: Variant) -> None:
-        grade, definite = 0.0, True
+        grade = 0.0
+        definite = True
         for wanted in self.types or ():
             before = variant.stars
             if not _type_matches(wanted, variant) or before == variant.stars:
                 continue
             guess = not self.client.literal and not self.graded
-            grade = (
-                0.01
-                if guess and variant.stars == 1
-                else 0.02
-                if guess and variant.stars == 2
-                else wanted.quality
-            )
+            if guess and variant.stars == 1:
+                grade = 0.01
+            elif guess and variant.stars == 2:
+                grade = 0.02
+            else:
+                grade = wanted.quality
             definite = variant.stars == 3
         variant.type_quality = grade
         variant.definite = variant.definite and definite
@@ -147,7 +152,8 @@ class Negotiation:
         """
         star = next((w for w in wanted if w.name == "*"), None)
         best: Entry | None = None
-        fiddle, on_star = 0.0, False
+        fiddle = 0.0
+        on_star = False
         for language in variant.languages:
             this: Entry | None = None
             for accepted in wanted:
@@ -164,7 +170,8 @@ class Negotiation:
                 best = this
             on_star = on_star or (this is None and star is not None)
         if on_star and star is not None and (best is None or star.quality > best.quality):
-            best, variant.definite = star, False
+            best = star
+            variant.definite = False
         variant.language_quality = fiddle if best is None else best.quality
 
     def _apply_priority(self, variant: Variant) -> None:
@@ -180,7 +187,9 @@ class Negotiation:
             if self.force & PREFER:
                 variant.language_index = min(places)
         elif self.force & FALLBACK:
-            variant.language_index, variant.language_quality, variant.definite = min(places), 0.0001, False
+            variant.language_index = min(places)
+            variant.language_quality = 0.0001
+            variant.definite = False
 
     def _place(self, language: str) -> int | None:
         """Return the position of *language* in LanguagePriority, compared by its first letters."""
@@ -259,7 +268,8 @@ def _type_matches(wanted: Entry, variant: Variant) -> bool:
 
     `stars` is set to the precision: 1 anything, 2 the type, 3 type and subtype.
     """
-    name, kind = wanted.name, variant.kind
+    name = wanted.name
+    kind = variant.kind
     if name in ("*", "*/*"):
         variant.stars = max(variant.stars, 1)
         return True
@@ -273,7 +283,8 @@ def _type_matches(wanted: Entry, variant: Variant) -> bool:
 
 
 def _by_index(variant: Variant, best: Variant) -> int:
-    a, b = variant.language_index, best.language_index
+    a = variant.language_index
+    b = best.language_index
     if b != -1 and (a == -1 or a > b):
         return -1
     return 1 if a != -1 and (b == -1 or a < b) else 0
@@ -286,7 +297,11 @@ def _by_level(variant: Variant, best: Variant) -> int:
         return 0
     if variant.level_matched != best.level_matched:
         return 1 if variant.level_matched > best.level_matched else -1
-    return 0 if variant.level == best.level else 1 if variant.level < best.level else -1
+    if variant.level == best.level:
+        return 0
+    if variant.level < best.level:
+        return 1
+    return -1
 
 
 def _by_charset(variant: Variant, best: Variant) -> int:

@@ -27,7 +27,9 @@ class MapError(Exception):
 
     def __init__(self, code: str, words: str, *, ends: bool) -> None:
         super().__init__(words)
-        self.code, self.words, self.ends = code, words, ends
+        self.code = code
+        self.words = words
+        self.ends = ends
 
 
 class MapReader:
@@ -41,12 +43,14 @@ class MapReader:
 
     def read(self) -> None:
         """Read the map; raise MapError."""
-        variant, content = Variant(), False
+        variant = Variant()
+        content = False
         while (line := self._line()) is not None:
             if not strip(line):
                 if variant.name and content:
                     self.variants.append(variant)
-                variant, content = Variant(), False
+                variant = Variant()
+                content = False
                 continue
             content = self._take(variant, line) or content
         if variant.name and content:
@@ -78,7 +82,8 @@ class MapReader:
 
     def _skip_line(self) -> str:
         """Return the line at the current position, with its end, and go behind it."""
-        start, end = self.at, self.data.find(b"\n", self.at)
+        start = self.at
+        end = self.data.find(b"\n", self.at)
         self.at = len(self.data) if end < 0 else end + 1
         return to_text(self.data[start : self.at])
 
@@ -118,7 +123,12 @@ class MapReader:
             while body:
                 language, body = get_token(body)
                 variant.languages.append(lower(language))
-                body = body[1:] if body[:1] in (",", ";") else "" if not strip(body) else body
+                if body[:1] in (",", ";"):
+                    body = body[1:]
+                elif not strip(body):
+                    body = ""
+                else:
+                    body = body
         else:
             number = strip(body)
             if not is_digits(number):

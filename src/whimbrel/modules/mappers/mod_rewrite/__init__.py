@@ -56,7 +56,8 @@ def start_programs(configuration: Any, _host: ProgramHost) -> list[MapProgram]:
         except OSError as problem:
             for running in started:
                 running.release(at_once=True)
-            why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", to_text(program.command[0])
+            why = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            shown = to_text(program.command[0])
             coded = "AH00654: " if configuration.dialect.messages_24 else ""
             line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"
             raise PostConfigError("rewrite", ("error", line), repeat_in_log=True) from None

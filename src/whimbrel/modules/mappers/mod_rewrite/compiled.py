@@ -47,7 +47,8 @@ class CompiledRule:
     )
 
     def __init__(self, rule: Rule, compiler: Compiler) -> None:
-        self.rule, self.flags = rule, rule.flags
+        self.rule = rule
+        self.flags = rule.flags
         self.search: Any = rule.regex.search
         self.negated = bool(rule.flags & Flag.NEGATED)
         self.conds = tuple([Condition(cond, compiler) for cond in rule.conds])
@@ -89,7 +90,9 @@ class RuleList:
     def __init__(
         self, rules: Rules, directory: str, compiler: Compiler, log: LogFn | None, every: bool
     ) -> None:
-        self.directory, self.log, self.version22 = directory, log, compiler.version22
+        self.directory = directory
+        self.log = log
+        self.version22 = compiler.version22
         self.rules = [CompiledRule(rule, compiler) for rule in rules]
         self.every = range(len(rules)) if every else None
         self.waits = any(rule.waits for rule in self.rules)
@@ -136,9 +139,8 @@ def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
         if len(server.compiled) >= MAX_COMPILED:
             server.compiled.clear()
         compiler = Compiler(usable_maps(server, scope), version22=scope.dialect.rewrite_22)
-        compiled = server.compiled[key] = RuleList(
-            rules, directory, compiler, log_function(scope), level >= PATTERNS_LOGGED
-        )
+        compiled = RuleList(rules, directory, compiler, log_function(scope), level >= PATTERNS_LOGGED)
+        server.compiled[key] = compiled
     return compiled
 
 
@@ -146,11 +148,9 @@ class _ServerScope:
     """A server's settings for requests without section."""
 
     def __init__(self, configuration: Any, server: Server) -> None:
-        self.dialect, self.loaded, self.provider = (
-            configuration.dialect,
-            configuration.loaded,
-            configuration.provider,
-        )
+        self.dialect = configuration.dialect
+        self.loaded = configuration.loaded
+        self.provider = configuration.provider
         self._server = server
 
     def server_config(self, kind: type[R]) -> R:

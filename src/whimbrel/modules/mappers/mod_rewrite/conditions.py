@@ -30,7 +30,8 @@ class Condition:
     __slots__ = ("_evaluate", "_cond", "_field", "_sets", "_subject", "_values", "or_next", "reads", "waits")
 
     def __init__(self, cond: Cond, compiler: Compiler) -> None:
-        self._cond, self.or_next = cond, cond.or_next
+        self._cond = cond
+        self.or_next = cond.or_next
         self._subject: Template = compiler.template("" if cond.test is Test.EXPRESSION else cond.subject)
         self._evaluate = _asker(cond)
         by_request = cond.test in (Test.URL, Test.ACCESSIBLE)
@@ -58,7 +59,8 @@ class Condition:
         """
         r = c.r
         if not self._field:
-            is_member, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
+            is_member = r.client_in(values)
+            text = r.connection.useragent_ip or r.connection.client_ip
         else:
             value = r.headers_in.get_classified(self._field, self._sets)
             text = value or ""
@@ -142,7 +144,8 @@ class _Quoted:
     __slots__ = ("_found", "_on_quote")
 
     def __init__(self, match: Match, on_quote: Callable[[], None]) -> None:
-        self._found, self._on_quote = match, on_quote
+        self._found = match
+        self._on_quote = on_quote
 
     def _quoted(self) -> Match:
         self._on_quote()
@@ -209,7 +212,8 @@ def _asker(cond: Cond) -> Evaluate:
     if test in _STRINGS:
         return _by_order(_STRINGS[test], cond)
     if test in _INTEGERS:
-        compare, number = _INTEGERS[test], atoi(cond.operand)
+        compare = _INTEGERS[test]
+        number = atoi(cond.operand)
         return lambda _c, text: compare(atoi(text), number)
     return _by_regex(cond)
 
@@ -241,7 +245,8 @@ def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Evaluate:
 
 def by_length(one: str, other: str) -> int:
     """Compare strings as httpd: a longer one is greater, bytes decide between equal lengths."""
-    a, b = (len(one), one), (len(other), other)
+    a = (len(one), one)
+    b = (len(other), other)
     return (a > b) - (a < b)
 
 

@@ -26,7 +26,9 @@ class Context:
     __slots__ = ("condition_traces", "cond", "directory", "log", "r", "rule", "step", "subject", "vary")
 
     def __init__(self, r: Any, directory: str = "", log: LogFn | None = None) -> None:
-        self.r, self.directory, self.log = r, directory, log
+        self.r = r
+        self.directory = directory
+        self.log = log
         self.subject = ""
         self.rule: Match | None = None
         self.cond: Match | None = None

@@ -57,9 +57,11 @@ class RewriteRun:
     def __init__(self, rules: RuleList, r: Any) -> None:
         self.rules = rules
         self.c = Context(r, rules.directory, rules.log)
-        self.original, self.args = r.filename, r.untracked_args
+        self.original = r.filename
+        self.args = r.untracked_args
         self.last: CompiledRule | None = None
-        self.end = self.refused = False
+        self.end = False
+        self.refused = False
         self.steps = steps_of(r)
 
     # finding the next rule ----------------------------------------------------------------------
@@ -67,7 +69,8 @@ class RewriteRun:
         """Return the text that patterns match: in a directory the file with its path info, relative to the
         directory.
         """
-        c, r = self.c, self.c.r
+        c = self.c
+        r = self.c.r
         text: str = r.filename
         if not c.directory:
             return text
@@ -84,7 +87,8 @@ class RewriteRun:
         rules = self.rules
         if rules.every is not None or self.steps is not None:
             return self._next_logged(start)
-        subject = self.c.subject = self._subject()
+        subject = self._subject()
+        self.c.subject = subject
         sub = self.c.r.main is not None
         ready = rules.rules
         for i in rules.prefilter.candidates(subject):
@@ -102,14 +106,16 @@ class RewriteRun:
 
     def _next_logged(self, start: int) -> tuple[int, Match | None]:
         """Do the same as `_next` and log each tried pattern."""
-        rules, c = self.rules, self.c
+        rules = self.rules
+        c = self.c
         i = start
         while i < len(rules.rules):
             rule = rules.rules[i]
             if c.r.main is not None and rule.flags & _SKIPPED_ON_SUB:
                 i += 1
                 continue
-            subject = c.subject = self._subject()
+            subject = self._subject()
+            c.subject = subject
             c.log_step(3, f"applying pattern '{rule.rule.pattern}' to uri '{subject}'")
             match = rule.search(subject)
             if (match is None) is rule.negated:
@@ -123,7 +129,10 @@ class RewriteRun:
     # the list -----------------------------------------------------------------------------------
     async def all(self) -> Outcome:
         """Apply all rules in order."""
-        changed, i, rounds, r = Outcome.NOTHING, 0, 1, self.c.r
+        changed = Outcome.NOTHING
+        i = 0
+        rounds = 1
+        r = self.c.r
         while True:
             i, match = self._next(i)
             if i < 0:
@@ -135,7 +144,8 @@ class RewriteRun:
                 i = self.rules.after_chain[i]
                 continue
             if self.c.step is not None:
-                self.c.step.applied, self.c.step.result = True, r.filename if rule.output is not None else ""
+                self.c.step.applied = True
+                self.c.step.result = r.filename if rule.output is not None else ""
             outcome = self._matched(rule)
             if outcome is Outcome.STATUS:
                 return outcome
@@ -163,7 +173,8 @@ class RewriteRun:
 
     def _begin_step(self, i: int) -> None:
         """Trace rule *i*, whose pattern matches."""
-        rule, subject = self.rules.rules[i].rule, self.c.subject
+        rule = self.rules.rules[i].rule
+        subject = self.c.subject
         also = tuple(
             later.rule.place
             for later in self.rules.rules[i + 1 :]
@@ -175,7 +186,9 @@ class RewriteRun:
 
     def _matched(self, rule: CompiledRule) -> Outcome:
         """Return the result of an applied rule; NOTHING without a substitution."""
-        c, r, flags = self.c, self.c.r, rule.flags
+        c = self.c
+        r = self.c.r
+        flags = rule.flags
         if rule.output is not None:
             if not self.rules.version22:
                 c.log_step(2, f"setting lastsub to rule with output {rule.rule.output}")
@@ -204,9 +217,12 @@ class RewriteRun:
     # one rule -----------------------------------------------------------------------------------
     async def _apply(self, rule: CompiledRule, match: Match | None) -> bool:
         """Apply a rule whose pattern matches; return False if a condition fails."""
-        c, r = self.c, self.c.r
-        c.rule, c.cond = (None if rule.negated else match), None
-        c.vary, c.condition_traces = [], []
+        c = self.c
+        r = self.c.r
+        c.rule = None if rule.negated else match
+        c.cond = None
+        c.vary = []
+        c.condition_traces = []
         if rule.conds and not await self._conditions(rule):
             return False
         values = None
@@ -241,7 +257,8 @@ class RewriteRun:
         return True
 
     async def _conditions(self, rule: CompiledRule) -> bool:
-        c, conds = self.c, rule.conds
+        c = self.c
+        conds = rule.conds
         i = 0
         while i < len(conds):
             cond = conds[i]
@@ -262,7 +279,8 @@ class RewriteRun:
 
     async def _side_effects(self, rule: CompiledRule) -> None:
         """Set variables (E) and cookies (CO)."""
-        c, r = self.c, self.c.r
+        c = self.c
+        r = self.c.r
         for template in rule.env:
             _set_variable(c, await template.text_later(c))
         for template in rule.cookies:
@@ -282,7 +300,8 @@ class RewriteRun:
 
     async def _force(self, rule: CompiledRule) -> None:
         """Store the type and the handler of the flags T and H."""
-        c, r = self.c, self.c.r
+        c = self.c
+        r = self.c.r
         for template, note, what in (
             (rule.forced_type, TYPE_NOTE, "MIME-type"),
             (rule.forced_handler, HANDLER_NOTE, "Content-handler"),
@@ -295,7 +314,9 @@ class RewriteRun:
 
     async def _substitute(self, rule: CompiledRule, uri: str) -> None:
         """Replace the URL or file by *uri*."""
-        c, r, flags = self.c, self.c.r, rule.flags
+        c = self.c
+        r = self.c.r
+        flags = rule.flags
         old = self.rules.version22
         by_proxy = r.proxy and isinstance(r.filename, str) and r.filename.startswith(PROXY)
         if c.directory and flags & Flag.DISCARD_PATH_INFO:
@@ -329,7 +350,8 @@ class RewriteRun:
 
     def _qualify(self, flags: int, by_proxy: bool) -> None:
         """Make a relative result absolute: below the directory, or (2.4) below the root."""
-        c, r = self.c, self.c.r
+        c = self.c
+        r = self.c.r
         text: str = r.filename
         if text.startswith("/") or by_proxy or absolute(text, version22=self.rules.version22)[0]:
             return
@@ -341,7 +363,8 @@ class RewriteRun:
             r.filename = "/" + text
 
     def _to_proxy(self, flags: int) -> None:
-        c, r = self.c, self.c.r
+        c = self.c
+        r = self.c.r
         if c.directory and not flags & Flag.NO_ESCAPE:
             before, r.filename = r.filename, escape_uri(r.filename)
             c.log_step(2, f"escaped URI in per-dir context for proxy, {before} -> {r.filename}")

@@ -149,7 +149,8 @@ def read_flags(flags: list[tuple[str, str]], *, version22: bool) -> Draft:
 
     Raises ConfigError with httpd's messages, which follow "RewriteRule: ".
     """
-    table, draft = FLAGS_22 if version22 else FLAGS_24, Draft(version22)
+    table = FLAGS_22 if version22 else FLAGS_24
+    draft = Draft(version22)
     for name, value in flags:
         low = name.lower()
         apply = table.get("dpi" if low[:1] == "d" else low)  # httpd compares the D only

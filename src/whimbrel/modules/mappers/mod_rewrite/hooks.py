@@ -52,13 +52,15 @@ def make_translate(scope: Scope) -> CompiledHook | None:
 
     2.4 reads RewriteEngine of the directory settings, which <Location> may change; 2.2 that of the server.
     """
-    server, dir_config = scope.server_config(RewriteServerConfig), scope.dir_config(RewriteDirConfig)
+    server = scope.server_config(RewriteServerConfig)
+    dir_config = scope.dir_config(RewriteDirConfig)
     new = not scope.dialect.rewrite_22
     if not (dir_config.engine if new else server.engine):
         return None
     rules = rule_list(scope, server.rules, "")
     any_uri = (dir_config.options if new else server.options) & RewriteOptions.ANY_URI
-    proxied, virtual = scope.loaded("proxy_module"), server.virtual
+    proxied = scope.loaded("proxy_module")
+    virtual = server.virtual
     reads = rules.reads | (Reads.UNCACHEABLE if rules.log is not None and not new else Reads.NOTHING)
 
     def begin(r: Any) -> RewriteRun | None:
@@ -212,7 +214,8 @@ def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookSta
 
     A query from the rules is escaped, one from the client is not (2.2 escapes it again).
     """
-    c, raw = run.c, outcome is Outcome.CHANGED_NO_ESCAPE
+    c = run.c
+    raw = outcome is Outcome.CHANGED_NO_ESCAPE
     if not raw:
         c.log_step(1, f"escaping {r.filename} for redirect")
         r.filename = escape_absolute(r.filename, scheme)
@@ -324,7 +327,8 @@ def _based(r: Any, run: RewriteRun, dir_config: RewriteDirConfig, scheme: int) -
     if slash < 0 or slash + 1 == len(r.filename):
         return
     run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")
-    directory, base = dir_config.directory or "", dir_config.base or ""
+    directory = dir_config.directory or ""
+    base = dir_config.base or ""
     rest = r.filename[slash + 1 :]
     r.filename = r.filename[: slash + 1] + _replaced(run, rest, directory.removeprefix("/"), base[1:])
 
@@ -364,11 +368,13 @@ def _replaced(run: RewriteRun, text: str, old: str, new: str) -> str:
 # Types and handlers -----------------------------------------------------------------------------
 def make_types(scope: Scope) -> CompiledHook | None:
     """Make the hook of types and handlers that rules have set (T, H)."""
-    dir_config, server = scope.dir_config(RewriteDirConfig), scope.server_config(RewriteServerConfig)
+    dir_config = scope.dir_config(RewriteDirConfig)
+    server = scope.server_config(RewriteServerConfig)
     log = log_function(scope)
 
     def force(r: Any) -> HookStatus:
-        kind, handler = r.notes.get(TYPE_NOTE), r.notes.get(HANDLER_NOTE)
+        kind = r.notes.get(TYPE_NOTE)
+        handler = r.notes.get(HANDLER_NOTE)
         if kind is not None:
             if log is not None:
                 log(r, 1, "", f"force filename {r.filename} to have MIME-type '{kind}'")

@@ -31,7 +31,8 @@ def as_file(r: Any, run: RewriteRun) -> HookStatus:
         if path is None:
             c.log_step(1, f"prefixing with document_root of {r.filename} FAILED")
             return 403
-        r.filename = r.canonical_filename = path
+        r.filename = path
+        r.canonical_filename = path
         c.log_step(2, f"prefixed with document_root to {r.filename}")
     c.log_step(1, f"go-ahead with {r.filename} [OK]")
     return OK
@@ -62,11 +63,13 @@ def _exists(r: Any, run: RewriteRun) -> bool:
         return False
     if run.rules.version22:
         return True
-    c, last = run.c, run.last
+    c = run.c
+    last = run.last
     if last is None:
         c.log_step(3, f"prefix_stat no lastsub subst prefix {first}")
         return True
-    output, trusted = last.rule.output, bool(last.flags & Flag.UNSAFE_PREFIX)
+    output = last.rule.output
+    trusted = bool(last.flags & Flag.UNSAFE_PREFIX)
     c.log_step(
         3,
         f"prefix_stat compare statpath {first} and lastsub output {output} STATOK "

@@ -81,7 +81,8 @@ def _head(r: Any) -> str:
 
 
 def _who(r: Any) -> str:
-    redirects, request = 0, r
+    redirects = 0
+    request = r
     while request.prev is not None:
         redirects, request = redirects + 1, request.prev
     kind = "subreq" if r.main is not None else "initial"

@@ -90,7 +90,8 @@ class FileMap(RewriteMap):
 
     def __init__(self, name: str, kind: str, path: str) -> None:
         super().__init__(name)
-        self.kind, self.path = kind, path
+        self.kind = kind
+        self.path = path
         self.reads = Reads.FILES
         self._mark: Any = None
         self._pairs: Mapping[str, str] = {}
@@ -259,7 +260,8 @@ class SqlMap(RewriteMap):
 
     def __init__(self, name: str, statement: str, *, lasting: bool) -> None:
         super().__init__(name)
-        self.statement, self.lasting = statement, lasting
+        self.statement = statement
+        self.lasting = lasting
         self._known: dict[str, str | None] = {}
 
     async def lookup_async(self, c: Context, key: str) -> str | None:
@@ -284,7 +286,8 @@ class SqlMap(RewriteMap):
             DatabaseError,
         )
 
-        query, values = c.r.plan.provider("dbd", "ask"), list[str | None]()
+        query = c.r.plan.provider("dbd", "ask")
+        values = list[str | None]()
         try:
             result = await query(c.r, self.statement, key)
             values = [row[0] for row in result.rows if row]

@@ -21,12 +21,14 @@ def literal_prefix(pattern: str) -> str:
     if not pattern.startswith("^") or "|" in pattern and _alternatives(pattern):
         return ""
     out: list[str] = []
-    at, size = 1, len(pattern)
+    at = 1
+    size = len(pattern)
     while at < size:
         char = pattern[at]
         step = 1
         if char == "\\" and at + 1 < size and not is_alphanumeric(pattern[at + 1]):
-            char, step = pattern[at + 1], 2
+            char = pattern[at + 1]
+            step = 2
         elif char in _SPECIAL:
             break
         if pattern[at + step : at + step + 1] in _ENDS and at + step < size:
@@ -40,7 +42,9 @@ def literal_prefix(pattern: str) -> str:
 
 def _alternatives(pattern: str) -> bool:
     """Return True if a ``|`` occurs outside all groups."""
-    depth, at, in_class = 0, 0, False
+    depth = 0
+    at = 0
+    in_class = False
     while at < len(pattern):
         char = pattern[at]
         if char == "\\":
@@ -48,10 +52,11 @@ def _alternatives(pattern: str) -> bool:
         elif in_class:
             in_class = char != "]"
         elif char == "[":
-            in_class, at = (
-                True,
-                at + (1 if pattern[at + 1 : at + 2] == "]" else 2 if pattern[at + 1 : at + 3] == "^]" else 0),
-            )
+            in_class = True
+            if pattern[at + 1 : at + 2] == "]":
+                at += 1
+            elif pattern[at + 1 : at + 3] == "^]":
+                at += 2
         elif char in "()":
             depth += 1 if char == "(" else -1
         elif char == "|" and depth == 0:
@@ -72,7 +77,10 @@ def literal_inside(pattern: str) -> str:
     """Return the longest literal in every match of *pattern*, ignoring case, "" if it is unknown."""
     if _SETTINGS.search(pattern) or ("|" in pattern and _alternatives(pattern)):
         return ""
-    runs, run, depth, at = [""], "", 0, 0
+    runs = [""]
+    run = ""
+    depth = 0
+    at = 0
     while at < len(pattern):
         match = _TOKEN.match(pattern, at)
         if match is None:
@@ -114,7 +122,8 @@ class Prefilter:
         """Return positions in order."""
         if self._all is not None:
             return self._all
-        low, size = text.lower(), len(text)
+        low = text.lower()
+        size = len(text)
         positions = [i for i, needle in self._needles if needle in low]
         for length, table in self._by_size:
             if length > size:

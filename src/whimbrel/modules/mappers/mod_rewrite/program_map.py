@@ -29,7 +29,8 @@ class MapProgram:
 
     def __init__(self, command: list[str], directory: str) -> None:
         self.name = f"rewrite {command}"
-        self.command, self.directory = [to_bytes(word) for word in command], directory
+        self.command = [to_bytes(word) for word in command]
+        self.directory = directory
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 

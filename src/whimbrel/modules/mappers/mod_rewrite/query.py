@@ -26,7 +26,8 @@ def split_query(c: Context, flags: int, *, version22: bool) -> None:
     mark = filename.rfind("?", scheme) if flags & Flag.LAST_QUERY else filename.find("?", scheme)
     if mark < 0:
         return
-    r.filename, query = filename[:mark], filename[mark + 1 :]
+    r.filename = filename[:mark]
+    query = filename[mark + 1 :]
     if not flags & Flag.APPEND_QUERY:
         r.args = query
     elif query or version22:

@@ -32,7 +32,9 @@ def reduced(r: Any, url: str) -> str | None:
     scheme = identity.scheme(r)
     if match is None or match[1].lower() != scheme:
         return None
-    host, written, path = match[2], match[3], match[4]
+    host = match[2]
+    written = match[3]
+    path = match[4]
     port = identity.DEFAULT_PORTS.get(scheme, 80) if written is None else _number(written)
     return (path or "/") if _is_own_address(r.server, host, port) else None
 

@@ -58,7 +58,7 @@ def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
     """
     if not cmd.in_htaccess:
         _server(cmd)
-    dir_config.directory = (cmd.path if cmd.path.endswith("/") else f"{cmd.path}/") if cmd.path else None
+    dir_config.directory = f"{cmd.path.removesuffix('/')}/" if cmd.path else None
     return dir_config
 
 
@@ -294,7 +294,8 @@ def _tested(cond: Cond, old: bool) -> Cond:
     match = _STRINGS.match(text)
     if match is None:
         return cond
-    operator, rest = match[1], match[2]
+    operator = match[1]
+    rest = match[2]
     if old and len(operator) == 2:
         operator, rest = operator[0], operator[1] + rest
     if operator == "=" and rest == '""':

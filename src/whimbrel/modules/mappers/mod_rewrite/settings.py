@@ -189,7 +189,8 @@ class RewriteDirConfig:
         merged = RewriteDirConfig()
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options
-        options, outer = given(merged.options, 0), given(base.options, 0)
+        options = given(merged.options, 0)
+        outer = given(base.options, 0)
         merged.base = base.base if self.base is UNSET and options & RewriteOptions.MERGE_BASE else self.base
         merged.directory = self.directory
         merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
@@ -222,7 +223,8 @@ class RewriteServerConfig:
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options
         merged.virtual = self.virtual
-        options, outer = given(merged.options, 0), given(base.options, 0)
+        options = given(merged.options, 0)
+        outer = given(base.options, 0)
         maps = given(self.maps, {})
         merged.maps = {**given(base.maps, {}), **maps} if _inherits(options, outer) else maps
         merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))

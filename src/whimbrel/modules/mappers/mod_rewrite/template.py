@@ -26,7 +26,9 @@ class Template:
     __slots__ = ("_waiting", "fixed", "parts", "reads", "waits")
 
     def __init__(self, parts: tuple[Part, ...], waiting: tuple[bool, ...], reads: Reads) -> None:
-        self.parts, self._waiting, self.reads = parts, waiting, reads
+        self.parts = parts
+        self._waiting = waiting
+        self.reads = reads
         self.waits = any(waiting)
         self.fixed = (
             "".join([p for p in parts if isinstance(p, str)])
@@ -62,7 +64,8 @@ class Compiler:
     """Compiler of templates for one set of maps; *escape* is applied to back references (the B flag)."""
 
     def __init__(self, maps: Mapping[str, RewriteMap], *, version22: bool) -> None:
-        self.maps, self.version22 = maps, version22
+        self.maps = maps
+        self.version22 = version22
         self._plain: dict[str, Template] = {}
 
     def template(self, text: str, escape: Escape | None = None) -> Template:
@@ -71,9 +74,8 @@ class Compiler:
             return self._compiled(text, escape)
         compiled = self._plain.get(text)
         if compiled is None:
-            compiled = self._plain[text] = (
-                Template((text,), (False,), Reads.NOTHING) if text else Template((), (), Reads.NOTHING)
-            )
+            compiled = Template((text,), (False,), Reads.NOTHING) if text else Template((), (), Reads.NOTHING)
+            self._plain[text] = compiled
         return compiled
 
     def _compiled(self, text: str, escape: Escape | None) -> Template:
@@ -90,7 +92,8 @@ class Compiler:
         out: list[tuple[Part, bool, Reads]] = []
         at = 0
         while at < len(text):
-            char, after = text[at], text[at + 1 : at + 2]
+            char = text[at]
+            after = text[at + 1 : at + 2]
             if char == "\\" and after:
                 out.append(_literal(after))
                 at += 2
@@ -223,8 +226,10 @@ def escaping(rule: Rule) -> Escape | None:
     """Return the escaping of back references by the flags B, BCTLS, BNP, BNE of a rule; None without any."""
     if not rule.flags & Flag.ESCAPE_BACKREF:
         return None
-    chosen, exempt = rule.escapes, rule.keeps or ""
-    controls, plus = bool(rule.flags & Flag.ESCAPE_CONTROLS), not rule.flags & Flag.ESCAPE_NO_PLUS
+    chosen = rule.escapes
+    exempt = rule.keeps or ""
+    controls = bool(rule.flags & Flag.ESCAPE_CONTROLS)
+    plus = not rule.flags & Flag.ESCAPE_NO_PLUS
 
     def one(char: str) -> str:
         special = not "!" <= char != "\x7f" if controls else chosen is None

@@ -14,7 +14,8 @@ from whimbrel.modules.md.mod_md.domains import ManagedDomain, text_in
 from whimbrel.modules.md.mod_md.settings import KeyKind
 from whimbrel.modules.md.mod_md.store import ACCOUNTS, STAGING, FileStore, MdStoreError
 
-ACCOUNT_FILE, ACCOUNT_KEY = "account.json", "account.pem"
+ACCOUNT_FILE = "account.json"
+ACCOUNT_KEY = "account.pem"
 MAX_ACCOUNTS: Final = 10_000
 _UNKNOWN: Final = ":accountDoesNotExist"
 _SPEC: Final = KeyKind("RSA", bits=keys.ACCOUNT_BITS)
@@ -80,7 +81,8 @@ def _fits(record: dict[str, Any], domain: ManagedDomain, url: str) -> bool:
 
     Contacts do not matter: a domain with another contact uses the account that is there.
     """
-    binding, eab = domain.settings.binding, record.get("eab")
+    binding = domain.settings.binding
+    eab = record.get("eab")
     bound = text_in(record, "eab", "kid") if isinstance(eab, dict) else ""
     return (
         text_in(record, "ca-url") == url

@@ -113,7 +113,9 @@ class AcmeAuthority:
     """One authority (CertificateAuthority), for one renewal."""
 
     def __init__(self, url: str, *, ca_file: str = "", proxy: str = "", timeout: float = TIMEOUT) -> None:
-        self._url, self._ca_file, self._endpoints = url, ca_file, dict[str, str]()
+        self._endpoints = dict[str, str]()
+        self._url = url
+        self._ca_file = ca_file
         verify: Any = to_system(ca_file) if ca_file else True
         agent = f"Whimbrel/{'.'.join(__version__.split('.')[:2])} mod_md"
         self._net = _Network(verify_ssl=verify, user_agent=agent, timeout=int(timeout))
@@ -242,7 +244,8 @@ class AcmeAuthority:
         """See CertificateAuthority.authorization."""
         response = self._post(url)
         record = _object(response)
-        identifier, listed = record.get("identifier"), record.get("challenges")
+        identifier = record.get("identifier")
+        listed = record.get("challenges")
         name = _text(identifier, "value") if isinstance(identifier, dict) else ""
         challenges = tuple(
             Challenge(_text(each, "type"), _text(each, "url"), _text(each, "token"), _text(each, "status"))
@@ -323,7 +326,8 @@ def _time(record: Any, key: str) -> float:
 
 
 def _order(url: str, record: dict[str, Any]) -> CertificateOrder:
-    listed, problem = record.get("authorizations"), record.get("error")
+    listed = record.get("authorizations")
+    problem = record.get("error")
     error: dict[str, Any] = problem if isinstance(problem, dict) else {}
     return CertificateOrder(
         url,

@@ -76,7 +76,8 @@ def activate(manager: Manager, domain: ManagedDomain, now: float) -> bool:
 
     Raises OSError or MdStoreError if they are incomplete or malformed.
     """
-    store, name = manager.store, domain.name
+    store = manager.store
+    name = domain.name
     work = job.load(store, name)
     if not work.is_finished or work.valid_from > now or not store.exists(STAGING, name, MD_FILE):
         return False
@@ -122,7 +123,8 @@ def notify_installed(manager: Manager, work: Job, now: float) -> None:
 def load_certificates(manager: Manager, domain: ManagedDomain) -> None:
     """Read the certificates in use, and find the state of a domain (state_init)."""
     domain.certificates = []
-    domain.state, domain.state_text = COMPLETE, ""
+    domain.state = COMPLETE
+    domain.state_text = ""
     files = domain.certificate_files
     for index, name in enumerate(domain.key_names):
         try:
@@ -137,7 +139,8 @@ def load_certificates(manager: Manager, domain: ManagedDomain) -> None:
             continue
         except (OSError, ValueError):
             domain.certificates.append(None)
-            domain.state, domain.state_text = ERROR, f"error initializing certificate({name})"
+            domain.state = ERROR
+            domain.state_text = f"error initializing certificate({name})"
             continue
         domain.certificates.append(certificate)
         wanted = domain.settings.must_staple
@@ -150,7 +153,8 @@ def load_certificates(manager: Manager, domain: ManagedDomain) -> None:
 
 def _is_incomplete(domain: ManagedDomain, text: str) -> None:
     if domain.state == COMPLETE:
-        domain.state, domain.state_text = INCOMPLETE, text
+        domain.state = INCOMPLETE
+        domain.state_text = text
 
 
 def synchronize(manager: Manager, domain: ManagedDomain) -> None:

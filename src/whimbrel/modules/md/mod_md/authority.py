@@ -9,7 +9,11 @@ from typing import Any, Protocol
 
 from whimbrel.base.lazy_dataclasses import dataclass
 
-PENDING, READY, PROCESSING, VALID, INVALID = "pending", "ready", "processing", "valid", "invalid"
+PENDING = "pending"
+READY = "ready"
+PROCESSING = "processing"
+VALID = "valid"
+INVALID = "invalid"
 
 
 class AuthorityError(Exception):
@@ -31,7 +35,9 @@ class AuthorityError(Exception):
         line: str = "",
     ) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.problem = status, detail, problem
+        self.status = status
+        self.detail = detail
+        self.problem = problem
         self.levels = ("warn",) if problem else levels
         self.line = f"acme problem {problem}: {detail}" if problem else line
 

@@ -12,7 +12,9 @@ from whimbrel.modules.md.mod_md.domains import ManagedDomain
 from whimbrel.modules.md.mod_md.result import NOT_IMPLEMENTED
 from whimbrel.modules.md.mod_md.store import CHALLENGES, FileStore
 
-HTTP_01, TLS_ALPN_01, DNS_01 = "http-01", "tls-alpn-01", "dns-01"
+HTTP_01 = "http-01"
+TLS_ALPN_01 = "tls-alpn-01"
+DNS_01 = "dns-01"
 HTTP_FILE: Final = "acme-http-01.txt"
 TLS_PREFIX: Final = "acme-tls-alpn-01-"
 ACME_TLS: Final = "acme-tls/1"
@@ -60,7 +62,8 @@ class SetupFailed(Exception):
 
     def __init__(self, status: int, text: str = "") -> None:
         super().__init__(text)
-        self.status, self.text = status, text
+        self.status = status
+        self.text = text
 
 
 def possible(domain: ManagedDomain, reach: Reach) -> list[str]:
@@ -93,7 +96,10 @@ class ChallengeStore:
     def __init__(
         self, store: FileStore, domain: ManagedDomain, reach: Reach, clock: Callable[[], float]
     ) -> None:
-        self._store, self._domain, self._reach, self._clock = store, domain, reach, clock
+        self._store = store
+        self._domain = domain
+        self._reach = reach
+        self._clock = clock
         self.setups: list[tuple[str, str, str]] = []
 
     def names(self) -> list[str]:

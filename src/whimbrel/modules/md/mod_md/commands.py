@@ -18,7 +18,8 @@ def words(line: str) -> list[str]:
     """Return the words of a command line; quotes keep blanks, a backslash the next character
     (apr_tokenize_to_argv).
     """
-    found, at = list[str](), 0
+    found = list[str]()
+    at = 0
     while True:
         while at < len(line) and line[at] in BLANKS:
             at += 1

@@ -128,7 +128,8 @@ def by_host(domains: Iterable[ManagedDomain], host: str) -> ManagedDomain | None
 
 def to_json(domain: ManagedDomain, *, with_authority: bool = True) -> dict[str, Any]:
     """Return md.json; *with_authority*: with the authority and the account in use."""
-    settings, ca = domain.settings, dict[str, Any]()
+    settings = domain.settings
+    ca = dict[str, Any]()
     if with_authority and domain.account:
         ca["account"] = domain.account
     ca["proto"] = settings.protocol

@@ -51,13 +51,15 @@ class JobDriver:
     """The jobs of all watched domains."""
 
     def __init__(self, manager: Manager, runtime: JobRuntime) -> None:
-        self._manager, self._runtime = manager, runtime
+        self._manager = manager
+        self._runtime = runtime
         self._jobs = {domain.name: Job(domain.name) for domain in manager.domains if domain.is_watched}
         self._ari: dict[str, tuple[float, float]] = {}  # by certificate: renewal time, next question
 
     def run(self) -> float:
         """Run the jobs that are due; return when to call next_query.  Raises Ended."""
-        runtime, conf = self._runtime, self._manager.conf
+        runtime = self._runtime
+        conf = self._manager.conf
         runtime.log("debug", "AH10055", f"md watchdog run, auto drive {len(self._jobs)} mds", "")
         now = runtime.clock()
         next_run = now + timing.next_check(conf.check_interval, runtime.chance())
@@ -66,7 +68,8 @@ class JobDriver:
                 continue
             work = self._jobs[domain.name]
             if work.next_run <= runtime.clock():
-                work = self._jobs[domain.name] = self._process(domain)
+                work = self._process(domain)
+                self._jobs[domain.name] = work
             if work.next_run:
                 next_run = min(next_run, work.next_run)
         text = f"next run in {duration_words(max(0.0, next_run - runtime.clock()))}"
@@ -112,7 +115,8 @@ class JobDriver:
             self._notify(work, "expiring")
 
     def _should_renew(self, domain: ManagedDomain) -> bool:
-        log, now = self._runtime.log, self._runtime.clock()
+        log = self._runtime.log
+        now = self._runtime.clock()
         at = (
             now
             if domain.state == INCOMPLETE
@@ -163,7 +167,9 @@ class JobDriver:
 
     # renewal -----------------------------------------------------------------------------------------
     def _renew(self, domain: ManagedDomain, work: Job) -> None:
-        runtime, conf, now = self._runtime, self._manager.conf, self._runtime.clock()
+        runtime = self._runtime
+        conf = self._manager.conf
+        now = self._runtime.clock()
         work.last_run = now
         work.is_finished = False
         work.log(now, "starting")
@@ -185,7 +191,9 @@ class JobDriver:
         finally:
             result.observe(None)
         now = runtime.clock()
-        work.is_finished, work.errors, work.valid_from = True, 0, ready
+        work.is_finished = True
+        work.errors = 0
+        work.valid_from = ready
         work.last = JobResult(valid_from=ready)
         work.log(now, "finished")
         if ready > now:
@@ -213,7 +221,9 @@ class JobDriver:
         )
 
     def _failed(self, work: Job) -> None:
-        runtime, now, result = self._runtime, self._runtime.clock(), work.result()
+        runtime = self._runtime
+        now = self._runtime.clock()
+        result = work.result()
         delay = self._count_error(work)
         text = f"processing {work.name}: {result.detail or '(null)'}"
         runtime.log("error", "AH10056", text, cause_of(result.status))
@@ -243,7 +253,9 @@ class JobDriver:
 
     def _raise_event(self, work: Job, reason: str) -> bool:
         """Call the commands of the administrator; return False if one fails, which the result has then."""
-        runtime, conf, now = self._runtime, self._manager.conf, self._runtime.clock()
+        runtime = self._runtime
+        conf = self._manager.conf
+        now = self._runtime.clock()
         if not work.may_notify(reason, now):
             text = f"{work.name}: rate limiting notification about '{reason}'"
             runtime.log("debug", "AH10267", text, "")

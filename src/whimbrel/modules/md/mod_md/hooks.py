@@ -48,7 +48,8 @@ def make_challenge(scope: Scope) -> CompiledHook | None:
 
 def answer(manager: Manager, r: Any) -> HookStatus:
     """Answer a challenge for the host of the request from the store."""
-    name, host = r.uri[len(CHALLENGE) :], (r.hostname or "").lower()
+    name = r.uri[len(CHALLENGE) :]
+    host = (r.hostname or "").lower()
     if not name or "/" in name:
         return DECLINED
     r.set_uncacheable()
@@ -166,7 +167,8 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         r.set_uncacheable()
         if r.method_number != _GET:
             return 501
-        now, domain = r.engine.runtime.now(), None
+        now = r.engine.runtime.now()
+        domain = None
         if r.path_info and r.path_info.startswith("/") and len(r.path_info) > 1:
             name = r.path_info.rpartition("/")[2].lower()
             domain = by_name(manager.domains, name) or by_host(manager.domains, name)

@@ -12,7 +12,8 @@ from whimbrel.modules.md.mod_md.timing import date_from, date_text
 
 JOB_FILE: Final = "job.json"
 MAX_LOG: Final = 128  # entries of a job's log (httpd: MD_JOB_LOG_MAX)
-HOUR, DAY = 3600.0, 86_400.0
+HOUR = 3600.0
+DAY = 86_400.0
 # seconds between two notifications of one kind
 INTERVALS: Final = {
     "renewing": HOUR,
@@ -96,7 +97,8 @@ class Job:
 
 def from_json(name: str, record: dict[str, Any]) -> Job:
     """Return the job in job.json; malformed values are left out."""
-    log, last = record.get("log"), record.get("last")
+    log = record.get("log")
+    last = record.get("last")
     entries = log.get("entries") if isinstance(log, dict) else None
     errors = record.get("errors")
     return Job(

@@ -124,7 +124,8 @@ def check_conflicts(manager: Manager, configuration: Any) -> None:
 
 def find_acme_tls(domain: ManagedDomain, manager: Manager, configuration: Any) -> None:
     """Find the names whose virtual hosts can answer tls-alpn-01."""
-    conf, checks_port = manager.conf, TLS_ALPN_01 not in domain.settings.challenges
+    conf = manager.conf
+    checks_port = TLS_ALPN_01 not in domain.settings.challenges
     domain.acme_tls_names = []
     for name in domain.names:
         found = [

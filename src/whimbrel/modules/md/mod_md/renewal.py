@@ -51,7 +51,8 @@ _NO_BINDING: Final = (
     "your config. The creation of a new ACME account will most likely fail, but an attempt is made anyway."
 )
 _NOT_VALIDATED: Final = "Error waiting on domain names to be validated"
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
 
 
 @dataclass(slots=True)
@@ -86,7 +87,10 @@ class Renewal:
         self, world: World, domain: ManagedDomain, reach: Reach, authority: str, delay: float = 0.0
     ) -> None:
         # a copy: the authority and the account of this attempt are in use once it is activated
-        self._world, self._domain, self._reach, self._url = world, copy(domain), reach, authority
+        self._domain = copy(domain)
+        self._world = world
+        self._reach = reach
+        self._url = authority
         self._delay = delay  # MDActivationDelay
         self._result = world.result
         self._kinds: list[str] = []
@@ -159,7 +163,8 @@ class Renewal:
 
     def _reset(self) -> None:
         """Remove the files of attempts at other authorities; the job goes on."""
-        store, name = self._world.store, self._domain.name
+        store = self._world.store
+        name = self._domain.name
         for file in store.files(STAGING, name):
             if file != JOB_FILE:
                 store.purge_file(STAGING, name, file)
@@ -193,7 +198,8 @@ class Renewal:
 
     # accounts ----------------------------------------------------------------------------------------
     def _use_account(self) -> None:
-        name, before = self._domain.name, self._domain.account
+        name = self._domain.name
+        before = self._domain.account
         self._begin(f"Selecting account to use for {name}")
         has_account = accounts.select(self._world.store, self._ca, self._domain, self._url, self._log_refusal)
         if self._domain.account != before:
@@ -247,8 +253,10 @@ class Renewal:
         return "" if present is None else keys.ari_id(present)
 
     def _order_certificate(self, spec: KeyKind) -> None:
-        name, store = self._domain.name, self._world.store
-        wanted, replaced = self._domain.settings.profile, self._replaced(spec)
+        name = self._domain.name
+        store = self._world.store
+        wanted = self._domain.settings.profile
+        replaced = self._replaced(spec)
         self._begin(
             f"Creating new order, key-spec={spec.description}, profile={wanted or 'none'}, "
             f"replacing-cert={replaced or 'none'}"
@@ -279,7 +287,8 @@ class Renewal:
 
     def _left_order(self) -> CertificateOrder | None:
         """Return the order of an attempt that failed, if it is alive: it goes on where it was left."""
-        store, name = self._world.store, self._domain.name
+        store = self._world.store
+        name = self._domain.name
         try:
             url = text_in(store.load_json(STAGING, name, ORDER_FILE), "url")
         except (OSError, MdStoreError):
@@ -298,7 +307,8 @@ class Renewal:
 
     def _retrieve(self, url: str) -> bytes:
         """Return a certificate; what goes wrong is tried again for some time."""
-        end, pause = self._world.clock() + POLL_TIME, FIRST_PAUSE
+        end = self._world.clock() + POLL_TIME
+        pause = FIRST_PAUSE
         while True:
             try:
                 return self._ca.certificate(url)
@@ -311,7 +321,9 @@ class Renewal:
 
     def _private_key(self, spec: KeyKind) -> Any:
         """Return the key of an attempt that was not finished, or a new one."""
-        store, name, file = self._world.store, self._domain.name, keys.key_file(spec)
+        store = self._world.store
+        name = self._domain.name
+        file = keys.key_file(spec)
         try:
             return keys.load_key(store, STAGING, name, file)
         except (OSError, MdStoreError):
@@ -359,7 +371,8 @@ class Renewal:
 
     def _try(self, poll: Callable[[], T | None], failed: str) -> T:
         """Call *poll* with growing pauses until it returns a result."""
-        end, pause = self._world.clock() + POLL_TIME, FIRST_PAUSE
+        end = self._world.clock() + POLL_TIME
+        pause = FIRST_PAUSE
         while True:
             found = poll()
             if found is not None:

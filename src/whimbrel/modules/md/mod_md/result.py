@@ -14,14 +14,18 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.modules.md.mod_md.timing import date_text
 
 # statuses of APR beside those of errno
-GENERAL, INCOMPLETE_PATH, BAD_ARGUMENT, NOT_IMPLEMENTED = 20014, 20022, 70013, 70023
+GENERAL = 20014
+INCOMPLETE_PATH = 20022
+BAD_ARGUMENT = 70013
+NOT_IMPLEMENTED = 70023
 _TEXTS: Final = {
     GENERAL: "Internal error (specific information not available)",
     INCOMPLETE_PATH: "The given path is incomplete",
     NOT_IMPLEMENTED: "This function has not been implemented on this platform",
     BAD_ARGUMENT: "Missing parameter for the specified command line option",
 }
-AH10108, AH10109 = "urn:org:apache:httpd:log:AH10108:", "urn:org:apache:httpd:log:AH10109:"
+AH10108 = "urn:org:apache:httpd:log:AH10108:"
+AH10109 = "urn:org:apache:httpd:log:AH10109:"
 
 
 def status_text(status: int) -> str:
@@ -72,12 +76,16 @@ class JobResult:
 
     def begin(self, activity: str) -> None:
         """Begin a step."""
-        self.activity, self.problem, self.detail = activity, "", ""
+        self.activity = activity
+        self.problem = ""
+        self.detail = ""
         self._changed()
 
     def set(self, status: int, detail: str = "", problem: str = "") -> None:
         """Replace status, detail and problem."""
-        self.status, self.detail, self.problem = status, detail, problem
+        self.status = status
+        self.detail = detail
+        self.problem = problem
         self._changed()
 
     def describe(self, status: int, detail: str) -> None:

@@ -17,8 +17,12 @@ AUTHORITIES: Final = {
     "buypass-test": "https://api.test4.buypass.no/acme/directory",
 }
 # MDRenewMode and MDRequireHttps, as md.json has them
-RENEW_MANUAL, RENEW_AUTO, RENEW_ALWAYS = 0, 1, 2
-REQUIRE_OFF, REQUIRE_TEMPORARY, REQUIRE_PERMANENT = "off", "temporary", "permanent"
+RENEW_MANUAL = 0
+RENEW_AUTO = 1
+RENEW_ALWAYS = 2
+REQUIRE_OFF = "off"
+REQUIRE_TEMPORARY = "temporary"
+REQUIRE_PERMANENT = "permanent"
 DAY: Final = 86_400
 
 
@@ -51,7 +55,11 @@ class KeyKind:
     @property
     def description(self) -> str:
         """The name in messages about orders: ``default``, ``rsa-3072``, ``ec-P-256``."""
-        return f"ec-{self.curve}" if self.curve else f"rsa-{self.bits}" if self.bits else "default"
+        if self.curve:
+            return f"ec-{self.curve}"
+        if self.bits:
+            return f"rsa-{self.bits}"
+        return "default"
 
 
 DEFAULT_KEYS: Final = (KeyKind("Default"),)

@@ -96,7 +96,8 @@ def begin(configuration: Any) -> Manager | None:
     except Conflict:
         raise lines.failure() from None
     except OSError as problem:
-        text, cause = f"syncing {len(domains)} mds to registry", cause_of(problem.errno or errno.EIO)
+        text = f"syncing {len(domains)} mds to registry"
+        cause = cause_of(problem.errno or errno.EIO)
         lines.log("error", "AH10073", text, cause)
         raise lines.failure() from None
     configuration.modules.register_provider("md", MANAGER, manager)
@@ -114,7 +115,8 @@ def _log_completed(domain: ManagedDomain, log: Callable[..., None]) -> None:
 
 
 def _load(manager: Manager) -> None:
-    store, conf = manager.store, manager.conf
+    store = manager.store
+    conf = manager.conf
     if not conf.lock_wait:
         activation.find_renamed(store, manager.domains)
         activation.activate_all(manager, time.time())
@@ -149,7 +151,8 @@ def _reach(configuration: Any, conf: MdGlobalConfig, log: Callable[..., None]) -
     def listens(port: int) -> bool:
         return any(each.port == port and each.protocol[:4] in ("", "http") for each in listeners)
 
-    http, https = listens(conf.local_80), listens(conf.local_443)
+    http = listens(conf.local_80)
+    https = listens(conf.local_443)
     text = f"server seems{'' if http else ' not'} reachable via http: and{'' if https else ' not'}"
     log("debug", "AH10037", f"{text} reachable via https:")
     return Reach(http, https, conf.dns01, conf.dns01_version)
@@ -187,7 +190,8 @@ def certificates(configuration: Any, server: Server, *, fallback: bool) -> Pairs
 
 def _pairs(manager: Manager, domain: ManagedDomain) -> Pairs:
     """Return the certificates and keys in the store; those that do not belong together are none."""
-    store, name = manager.store, domain.name
+    store = manager.store
+    name = domain.name
     return [
         (store.path(DOMAINS, name, keys.chain_file(spec)), store.path(DOMAINS, name, keys.key_file(spec)))
         for spec in domain.keys
@@ -196,9 +200,12 @@ def _pairs(manager: Manager, domain: ManagedDomain) -> Pairs:
 
 
 def _fallback(manager: Manager, domain: ManagedDomain, server: Server) -> Pairs:
-    store, name, found = manager.store, domain.name, Pairs()
+    store = manager.store
+    name = domain.name
+    found = Pairs()
     for spec in domain.keys:
-        chain, key_name = keys.chain_file(spec, _FALLBACK), keys.key_file(spec, _FALLBACK)
+        chain = keys.chain_file(spec, _FALLBACK)
+        key_name = keys.key_file(spec, _FALLBACK)
         try:
             if not store.exists(DOMAINS, name, chain) or not store.exists(DOMAINS, name, key_name):
                 key: Any = keys.generate(spec)

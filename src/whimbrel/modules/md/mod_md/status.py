@@ -12,7 +12,8 @@ from whimbrel.modules.md.mod_md.manager import VERSION, Manager
 from whimbrel.modules.md.mod_md.store import STAGING, MdStoreError
 from whimbrel.modules.md.mod_md.timing import date_text
 
-SERIAL, FINGERPRINT = "serial", "sha256-fingerprint"
+SERIAL = "serial"
+FINGERPRINT = "sha256-fingerprint"
 
 
 def period(begin: float, end: float) -> dict[str, str]:

@@ -77,7 +77,8 @@ def _valid(record: dict[str, Any], now: float) -> str:
     span = _span(record)
     if not span:
         return ""
-    begin, end = date_from(span["from"]), date_from(span["until"])
+    begin = date_from(span["from"])
+    end = date_from(span["until"])
     title = f"{span['from']} - {span['until']}"
     parts = [f"from {_date(begin, span['from'])}"] if begin > now else []
     return " ".join([*parts, f"until {_date(end, title)}"])
@@ -142,7 +143,8 @@ def _activity(record: dict[str, Any], now: float) -> str:
 def _progress(renewal: dict[str, Any], now: float) -> str:
     found = renewal.get("last")
     last: dict[str, Any] = found if isinstance(found, dict) else {}
-    status, is_finished = last.get("status"), renewal.get("finished") is True
+    status = last.get("status")
+    is_finished = renewal.get("finished") is True
     line = ""
     if isinstance(status, int) and status:
         line = f" Error[{status_text(status)}]: {last.get('problem', '')}"
@@ -169,7 +171,8 @@ def plain(manager: Manager, now: float) -> str:
 
 
 def _lines(manager: Manager, record: dict[str, Any], now: float) -> list[str]:
-    span, conf = _span(record), manager.conf
+    span = _span(record)
+    conf = manager.conf
     lines = [f"Domain: {record['name']}"]
     lines += [f"Names[{index}]: {name}" for index, name in enumerate(record["domains"])]
     lines.append(f"Status: {_state(record, now)}")
@@ -200,7 +203,8 @@ def _plain_activity(record: dict[str, Any], now: float) -> list[str]:
         return ["Activity: " + ("Manual renew" if record["renew-mode"] == RENEW_MANUAL else "Pending")]
     found = renewal.get("last")
     last: dict[str, Any] = found if isinstance(found, dict) else {}
-    status, is_finished = last.get("status"), renewal.get("finished") is True
+    status = last.get("status")
+    is_finished = renewal.get("finished") is True
     lines = []
     if isinstance(status, int) and status:
         lines += [f"LastStatus: {status_text(status)}", f"LastProblem: {last.get('problem', '(null)')}"]

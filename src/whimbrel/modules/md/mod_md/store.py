@@ -21,8 +21,13 @@ from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
 
-ACCOUNTS, CHALLENGES, DOMAINS, STAGING = "accounts", "challenges", "domains", "staging"
-ARCHIVE, TMP, OCSP = "archive", "tmp", "ocsp"
+ACCOUNTS = "accounts"
+CHALLENGES = "challenges"
+DOMAINS = "domains"
+STAGING = "staging"
+ARCHIVE = "archive"
+TMP = "tmp"
+OCSP = "ocsp"
 STORE_FILE: Final = "md_store.json"
 HTTPD_FILE: Final = "httpd.json"
 LOCK_FILE: Final = "store.lock"
@@ -44,7 +49,8 @@ class MdStoreError(Exception):
 
     def __init__(self, text: str, cause: OSError | None = None) -> None:
         super().__init__(text)
-        self.text, self.cause = text, cause
+        self.text = text
+        self.cause = cause
 
 
 def is_safe(name: str) -> bool:
@@ -62,7 +68,9 @@ class FileStore:
     """
 
     def __init__(self, base: str, key: bytes = b"", owner: tuple[int, int] | None = None) -> None:
-        self.base, self.key, self.owner = base, key, owner
+        self.base = base
+        self.key = key
+        self.owner = owner
         self.is_read_only = not may_start_programs()  # a tool changes no store
 
     def open(self) -> None:
@@ -95,7 +103,8 @@ class FileStore:
     def _read_key(self, data: bytes) -> None:
         try:
             record = json.loads(data)
-            version, text = record["store"]["version"], record["key"]
+            version = record["store"]["version"]
+            text = record["key"]
             self.key = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except (ValueError, KeyError, TypeError, RecursionError):
             raise MdStoreError(f"{self.base}/{STORE_FILE}: malformed") from None

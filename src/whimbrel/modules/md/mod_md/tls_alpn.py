@@ -19,14 +19,16 @@ def answer(
     configuration: Any, connection: Connection, server: Server, name: str
 ) -> tuple[tuple[bytes, ...], bytes] | None:
     """Return certificate in DER and key in PEM for a challenge of *name*, None without one."""
-    manager, low = manager_of(configuration), lower(name)
+    manager = manager_of(configuration)
+    low = lower(name)
     if manager is None or not is_safe(low):
         return None
     try:
         found = tls_answer(manager.store, manager.domains, low)
         der = None if found is None else ssl.PEM_cert_to_DER_cert(found[0].decode("ascii"))
     except (OSError, ValueError):
-        found = der = None
+        found = None
+        der = None
     if found is None or der is None:
         if manager.log_connection is not None:
             line = LogLine("info", f"{name}: unknown tls-alpn-01 challenge host", "AH10080", "md")

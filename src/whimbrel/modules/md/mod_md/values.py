@@ -44,7 +44,8 @@ def duration_text(seconds: float) -> str:
 
 def duration_words(seconds: float) -> str:
     """Return a time for log lines: ``1 days 2 hours 3 minutes 4 seconds`` (md_duration_print)."""
-    left, parts = int(seconds), []
+    left = int(seconds)
+    parts = []
     for word, size in (("days", DAY), ("hours", 3600), ("minutes", 60), ("seconds", 1)):
         count, left = divmod(left, size)
         if count:
@@ -138,7 +139,8 @@ def proxy_url(word: str) -> str:
 def port_map(word: str) -> tuple[int, int]:
     """Return the public port, 80 or 443, and the local one, 0 for none."""
     if word.startswith(("http:", "https:")):
-        public, rest = (443 if word[4] == "s" else 80), word[word.index(":") :]
+        public = 443 if word[4] == "s" else 80
+        rest = word[word.index(":") :]
     else:
         public, rest, is_cut = strtol(word)
         if is_cut:
@@ -196,7 +198,8 @@ def key_spec_from_json(value: object) -> KeyKind:
     """Return the kind of a key as md.json has it."""
     record = value if isinstance(value, dict) else {}
     kind = str(record.get("type", "Default"))
-    bits, curve = record.get("bits", 0), record.get("curve", "")
+    bits = record.get("bits", 0)
+    curve = record.get("curve", "")
     if kind == "RSA":
         return KeyKind("RSA", bits=bits if isinstance(bits, int) else MIN_BITS)
     return KeyKind("EC", curve=str(curve)) if kind == "EC" and curve else KeyKind("Default")

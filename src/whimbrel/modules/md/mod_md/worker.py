@@ -28,7 +28,9 @@ class RenewalThread:
     """
 
     def __init__(self, engine: Any, manager: Manager) -> None:
-        self._engine, self._manager, self.ended = engine, manager, threading.Event()
+        self.ended = threading.Event()
+        self._engine = engine
+        self._manager = manager
         self._loop = asyncio.get_running_loop()
         runtime = JobRuntime(self._connect, time.time, random.random, self._sleep, self._log)
         self._driver = JobDriver(manager, runtime)
@@ -60,7 +62,8 @@ class RenewalThread:
             raise
 
     def _work(self, finish: Callable[[float, BaseException | None], None]) -> None:
-        next_run, problem = time.time() + TICK, None
+        next_run = time.time() + TICK
+        problem = None
         try:
             with self._manager.store.renewal() as is_ours:
                 if is_ours:
@@ -107,7 +110,8 @@ async def begin(engine: Any) -> None:
     manager.log_connection = engine.log_connection
     if not any(domain.is_watched for domain in manager.domains):
         return
-    thread = engine.worker_state[NAME] = RenewalThread(engine, manager)
+    thread = RenewalThread(engine, manager)
+    engine.worker_state[NAME] = thread
     engine.runtime.every(NAME, TICK, thread.tick)
 
 

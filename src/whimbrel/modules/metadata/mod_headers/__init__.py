@@ -39,10 +39,12 @@ class FixupHeadersOut(OutputFilter):
     """Output filter FIXUP_HEADERS_OUT: the Header lines of ordinary responses."""
 
     __slots__ = ("_always", "_success")
-    name, type = "FIXUP_HEADERS_OUT", FilterType.CONTENT_SET
+    name = "FIXUP_HEADERS_OUT"
+    type = FilterType.CONTENT_SET
 
     def __init__(self, always: Lines | None, success: Lines | None) -> None:
-        self._always, self._success = always, success
+        self._always = always
+        self._success = success
 
     def begin(self, r: Any) -> None:
         """Change the fields, and leave the chain."""
@@ -60,10 +62,12 @@ class FixupHeadersErr(OutputFilter):
     """Output filter FIXUP_HEADERS_ERR: the ``always`` lines of error pages."""
 
     __slots__ = ("_always", "_is_logged")
-    name, type = "FIXUP_HEADERS_ERR", FilterType.CONTENT_SET
+    name = "FIXUP_HEADERS_ERR"
+    type = FilterType.CONTENT_SET
 
     def __init__(self, always: Lines, is_logged: bool) -> None:
-        self._always, self._is_logged = always, is_logged
+        self._always = always
+        self._is_logged = is_logged
 
     def begin(self, r: Any) -> None:
         """Change the fields, and leave the chain."""
@@ -110,7 +114,8 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 def make_insert(scope: Scope) -> CompiledHook | None:
     """Insert the filter of an ordinary response."""
     conf = scope.dir_config(HeadersDirConfig)
-    always, success = compile_lines(conf.always, False), compile_lines(conf.success, False)
+    always = compile_lines(conf.always, False)
+    success = compile_lines(conf.success, False)
     if always is None and success is None:
         return None
 

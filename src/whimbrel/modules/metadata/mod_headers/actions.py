@@ -66,7 +66,8 @@ _TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S | re.ASCII)
 
 def _merge(line: Line, headers: Headers, r: Any) -> None:
     """Append the value unless it is one of the comma-separated values already."""
-    value, known = _text(line, r), headers.get(line.header)
+    value = _text(line, r)
+    known = headers.get(line.header)
     if known is None:
         headers.add(line.header, value)
         return
@@ -83,7 +84,8 @@ def _edited(line: Line, value: str, r: Any) -> str:
     """Return *value* with the first match replaced, for ``edit*`` every one; items of the replacement are
     expanded before its groups.
     """
-    out, rest = [], value
+    out = []
+    rest = value
     template = Substitution(_text(line, r), ampersand=line.ampersand)
     while line.regex is not None:
         match = line.regex.search(rest)

@@ -78,7 +78,10 @@ def _share(r: Any, states: str, letter: str) -> str:
     letters = "".join([worker.letters for worker in r.engine.runtime.scoreboard.workers()])
     idle = letters.count("_") + letters.count(".")
     part = idle if states == "idle" else len(letters) - idle
-    return f"{letter}={part * 100 // len(letters) if letters else 100 if states == 'idle' else 0}"
+    percent = 100 if states == "idle" else 0
+    if letters:
+        percent = part * 100 // len(letters)
+    return f"{letter}={percent}"
 
 
 def _variable(name: str) -> Item:

@@ -42,7 +42,9 @@ class ByHeartbeat:
         slots = sum(ready for _, ready in up) & UNSIGNED
         if slots == 0:
             return None
-        pick, counted, best = secrets.randbelow(slots + 1), 0, None
+        pick = secrets.randbelow(slots + 1)
+        counted = 0
+        best = None
         for member, ready in up:
             if counted <= pick <= counted + ready:
                 best = member

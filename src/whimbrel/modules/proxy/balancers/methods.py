@@ -55,7 +55,8 @@ class ByBusyness(_Rotation):
     name = "bybusyness"
 
     def _precedes(self, member: BalancerMember, best: BalancerMember) -> bool:
-        busy, least = member.state.totals()[0], best.state.totals()[0]
+        busy = member.state.totals()[0]
+        least = best.state.totals()[0]
         return busy < least or (busy == least and super()._precedes(member, best))
 
 

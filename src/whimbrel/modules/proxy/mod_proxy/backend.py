@@ -95,7 +95,8 @@ class WorkerBackend:
         self.state: ProxyWorkerState = worker_states(engine)[worker]
         self.pool = self.new_pool()
         self.endpoints: BoundedDict[Address, Endpoint] = BoundedDict(MAX_ENDPOINTS)
-        self.site, self.own = "", None
+        self.site = ""
+        self.own = None
 
     @property
     def is_reusable(self) -> bool:
@@ -119,10 +120,12 @@ def backend_of(engine: Any, worker: ProxyWorker) -> WorkerBackend:
     """Return what this process keeps for *worker*."""
     known: dict[ProxyWorker, WorkerBackend] | None = engine.worker_state.get(_KEY)
     if known is None:
-        known = engine.worker_state[_KEY] = {}
+        known = {}
+        engine.worker_state[_KEY] = known
     backend = known.get(worker)
     if backend is None:
-        backend = known[worker] = WorkerBackend(engine, worker)
+        backend = WorkerBackend(engine, worker)
+        known[worker] = backend
     return backend
 
 
@@ -163,7 +166,8 @@ def log_message(r: Request, message: BackendMessage) -> None:
 # Steps ------------------------------------------------------------------------------------------
 def acquire(call: ProxyCall, backend: WorkerBackend, function: str) -> HookStatus:
     """Return OK if the worker may be used, 503 if it is in error or stopped (ap_proxy_acquire_connection)."""
-    r, worker = call.r, backend.worker
+    r = call.r
+    worker = backend.worker
     state = backend.state
     if not state.is_usable:
         name = _worker_name(r, worker)
@@ -180,7 +184,8 @@ def acquire(call: ProxyCall, backend: WorkerBackend, function: str) -> HookStatu
 
 async def determine(call: ProxyCall, backend: WorkerBackend, function: str) -> Route | HookStatus:
     """Return where the request goes, or the status of its refusal (ap_proxy_determine_connection)."""
-    url, own = call.url, backend.own
+    url = call.url
+    own = backend.own
     if (
         own is not None
         and call.proxy is None
@@ -201,7 +206,9 @@ async def determine(call: ProxyCall, backend: WorkerBackend, function: str) -> R
 
 
 async def _determine(call: ProxyCall, backend: WorkerBackend, function: str) -> Route | HookStatus:
-    r, url, worker = call.r, call.url, backend.worker
+    r = call.r
+    url = call.url
+    worker = backend.worker
     uri = split_url(url)
     if uri is None:
         return proxy_error(r, 400, f"URI cannot be parsed: {url}")
@@ -236,7 +243,8 @@ async def _determine(call: ProxyCall, backend: WorkerBackend, function: str) -> 
             return status
     route = Route(endpoint, target, host, port, host_field)
     if call.proxy is None and backend.is_reusable and endpoint.pool is backend.pool and site_end > 0:
-        backend.own, backend.site = route, url[:site_end]
+        backend.site = url[:site_end]
+        backend.own = route
     _log_connecting(r, target, endpoint)
     return route
 
@@ -245,7 +253,8 @@ async def _reach(
     call: ProxyCall, backend: WorkerBackend, function: str, host: str, port: int
 ) -> Endpoint | None:
     """Return the endpoint of *host*, or of the proxy in its place; None if the name is unknown."""
-    proxy, now = call.proxy, call.r.engine.runtime.now()
+    proxy = call.proxy
+    now = call.r.engine.runtime.now()
     name, number = (host, port) if proxy is None else (proxy.hostname, proxy.port)
     key = (name, number)
     known = backend.endpoints.get(key) if backend.is_reusable else None
@@ -260,7 +269,8 @@ async def _reach(
         if backend.is_reusable:
             backend.endpoints[key] = known
     ttl = backend.worker.parameters.addressttl
-    known.addresses, known.expires = addresses, FOREVER if ttl < 0 else now + ttl
+    known.addresses = addresses
+    known.expires = FOREVER if ttl < 0 else now + ttl
     return known
 
 
@@ -270,7 +280,8 @@ def _pool_of(backend: WorkerBackend, uds_path: str) -> ConnectionPool:
         return backend.pool
     known = backend.endpoints.get(uds_path)
     if known is None:
-        known = backend.endpoints[uds_path] = Endpoint("", 0, (uds_path,), backend.new_pool())
+        known = Endpoint("", 0, (uds_path,), backend.new_pool())
+        backend.endpoints[uds_path] = known
     return known.pool
 
 
@@ -328,7 +339,8 @@ async def connect(
 
     Raises PoolExhausted, which is logged: all connections that the worker may have are in use; TlsRefused.
     """
-    pool, tried = endpoint.pool, endpoint.addresses
+    pool = endpoint.pool
+    tried = endpoint.addresses
     try:
         connection = await _connect(call, backend, (pool, tried, tls, make), endpoint, function, fresh)
         if connection is None and backend.is_reusable and endpoint.name and not isinstance(tried[0], str):
@@ -356,11 +368,13 @@ async def _connect(
     function: str,
     fresh: bool,
 ) -> BackendConnection | None:
-    r, given = call.r, backend.worker.parameters
+    r = call.r
+    given = backend.worker.parameters
     timeout = given.connectiontimeout
     if timeout is None:
         timeout = answer_timeout(call, backend.worker)
-    source, (pool, addresses, tls, make) = call.conf.source_address, place
+    source = call.conf.source_address
+    (pool, addresses, tls, make) = place
     for at, address in enumerate(addresses):
         try:
             connection = await pool.acquire(
@@ -421,7 +435,9 @@ def _log_refused(
 
 def _note_failure(call: ProxyCall, backend: WorkerBackend) -> None:
     """Mark the worker as failed; 2.4 does so with members of balancers alone."""
-    r, worker, state = call.r, backend.worker, backend.state
+    r = call.r
+    worker = backend.worker
+    state = backend.state
     new = r.plan.dialect.messages_24
     if (new and worker.balancer is None) or not state.is_usable:
         return
@@ -432,4 +448,5 @@ def _note_failure(call: ProxyCall, backend: WorkerBackend) -> None:
 
 def _note_success(state: ProxyWorkerState) -> None:
     if state.retries or state.error_time:
-        state.error_time, state.retries = 0.0, 0
+        state.error_time = 0.0
+        state.retries = 0

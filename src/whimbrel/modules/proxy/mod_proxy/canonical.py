@@ -94,7 +94,9 @@ def canonical_encoding(
     others = _OTHERS[part]
     if not (is_decoding or keeps_encoded_slashes) or "%" not in text:
         return others.sub(_encoded, text)
-    reserved, pieces, at = _RESERVED.get(part, ""), [], 0
+    reserved = _RESERVED.get(part, "")
+    pieces = []
+    at = 0
     for match in _ESCAPE.finditer(text):
         if match[1] is None:
             return None

@@ -60,7 +60,12 @@ def blocked_destination(written: str) -> Destination:
 
 def _number(text: str) -> tuple[int, str]:
     """Return the number at the beginning of *text* as strtol reads it with base 0, and the rest."""
-    base = 16 if lower(text[:2]) == "0x" else 8 if text[:1] == "0" else 10
+    if lower(text[:2]) == "0x":
+        base = 16
+    elif text[:1] == "0":
+        base = 8
+    else:
+        base = 10
     value, rest = strtol(text[2:] if base == 16 else text, base)
     return value, rest
 

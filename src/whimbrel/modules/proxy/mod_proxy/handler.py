@@ -98,14 +98,17 @@ class ProxyHandler:
 
     def _adopt(self, r: Request) -> HookStatus:
         """Pass a file whose handler is ``proxy:URL`` on; DECLINED for every other handler."""
-        handler, name = r.handler, r.filename
+        handler = r.handler
+        name = r.filename
         if handler is None or name is None or not handler.startswith(PREFIX) or name.startswith(PREFIX):
             return DECLINED
-        r.proxy, r.filename = REVERSE_PROXY, handler + name
+        r.proxy = REVERSE_PROXY
+        r.filename = handler + name
         r.notes[FROM_HANDLER] = "1"
         status = self._canonicalize(r)
         if status != OK:
-            r.proxy, r.filename = 0, name
+            r.proxy = 0
+            r.filename = name
             del r.notes[FROM_HANDLER]
         else:
             r.body_in.limit = 0  # as of every proxied request
@@ -160,12 +163,17 @@ class ProxyHandler:
     def _check_trace(self, r: Request) -> HookStatus:
         """Refuse TRACE as TraceEnable says."""
         if self._trace_mode == 0:
-            status, text, code = 405, "TRACE forbidden by server configuration", "AH01139"
+            status = 405
+            text = "TRACE forbidden by server configuration"
+            code = "AH01139"
         elif self._trace_mode != 2 and r.body_in.length != 0:
-            status, text, code = 413, "TRACE with request body is not allowed", "AH01140"
+            status = 413
+            text = "TRACE with request body is not allowed"
+            code = "AH01140"
         else:
             return OK
-        r.notes["error-notes"], r.notes["verbose-error-to"] = text, "*"
+        r.notes["error-notes"] = text
+        r.notes["verbose-error-to"] = "*"
         r.log("error", f"{'proxy: ' if self._old else ''}{text}", code=code, module=_MODULE)
         return status
 
@@ -185,10 +193,13 @@ class ProxyHandler:
                 call.body.close()
 
     async def _balanced(self, call: ProxyCall, balancers: Any, is_direct_host: bool) -> HookStatus:
-        r, url = call.r, call.url
+        r = call.r
+        url = call.url
         attempts = 0
         while True:
-            call.url, call.proxy, call.attempt = url, None, attempts
+            call.url = url
+            call.proxy = None
+            call.attempt = attempts
             status: HookStatus = DECLINED
             if balancers is not None:
                 chosen = balancers.pre_request(call)
@@ -221,7 +232,8 @@ class ProxyHandler:
         """Set the worker of *call*, unless a balancer has chosen a member with *status*: the server's, or an
         implicit one (ap_proxy_pre_request).
         """
-        r, is_forward = call.r, call.r.proxy == FORWARD_PROXY
+        r = call.r
+        is_forward = call.r.proxy == FORWARD_PROXY
         if status != DECLINED:
             if call.worker is None:
                 call.balancer = None
@@ -237,7 +249,8 @@ class ProxyHandler:
         elif is_forward:
             if not self._server.requests:
                 return DECLINED
-            call.worker, text = self._server.forward, f"*: found forward proxy worker for {real}"
+            call.worker = self._server.forward
+            text = f"*: found forward proxy worker for {real}"
             r.env[_NO_KEEPALIVE] = "1"
         else:
             call.worker = self._server.reverse
@@ -276,7 +289,8 @@ class ProxyHandler:
         return status
 
     def _without_handler(self, call: ProxyCall) -> HookStatus:
-        uri, scheme = call.r.uri, "" if self._old else f" (scheme '{call.scheme}')"
+        uri = call.r.uri
+        scheme = "" if self._old else f" (scheme '{call.scheme}')"
         prefix = "proxy: " if self._old else ""
         text = f"{prefix}No protocol handler was valid for the URL {uri}{scheme}. {_NO_HANDLER}"
         call.r.log("warn", text, code="AH01144", module=_MODULE)

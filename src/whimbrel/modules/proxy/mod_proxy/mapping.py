@@ -79,13 +79,17 @@ def _map_by_regex(alias: ProxyAlias, path: str, unparsed: str, ampersand: bool) 
         return None
     if alias.real == "!":
         return MappedPath(None)
-    used, is_canonical, is_mismatched = path, True, False
+    used = path
+    is_canonical = True
+    is_mismatched = False
     if alias.nocanon:
         raw = alias.regex.search(unparsed)
         if raw is None:
             is_mismatched = True
         else:
-            match, used, is_canonical = raw, unparsed, False
+            match = raw
+            used = unparsed
+            is_canonical = False
     found = Substitution(alias.real, ampersand=ampersand).apply(match)
     return MappedPath(alias.real + used if found == alias.real else found, is_canonical, is_mismatched)
 
@@ -142,7 +146,8 @@ def _segments(path: str) -> tuple[list[tuple[int, int]] | None, bool]:
     The list is None if ``..`` leaves the root.
     """
     segments: list[tuple[int, int]] = []
-    at, is_directory = 1, True
+    at = 1
+    is_directory = True
     while at < len(path):
         slash = path.find("/", at)
         stop = len(path) if slash < 0 else slash

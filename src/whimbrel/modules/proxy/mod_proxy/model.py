@@ -232,7 +232,8 @@ def define_worker(
     has_host = bool(uri.hostname or socket_path) or (may_lack_name and uri.hostname is not None)
     if uri.scheme is None or not has_host:
         raise ConfigError(f"URL must be absolute!: {url}")
-    scheme, host = lower(uri.scheme), lower(uri.hostname or ("" if may_lack_name else "localhost"))
+    scheme = lower(uri.scheme)
+    host = lower(uri.hostname or ("" if may_lack_name else "localhost"))
     default = port_of_scheme(scheme)
     port_text = None if uri.port in (0, default) else uri.port_text
     path = dollars + (uri.path or "")
@@ -282,7 +283,8 @@ def find_worker(
     host, slash, path = rest.partition("/")
     site = lower(f"{scheme}://{host}")
     wanted = site + slash + path
-    best, longest = None, 0
+    best = None
+    longest = 0
     for worker in workers:
         size = len(worker.name)
         if size < len(site) or size <= longest or size > len(wanted):
@@ -292,7 +294,8 @@ def find_worker(
             if worker.is_match
             else prefixes and wanted.startswith(worker.name)
         ):
-            best, longest = worker, size
+            best = worker
+            longest = size
     return best
 
 
@@ -316,7 +319,9 @@ def is_like(text: str, pattern: str) -> bool:
 
 def _pieces(pattern: str) -> list[str]:
     """Return the literal texts before, between and after references."""
-    pieces, literal, at = [], "", 0
+    pieces = []
+    literal = ""
+    at = 0
     while at < len(pattern):
         if pattern[at] == "$" and is_digits(pattern[at + 1 : at + 2]):
             pieces.append(literal)

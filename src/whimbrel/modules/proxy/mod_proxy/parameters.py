@@ -30,7 +30,8 @@ HEALTH: Final = ("hcmethod", "hcinterval", "hcpasses", "hcfails", "hcuri", "hcex
 MAX_ROUTE: Final = 64  # bytes with the NUL byte, as of the following
 MAX_SECRET: Final = 64
 MAX_NAME: Final = 16  # of upgrade= and flusher=
-MAX_GROWTH, MAX_LBSET = 100, 99
+MAX_GROWTH = 100
+MAX_LBSET = 99
 _FRACTION = compile(r"\.([0-9]+)")
 _BUILT_IN_METHODS: Final = ("byrequests", "bytraffic", "bybusyness")
 
@@ -118,7 +119,9 @@ def _enable(cmd: Command, to: WorkerParameters, value: str) -> None:
 
 def _status(cmd: Command, to: WorkerParameters, value: str) -> None:
     """Set and clear status bits by letters; a sign is for all letters that follow it."""
-    letters, is_set, at = LETTERS if not cmd.dialect.proxy_22 else _LETTERS_22, True, 0
+    letters = LETTERS if not cmd.dialect.proxy_22 else _LETTERS_22
+    is_set = True
+    at = 0
     while at < len(value):
         if value[at] in "+-":
             is_set, at = value[at] == "+", at + 1
@@ -235,7 +238,8 @@ def set_worker_parameter(cmd: Command, worker: ProxyWorker, key: str, value: str
 # Balancers --------------------------------------------------------------------------------------
 def _sticky(_cmd: Command, to: BalancerParameters, value: str) -> None:
     cookie, bar, path = value.partition("|")
-    to.sticky, to.sticky_path = cookie, path if bar else value
+    to.sticky = cookie
+    to.sticky_path = path if bar else value
 
 
 def _separator(_cmd: Command, to: BalancerParameters, value: str) -> None:

@@ -26,7 +26,9 @@ class SocketSender(asyncio.Protocol):
     """Sends the client's socket through a connected Unix socket, and closes its own copy."""
 
     def __init__(self, call: ProxyCall, origin: PlainOrigin, module: str) -> None:
-        self._r, self._origin, self._module = call.r, origin, module
+        self._r = call.r
+        self._origin = origin
+        self._module = module
         self._ended: TakeoverEnd | None = None
         self._size = 0
 
@@ -35,7 +37,8 @@ class SocketSender(asyncio.Protocol):
         """Return a sender for the socket that `call.url` names, None if it cannot be connected, which is
         logged.
         """
-        r, path = call.r, call.url[5:]
+        r = call.r
+        path = call.url[5:]
         try:
             origin = await r.engine.runtime.connect(PlainOrigin, path, timeout=r.plan.server_core.timeout)
         except TimeoutError:
@@ -50,8 +53,12 @@ class SocketSender(asyncio.Protocol):
     def begin(self) -> HookStatus:
         """Let the response be the passing of the socket."""
         r = self._r
-        r.status, r.status_line, r.assbackwards = 200, None, True
-        r.body, r.output_filters, r.takeover = [], [], self._take_over
+        r.status = 200
+        r.status_line = None
+        r.assbackwards = True
+        r.body = []
+        r.output_filters = []
+        r.takeover = self._take_over
         r.connection.open_sources.add(self)
         return DONE
 
@@ -75,11 +82,13 @@ class SocketSender(asyncio.Protocol):
 
     def _send_after_head(self) -> None:
         """Pass the socket once the kernel has the head."""
-        client, r = self._client, self._r
+        client = self._client
+        r = self._r
         if client.get_write_buffer_size() and not client.is_closing():
             asyncio.get_running_loop().call_later(FLUSH, self._send_after_head)
             return
-        theirs, ours = self._origin.transport.get_extra_info("socket"), client.get_extra_info("socket")
+        theirs = self._origin.transport.get_extra_info("socket")
+        ours = client.get_extra_info("socket")
         try:
             if ours is None or theirs is None:
                 raise OSError(88, os.strerror(88))  # a layer or a stream of HTTP/2 has no socket of its own

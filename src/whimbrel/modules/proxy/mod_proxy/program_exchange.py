@@ -74,7 +74,8 @@ class ExchangeBody(BackendBody):
 
     def __init__(self, connection: BackendConnection, exchange: ProgramExchange, length: int | None) -> None:
         super().__init__(connection, exchange.flush_wait)
-        self._exchange, self._left = exchange, length
+        self._exchange = exchange
+        self._left = length
         self._draining: asyncio.Task[None] | None = None
         exchange.r.connection.open_sources.add(self)
 
@@ -113,7 +114,8 @@ class ExchangeBody(BackendBody):
             self._draining = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
-        exchange, connection = self._exchange, self._connection
+        exchange = self._exchange
+        connection = self._connection
         try:
             async with asyncio.timeout(None if connection.timeout == FOREVER else connection.timeout):
                 while not exchange.reader.done and connection.failure is None:
@@ -168,10 +170,14 @@ class ProgramExchange:
         route: Route,
         connection: BackendConnection,
     ) -> None:
-        self.call, self.scheme, self.backend, self.route = call, scheme, backend, route
+        self.call = call
+        self.scheme = scheme
+        self.backend = backend
+        self.route = route
         self.r: Request = call.r
         self.connection = connection
-        self.sent = self.received = 0
+        self.sent = 0
+        self.received = 0
         self._sender: BodySender | None = None
 
     @property
@@ -223,7 +229,8 @@ class ProgramExchange:
 
         Raises BackendError, and BodyError if the body of the request could not be read.
         """
-        reader, connection = self.reader, self.connection
+        reader = self.reader
+        connection = self.connection
         while reader.head is None:
             self.log_pending()
             problem = self.body_problem()
@@ -250,7 +257,8 @@ class ProgramExchange:
 
     def take_body(self) -> None:
         """Give the response its body: the bytes that are there, and a source for the rest."""
-        reader, r = self.reader, self.r
+        reader = self.reader
+        r = self.r
         length = declared_length(r)
         if reader.buffered and self.scheme.ends_apart:
             r.chunked = True
@@ -267,7 +275,8 @@ class ProgramExchange:
 
     async def discard(self) -> None:
         """Read the rest of the answer and discard it, so that the program can finish."""
-        reader, connection = self.reader, self.connection
+        reader = self.reader
+        connection = self.connection
         while not reader.done and connection.failure is None:
             reader.take()
             if not await self.attend():
@@ -293,7 +302,8 @@ class ProgramExchange:
     def account(self) -> None:
         """Add the bytes to the counters of the worker."""
         self.backend.state.count(self.sent, self.received)
-        self.sent = self.received = 0
+        self.sent = 0
+        self.received = 0
 
     # the log --------------------------------------------------------------------------------------
     def log_pending(self) -> None:
@@ -359,7 +369,8 @@ def read_script_head(r: Request, head: ResponseHead, module: str, *, is_late: bo
 
 def override(r: Request) -> HookStatus:
     """Return the status of the answer, for which this server's own page is sent (ProxyErrorOverride)."""
-    status, line = r.status, r.status_line
+    status = r.status
+    line = r.status_line
     r.status = 200
     if line is not None and len(line) <= 4:
         r.status_line = f"{line[:3]} Unknown Reason"
@@ -378,7 +389,8 @@ def refuse_chunked(r: Request) -> HookStatus:
 
 async def reach(call: ProxyCall, scheme: ProgramScheme) -> tuple[WorkerBackend, Route] | HookStatus:
     """Return the back end and the way to it, or the status of a refusal."""
-    r, worker = call.r, call.worker
+    r = call.r
+    worker = call.worker
     assert worker is not None
     backend = backend_of(r.engine, worker)
     status = acquire(call, backend, scheme.function)
@@ -424,7 +436,8 @@ async def connection_of(
 
 def log_released(call: ProxyCall, scheme: ProgramScheme) -> None:
     """Log the end of the use of a connection (ap_proxy_release_connection)."""
-    r, worker = call.r, call.worker
+    r = call.r
+    worker = call.worker
     if worker is not None and is_debugged(r):
         name = worker.hostname if r.plan.dialect.proxy_22 else f"{worker.hostname}:{worker.port}"
         log_server(r, "debug", f"{scheme.function}: has released connection for ({name})", "AH00943")

@@ -57,7 +57,8 @@ class RelayedExchange(RelayReader):
     body: bytes
     date: bytes
     head = None
-    done = reusable = False
+    done = False
+    reusable = False
     rest = b""
     _buffered = 0
     _timer: asyncio.TimerHandle
@@ -71,9 +72,13 @@ class RelayedExchange(RelayReader):
         sent: bytes,
         now: float,
     ) -> None:
-        self.request, self.connection, self.sent, self.time = request, connection, sent, now
+        self.request = request
+        self.connection = connection
+        self.sent = sent
+        self.time = now
         self._client: RelayClient | None = client
-        self.state, self.data = state, b""
+        self.state = state
+        self.data = b""
         self.cause: str | None = None
 
     def feed(self, data: bytes) -> None:

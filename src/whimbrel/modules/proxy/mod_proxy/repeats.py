@@ -55,7 +55,8 @@ def repeats_of(plan: Plan) -> Repeats:
     """Return what is remembered for requests under *plan*."""
     known: Repeats | None = plan.notes.get(NOTE)
     if known is None:
-        known = plan.notes[NOTE] = BoundedDict(MAX_REPEATS)
+        known = BoundedDict(MAX_REPEATS)
+        plan.notes[NOTE] = known
     return known
 
 
@@ -64,7 +65,10 @@ def repeat_key(r: Request) -> RepeatKey | None:
 
     A target in absolute form replaces Host, and may be one of a forward request.
     """
-    headers, head, connection, env = r.headers_in, r.head, r.connection, r.env
+    headers = r.headers_in
+    head = r.head
+    connection = r.connection
+    env = r.env
     if (
         headers.__class__ is not TrackedHeaders
         or headers.all_fields_used

@@ -28,7 +28,11 @@ def location_reverse_map(r: Request, maps: ReverseMaps, url: str) -> str:
         return url
     balancers = r.server_conf(ProxyServerConfig).balancers
     mapped = reverse_url(maps.aliases, balancers, url)
-    return url if mapped is None else mapped if is_url(mapped) else r.engine.construct_url(r, mapped)
+    if mapped is None:
+        return url
+    if is_url(mapped):
+        return mapped
+    return r.engine.construct_url(r, mapped)
 
 
 def reverse_url(aliases: list[ProxyAlias], balancers: list[ProxyBalancer], url: str) -> str | None:
@@ -107,7 +111,8 @@ def _first_value(field: str, name: str) -> int | None:
 
 def _last_value(field: str, name: str) -> int | None:
     """Return where the value of the last attribute *name* begins, None without one."""
-    found, at = None, 0
+    found = None
+    at = 0
     for piece in field.split(";"):
         label, equals, _ = piece.partition("=")
         if equals and lower(label.lstrip(BLANKS)) == name:

@@ -31,7 +31,8 @@ def set_section(by_regex: bool) -> Setter:
     """Return the setter of <Proxy> or <ProxyMatch>."""
 
     def apply(cmd: Command, _record: Any, arguments: list[str]) -> None:
-        state, old = state_of(cmd), cmd.dialect.proxy_22
+        state = state_of(cmd)
+        old = cmd.dialect.proxy_22
         check_context(cmd, Forbidden.DIR_LOC_FILE | Forbidden.LIMIT if old else Forbidden.DIR_CONTEXT)
         text, bracket, _ = arguments[0].rpartition(">")
         if not bracket:
@@ -67,11 +68,13 @@ def _configure(
     setter: Any
     try:
         if names_balancer(url):
-            target, setter = obtain_balancer(cmd, conf, url, "/"), set_balancer_parameter
+            target = obtain_balancer(cmd, conf, url, "/")
+            setter = set_balancer_parameter
         else:
             if not cmd.dialect.proxy_22 and without_socket(url) is None:
                 raise ConfigError('<Proxy/ProxyMatch > uses an invalid "unix:" URL')
-            target, setter = obtain_worker(cmd, conf, url)[0], set_worker_parameter
+            target = obtain_worker(cmd, conf, url)[0]
+            setter = set_worker_parameter
     except ConfigError as problem:
         raise ConfigError(f"{name} {problem.reason}") from None
     target.section = target.section or section.layer

@@ -43,7 +43,8 @@ class _PassLine:
     """
 
     def __init__(self, cmd: Command, text: str, by_regex: bool) -> None:
-        self.by_regex, self.flags = by_regex, set[str]()
+        self.flags = set[str]()
+        self.by_regex = by_regex
         self.parameters: list[Parameter] = []
         self.fake: str | None = cmd.path or None
         self.real: str | None = None
@@ -78,7 +79,8 @@ class _PassLine:
 
     def alias(self, cmd: Command, real: str) -> ProxyAlias:
         """Return the mapping to *real*."""
-        flags, regex = self.flags, None
+        flags = self.flags
+        regex = None
         if self.by_regex:
             try:
                 regex = cmd.regex(self.fake or "")
@@ -100,7 +102,8 @@ def set_pass(by_regex: bool) -> Setter:
     """Return the setter of ProxyPass or ProxyPassMatch."""
 
     def apply(cmd: Command, record: ProxyDirConfig, arguments: list[str]) -> None:
-        line, conf = _PassLine(cmd, arguments[0], by_regex), cmd.server_config(ProxyServerConfig)
+        line = _PassLine(cmd, arguments[0], by_regex)
+        conf = cmd.server_config(ProxyServerConfig)
         if line.real is None:
             raise ConfigError(f"{_PASS} needs a path when not defined in a location")
         real: str | None = line.real
@@ -170,7 +173,8 @@ def add_member(cmd: Command, _record: Any, arguments: list[str]) -> None:
     if not cmd.dialect.proxy_22:
         check_context(cmd, Forbidden.HTACCESS)
     conf = cmd.server_config(ProxyServerConfig)
-    path, name = cmd.path or None, None
+    path = cmd.path or None
+    name = None
     parameters = []
     for word in words(arguments[0]):
         key, equals, value = word.partition("=")
@@ -210,7 +214,9 @@ def set_proxy_set(cmd: Command, _record: Any, arguments: list[str]) -> None:
     """Set ProxySet: parameters of the section's worker or balancer, outside of one a URL comes first."""
     if not cmd.dialect.proxy_22:
         check_context(cmd, Forbidden.HTACCESS)
-    conf, rest, parent = cmd.server_config(ProxyServerConfig), arguments[0], cmd.node.parent
+    conf = cmd.server_config(ProxyServerConfig)
+    rest = arguments[0]
+    parent = cmd.node.parent
     in_section = parent is not None and lower(parent.name[:6]) == "<proxy"
     if parent is not None and in_section:
         name = getword(parent.args)[0].partition(">")[0]

@@ -111,7 +111,8 @@ class ProxyServerConfig:
         """Return this virtual host's record over the main server's (merge_proxy_config)."""
         merged = ProxyServerConfig()
         for each in fields(ProxyServerConfig):
-            low, high = getattr(base, each.name), getattr(self, each.name)
+            low = getattr(base, each.name)
+            high = getattr(self, each.name)
             combine = each.metadata.get("merge")
             if high is UNSET:
                 high = low
@@ -124,13 +125,18 @@ class ProxyServerConfig:
             merged.workers = _joined(base.workers, self.workers)
             merged.balancers = _merged_balancers(base.balancers, self.balancers)
         else:
-            merged.workers, merged.balancers = self.workers, self.balancers
+            merged.workers = self.workers
+            merged.balancers = self.balancers
         merged.balancer_persist = self.balancer_persist
         return merged
 
 
 def _joined(base: Any, over: Any) -> Any:
-    return over if base is UNSET else base if over is UNSET else base + over
+    if base is UNSET:
+        return over
+    if over is UNSET:
+        return base
+    return base + over
 
 
 def _merged_balancers(base: Any, over: Any) -> Any:
@@ -148,8 +154,10 @@ def _merged_balancers(base: Any, over: Any) -> Any:
 
 def _complete(balancer: ProxyBalancer, outer: ProxyBalancer) -> None:
     """Give *balancer* the members of *outer*, and the parameters that only *outer* sets."""
-    mine, theirs = balancer.parameters, outer.parameters
-    balancer.members, balancer.section = outer.members, outer.section
+    mine = balancer.parameters
+    theirs = outer.parameters
+    balancer.members = outer.members
+    balancer.section = outer.section
     codes = mine.failonstatus + theirs.failonstatus
     taken = {
         name: getattr(theirs, name)

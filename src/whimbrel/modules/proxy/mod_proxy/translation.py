@@ -53,7 +53,8 @@ def make_detect(scope: Scope) -> CompiledHook:
         if url is None and (r.method_number != _CONNECT or head is None):
             return DECLINED
         if is_forward and (_is_connect(r) if url is None or not url.scheme else _is_foreign(r, url)):
-            r.proxy, r.handler = FORWARD_PROXY, SERVER
+            r.proxy = FORWARD_PROXY
+            r.handler = SERVER
             r.uri = r.unparsed_uri
             r.filename = PREFIX + r.uri
         elif is_strict and url is not None and r.method_number != _CONNECT:
@@ -102,7 +103,8 @@ def make_pre_translate(scope: Scope) -> CompiledHook | None:
 
 
 def _make_mapping(scope: Scope, *, is_encoded: bool) -> CompiledHook | None:
-    conf, dir_conf = scope.server_config(ProxyServerConfig), scope.dir_config(ProxyDirConfig)
+    conf = scope.server_config(ProxyServerConfig)
+    dir_conf = scope.dir_config(ProxyDirConfig)
     lines = [] if dir_conf.alias is None else [dir_conf.alias]
     lines = [alias for alias in (*lines, *conf.aliases) if alias.encoded is is_encoded]
     is_mapped_before = conf.maps_encoded and not is_encoded  # by the hook before decoding
@@ -128,7 +130,8 @@ class PathMapper:
     __slots__ = ("_done", "_env", "_lines", "_old", "_provider")
 
     def __init__(self, scope: Scope, lines: list[ProxyAlias], *, done: HookStatus) -> None:
-        self._lines, self._done = lines, done
+        self._lines = lines
+        self._done = done
         self._env = scope.dir_config(ProxyDirConfig).interpolate_env
         self._old = scope.dialect.proxy_22
         self._provider: Callable[[str, str], Any] = scope.provider
@@ -170,7 +173,9 @@ class PathMapper:
         if mapped.is_mismatched:
             text = "Unescaped URL path matched ProxyPass; ignoring unsafe nocanon"
             r.log("warn", text, code="AH01136", module=_MODULE)
-        r.filename, r.handler, r.proxy = found, SERVER, REVERSE_PROXY
+        r.filename = found
+        r.handler = SERVER
+        r.proxy = REVERSE_PROXY
         if not mapped.is_canonical:
             r.notes["proxy-nocanon"] = "1"
         if line.noquery:

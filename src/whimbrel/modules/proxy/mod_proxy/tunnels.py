@@ -41,7 +41,9 @@ class PlainOrigin(TunnelOrigin, asyncio.Protocol):
     __slots__ = ("_early", "_has_ended", "_is_lost", "transport")
 
     def __init__(self) -> None:
-        self._early, self._has_ended, self._is_lost = b"", False, False
+        self._early = b""
+        self._has_ended = False
+        self._is_lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -87,13 +89,18 @@ class TunnelStart:
         is_half_closing: bool,
         closed: Callable[[Tunnel], object] | None,
     ) -> None:
-        self._r, self._origin, self._head, self._timeout = r, origin, head, timeout
-        self._is_half_closing, self._closed = is_half_closing, closed
+        self._r = r
+        self._origin = origin
+        self._head = head
+        self._timeout = timeout
+        self._is_half_closing = is_half_closing
+        self._closed = closed
         self._ended: TakeoverEnd | None = None
 
     def __call__(self, client: asyncio.Transport, ended: TakeoverEnd) -> asyncio.Protocol:
         """Join *client* with the back end; see Takeover."""
-        r, origin = self._r, self._origin
+        r = self._r
+        origin = self._origin
         self._ended = ended
         tunnel = Tunnel(
             client,
@@ -110,7 +117,8 @@ class TunnelStart:
             tunnel.client.send(rest)
         if early:
             tunnel.backend.send(early)
-        self._head, r.takeover = b"", None
+        self._head = b""
+        r.takeover = None
         r.connection.open_sources.discard(self)
         return tunnel.client
 
@@ -141,5 +149,7 @@ def begin_tunnel(
     """
     start = TunnelStart(r, origin, head, timeout, is_half_closing, closed)
     r.connection.open_sources.add(start)
-    r.assbackwards, r.body, r.output_filters = True, [], []
+    r.assbackwards = True
+    r.body = []
+    r.output_filters = []
     r.takeover = start

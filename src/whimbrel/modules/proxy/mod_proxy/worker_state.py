@@ -149,13 +149,17 @@ class WorkerRecord(SharedRecord):
         self.status = parameters.status | WorkerStatus.INITIALIZED
         self.lbfactor = parameters.loadfactor * unit // LOAD_UNIT
         self.lbstatus = self.lbfactor if unit == 1 else 0
-        self.lbset, self.retry = parameters.lbset, parameters.retry
-        self.route, self.redirect = parameters.route, parameters.redirect
+        self.lbset = parameters.lbset
+        self.retry = parameters.retry
+        self.route = parameters.route
+        self.redirect = parameters.redirect
         health = parameters.health
         self.interval = atoi(health.get("hcinterval", DEFAULT_INTERVAL)) / 1000
-        self.passes, self.fails = atoi(health.get("hcpasses", "1")), atoi(health.get("hcfails", "1"))
+        self.passes = atoi(health.get("hcpasses", "1"))
+        self.fails = atoi(health.get("hcfails", "1"))
         self.method = HEALTH_METHODS.index(health.get("hcmethod", "NONE"))
-        self.uri, self.expression = health.get("hcuri", ""), health.get("hcexpr", "")
+        self.uri = health.get("hcuri", "")
+        self.expression = health.get("hcexpr", "")
         self.name = worker.printed
 
 
@@ -204,8 +208,13 @@ class ProxyWorkerState(WorkerRecord):
     def totals(self) -> tuple[int, int, int, int]:
         """Return busy, elected, transferred and read of all processes."""
         states = self._states
-        memory, at, step = self.memory, self._offset - states.process * states.row, states.row
-        busy = elected = transferred = read = 0
+        memory = self.memory
+        at = self._offset - states.process * states.row
+        step = states.row
+        busy = 0
+        elected = 0
+        transferred = 0
+        read = 0
         for _ in range(_HEAD.unpack_from(memory, 0)[0]):
             one = _COUNTERS.unpack_from(memory, at)
             busy, elected = busy + one[0], elected + one[1]
@@ -229,7 +238,8 @@ class WorkerStates:
     """
 
     def __init__(self, memory: mmap, process: int) -> None:
-        self.memory, self.process = memory, process % MAX_PROCESSES
+        self.memory = memory
+        self.process = process % MAX_PROCESSES
         self.count: int = _HEAD.unpack_from(memory, _HEAD.size)[0]
         self.row: int = self.count * _COUNTERS.size
         self._first: int = HEAD_SIZE + self.count * WorkerRecord.SIZE
@@ -239,7 +249,8 @@ class WorkerStates:
     def __getitem__(self, worker: ProxyWorker) -> ProxyWorkerState:
         state = self._known.get(worker.index)
         if state is None:
-            state = self._known[worker.index] = ProxyWorkerState(self, worker.index)
+            state = ProxyWorkerState(self, worker.index)
+            self._known[worker.index] = state
         return state
 
     def counters(self, process: int) -> int:
@@ -289,7 +300,8 @@ def place(configuration: Configuration) -> int:
         if worker.index < 0:
             worker.index, count = count, count + 1
     for number, balancer in enumerate(all_balancers(configuration)):
-        balancer.index, balancer.first_added = number, count
+        balancer.index = number
+        balancer.first_added = count
         count += balancer.parameters.growth or 0
     return count
 
@@ -345,5 +357,6 @@ def worker_states(engine: Any) -> WorkerStates:
     states: WorkerStates | None = engine.worker_state.get(NAME)
     if states is None:
         memory = engine.runtime.segment(NAME)
-        states = engine.worker_state[NAME] = WorkerStates(memory, engine.runtime.slot)
+        states = WorkerStates(memory, engine.runtime.slot)
+        engine.worker_state[NAME] = states
     return states

@@ -21,7 +21,8 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     """Set `r.filename` to ``proxy:`` and the canonical form of *url*; DECLINED for other schemes."""
     if lower(url[:4]) != "ajp:":
         return DECLINED
-    rest, old = url[4:], r.plan.dialect.proxy_22
+    rest = url[4:]
+    old = r.plan.dialect.proxy_22
     r.log("trace1", f"canonicalising URL {rest}", module=_MODULE)
     try:
         host, port, path = split_authority(rest)
@@ -32,11 +33,13 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     if "proxy-nocanon" in r.notes:
         sent: str | None = path
     elif not old and "proxy-noencode" in r.notes:
-        sent, query = path, r.args
+        sent = path
+        query = r.args
     else:
         core = r.dir_config(CoreDirConfig)
         keeps = not old and core.encoded_slashes and not core.decode_slashes
-        sent, query = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps), r.args
+        sent = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps)
+        query = r.args
     if sent is None:
         return 400
     if not old:

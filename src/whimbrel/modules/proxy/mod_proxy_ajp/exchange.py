@@ -31,7 +31,8 @@ class CpongReader(AnswerReader):
 
     def __init__(self, server: str) -> None:
         super().__init__()
-        self._data, self._server = b"", server
+        self._data = b""
+        self._server = server
 
     def feed(self, data: bytes) -> None:
         """See AnswerReader."""
@@ -70,7 +71,10 @@ class AjpExchange(ProgramExchange):
 
     def start(self, reader: AjpReader, head: bytes, max_piece: int, *, keeps_open: bool) -> None:
         """Send the forward request."""
-        self._data, self._has_ended, self.has_sent_body, self.max_piece = b"", False, False, max_piece
+        self._data = b""
+        self._has_ended = False
+        self.has_sent_body = False
+        self.max_piece = max_piece
         self._problem: BodyError | None = None
         self.answer = reader
         self.begin(reader, head, keeps_open=keeps_open)
@@ -84,7 +88,8 @@ class AjpExchange(ProgramExchange):
         another status may take its place. Raises BackendError, BodyError.
         """
         head = await self.head()
-        reader, connection = self.answer, self.connection
+        reader = self.answer
+        connection = self.connection
         while not (reader.buffered or reader.done or reader.flushed):
             problem = self.body_problem() or connection.failure
             if problem is not None:

@@ -48,7 +48,8 @@ _PINGS: Final = 2
 
 def handle(call: ProxyCall) -> HookStatus | Awaitable[HookStatus]:
     """Answer `call.r` by an AJP back end; DECLINED for URLs of other schemes."""
-    r, url = call.r, call.url
+    r = call.r
+    url = call.url
     is_own = lower(url[:4]) == "ajp:"
     if is_debugged(r):
         text, code = ("serving URL", "AH00895") if is_own else ("declining URL", "AH00894")
@@ -100,7 +101,9 @@ async def _exchange(
     call: ProxyCall, backend: WorkerBackend, route: Route, connection: BackendConnection
 ) -> HookStatus:
     """Send the request and make the response of the answer."""
-    r, server, size = call.r, server_of(route), _message_size(call)
+    r = call.r
+    server = server_of(route)
+    size = _message_size(call)
     exchange = AjpExchange(call, _SCHEME, backend, route, connection)
     keeps = backend.is_reusable and "proxy-nokeepalive" not in r.env
     coding = r.headers_in.get_list("Transfer-Encoding")
@@ -146,14 +149,17 @@ def _failed(exchange: AjpExchange, problem: BackendError) -> HookStatus:
 
 async def _respond(exchange: AjpExchange, head: ResponseHead) -> HookStatus:
     """Make the response of an answer whose head has arrived."""
-    call, r = exchange.call, exchange.r
-    original, line = r.status, r.status_line
+    call = exchange.call
+    r = exchange.r
+    original = r.status
+    line = r.status_line
     _read_head(r, head)
     conf = call.dir_conf
     if conf.overrides(r.status):
         return await _override(exchange)
     if conf.overrides(original):
-        r.status, r.status_line = original, line
+        r.status = original
+        r.status_line = line
     if exchange.reader.done and is_debugged(r):
         exchange.log(ajp_message("AH00892", f"got response from {server_of(exchange.route)}", level="debug"))
     exchange.take_body()

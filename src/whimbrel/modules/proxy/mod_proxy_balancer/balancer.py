@@ -76,9 +76,11 @@ class BalancerRecord(SharedRecord):
     def set_parameters(self, balancer: ProxyBalancer) -> None:
         """Write the first state of *balancer*."""
         parameters = balancer.parameters
-        self.timeout, self.forced = parameters.timeout, 1 if parameters.nofailover else 0
+        self.timeout = parameters.timeout
+        self.forced = 1 if parameters.nofailover else 0
         self.max_attempts = max_attempts(balancer)
-        self.sticky, self.sticky_path = parameters.sticky, parameters.sticky_path
+        self.sticky = parameters.sticky
+        self.sticky_path = parameters.sticky_path
         self.method = parameters.lbmethod
         nonce = parameters.nonce
         self.nonce = random_nonce() if nonce is None else nonce
@@ -110,7 +112,9 @@ class Balancer(BalancerRecord):
     def __init__(self, conf: ProxyBalancer, states: WorkerStates, engine: Any) -> None:
         super().__init__(states.memory, extra_base(states.count) + conf.index * BalancerRecord.SIZE)
         configuration = engine.configuration
-        self.conf, self.name, self.states = conf, conf.name, states
+        self.conf = conf
+        self.name = conf.name
+        self.states = states
         self.members = [BalancerMember(worker, states[worker]) for worker in conf.members]
         self.unit = load_unit(configuration)
         self.is_old = not configuration.dialect.messages_24
@@ -153,7 +157,9 @@ class Balancer(BalancerRecord):
         printed = self.states[placeholder].name
         socket, _, url = printed.rpartition("|")
         worker = define_worker(url, socket[5:])
-        worker.index, worker.balancer, worker.section = index, self.conf, self.conf.section
+        worker.index = index
+        worker.balancer = self.conf
+        worker.section = self.conf.section
         self.members.append(BalancerMember(worker, self.states[worker]))
 
     def add(self, url: str, socket_path: str) -> BalancerMember:
@@ -175,7 +181,8 @@ class Balancer(BalancerRecord):
         """Begin the rotation at the load factors (recalc_factors)."""
         if len(self.members) == 1:
             state = self.members[0].state
-            state.lbstatus = state.lbfactor = self.unit
+            state.lbstatus = self.unit
+            state.lbfactor = state.lbstatus
             return
         for member in self.members:
             member.state.lbstatus = member.state.lbfactor
@@ -219,5 +226,6 @@ def balancer_of(engine: Any, conf: ProxyBalancer) -> Balancer:
     known: dict[int, Balancer] = engine.worker_state.setdefault(NAME, {})
     found = known.get(conf.index)
     if found is None:
-        found = known[conf.index] = Balancer(conf, worker_states(engine), engine)
+        found = Balancer(conf, worker_states(engine), engine)
+        known[conf.index] = found
     return found

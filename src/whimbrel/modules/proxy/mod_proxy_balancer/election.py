@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 # function of a state and of the best one so far: True if the first is better; called once for each candidate
 IsBest = Callable[[BalancerMember, BalancerMember | None], bool]
-_DRAIN, _STANDBY = WorkerStatus.DRAIN, WorkerStatus.HOT_STANDBY
+_DRAIN = WorkerStatus.DRAIN
+_STANDBY = WorkerStatus.HOT_STANDBY
 _SPARE = WorkerStatus.HOT_SPARE
 
 
@@ -39,7 +40,8 @@ def log_choice(r: Request, name: str, best: BalancerMember) -> None:
 def _best_24(balancer: Balancer, now: float, is_best: IsBest) -> BalancerMember | None:
     """Process lbsets in order; spares replace unusable members of their set, standbys are the last resort."""
     best: BalancerMember | None = None
-    current = highest = 0
+    current = 0
+    highest = 0
     while best is None and current <= highest:
         unusable = 0
         spares: list[BalancerMember] = []
@@ -77,7 +79,8 @@ def _best_24(balancer: Balancer, now: float, is_best: IsBest) -> BalancerMember 
 def _best_22(balancer: Balancer, now: float, is_best: IsBest) -> BalancerMember | None:
     """Process lbsets cumulatively; hot standbys are tried for each of them if no other member is usable."""
     best: BalancerMember | None = None
-    current = highest = 0
+    current = 0
+    highest = 0
     while best is None and current <= highest:
         for standby in (0, _STANDBY):
             for member in balancer.members:

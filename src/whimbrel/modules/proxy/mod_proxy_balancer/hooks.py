@@ -90,12 +90,16 @@ class BalancerRequests:
 
     def post_request(self, call: ProxyCall) -> HookStatus:
         """Mark the member as failed by status or timeout, as failonstatus and failontimeout require."""
-        r, conf, worker = call.r, call.balancer, call.worker
+        r = call.r
+        conf = call.balancer
+        worker = call.worker
         if conf is None or worker is None:
             return OK
         _end_with_body(call)
-        parameters, state = conf.parameters, worker_states(r.engine)[worker]
-        now, name = r.engine.runtime.now(), conf.name
+        parameters = conf.parameters
+        state = worker_states(r.engine)[worker]
+        now = r.engine.runtime.now()
+        name = conf.name
         old = not r.plan.dialect.messages_24
         prefix = f"proxy: BALANCER: ({name}).  Forcing" if old else f"{name}: Forcing"
         text = f"{prefix} worker ({worker.printed}) into error state"
@@ -192,7 +196,8 @@ def _finish(
 
 def _chosen(call: ProxyCall, balancer: Balancer, member: BalancerMember, session: SessionRoute) -> HookStatus:
     """Set worker and URL of *call*, and the environment."""
-    r, worker = call.r, member.worker
+    r = call.r
+    worker = member.worker
     member.state.begin()
     call.elected.append(member.state)
     env = r.env
@@ -200,11 +205,14 @@ def _chosen(call: ProxyCall, balancer: Balancer, member: BalancerMember, session
     env["BALANCER_WORKER_NAME"] = worker.name
     env["BALANCER_WORKER_ROUTE"] = member.state.route
     if session.route is not None:
-        r.notes["session-sticky"], r.notes["session-route"] = session.name, session.route
-        env["BALANCER_SESSION_STICKY"], env["BALANCER_SESSION_ROUTE"] = session.name, session.route
+        r.notes["session-sticky"] = session.name
+        r.notes["session-route"] = session.route
+        env["BALANCER_SESSION_STICKY"] = session.name
+        env["BALANCER_SESSION_ROUTE"] = session.route
     _, _, rest = call.url.partition("://")
     _, slash, path = rest.partition("/")
-    call.worker, call.url = worker, worker.name + slash + path
+    call.worker = worker
+    call.url = worker.name + slash + path
     if not balancer.is_old:
         text = f"{balancer.name}: worker ({worker.name}) rewritten to {call.url}"
         log(r, "debug", "AH01172", text)
@@ -218,7 +226,8 @@ class _Counted(Source):
     __slots__ = ("_source", "_states")
 
     def __init__(self, source: Source, states: list[ProxyWorkerState]) -> None:
-        self._source, self._states = source, states
+        self._source = source
+        self._states = states
 
     async def read(self) -> bytes | None:
         data = await self._source.read()

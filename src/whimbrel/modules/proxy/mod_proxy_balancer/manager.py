@@ -50,7 +50,8 @@ HANDLER_NAME: Final = "balancer-manager"
 HTML: Final = "text/html; charset=ISO-8859-1"
 MAX_FORM: Final = 1024  # bytes of a form that are read
 SHORTEST_INTERVAL: Final = 100  # milliseconds between checks
-_GET, _POST = NAMES.index("GET"), NAMES.index("POST")
+_GET = NAMES.index("GET")
+_POST = NAMES.index("POST")
 _QUERY_NAMES: Final = frozenset(("w", "b", "nonce", "xml"))
 _STATUS_LETTERS: Final = "INDHRSC"
 
@@ -101,7 +102,8 @@ async def _serve_24(r: Request) -> HookStatus:
         r.content_type = "text/xml"
         r.write(document(r, balancers))
     else:
-        r.content_type, r.chunked = HTML, True
+        r.content_type = HTML
+        r.chunked = True
         r.write(ManagerPage(r, conf, balancers).text(chosen, member))
     return DONE
 
@@ -194,7 +196,8 @@ def _change_check(r: Request, member: BalancerMember, fields: Mapping[str, str])
     provider = r.engine.configuration.provider
     methods: tuple[str, ...] = provider("proxy_hcheck", "methods") or ()
     conditions = provider("proxy_hcheck", "conditions")
-    state, method = member.state, upper(fields.get("w_hm", ""))
+    state = member.state
+    method = upper(fields.get("w_hm", ""))
     if method and method in methods:
         state.method = methods.index(method)
     expression = fields.get("w_he")
@@ -210,7 +213,8 @@ def _change_balancer(balancer: Balancer, fields: Mapping[str, str]) -> None:
     method = fields.get("b_lbm")
     if method is not None and method != balancer.method and len(method) < MAX_METHOD - 1:
         if balancer.has_method(method):
-            balancer.method, balancer.needs_reset = method, 1
+            balancer.method = method
+            balancer.needs_reset = 1
     if 0 <= _number(fields, "b_tmo") <= 7200:
         balancer.timeout = _number(fields, "b_tmo")
     if 0 <= _number(fields, "b_max") <= 99:
@@ -219,10 +223,12 @@ def _change_balancer(balancer: Balancer, fields: Mapping[str, str]) -> None:
         balancer.forced = 1 if atoi(fields["b_sforce"]) else 0
     sticky = fields.get("b_ss", "")
     if sticky == "-":
-        balancer.sticky = balancer.sticky_path = ""
+        balancer.sticky = ""
+        balancer.sticky_path = ""
     elif 0 < len(sticky) < MAX_STICKY - 1:
         cookie, bar, path = sticky.partition("|")
-        balancer.sticky, balancer.sticky_path = cookie, path if bar else sticky
+        balancer.sticky = cookie
+        balancer.sticky_path = path if bar else sticky
 
 
 def _add(r: Request, balancer: Balancer, url: str) -> bool:

@@ -46,7 +46,8 @@ async def serve(r: Request) -> HookStatus:
     nonce: str = r.engine.configuration.provider(NONCE, "")
     if fields.get("nonce") != nonce:
         fields = {}
-    chosen = member = None
+    chosen = None
+    member = None
     if "b" in fields:
         found = find_balancer(conf.balancers, BALANCER_PREFIX + fields["b"])
         chosen = None if found is None else balancers[conf.balancers.index(found)]
@@ -139,7 +140,8 @@ def _page(
 
 def _balancer(uri: str, balancer: Balancer, nonce: str) -> str:
     """Return the tables of a balancer and its members."""
-    cookie, path = balancer.sticky, balancer.sticky_path
+    cookie = balancer.sticky
+    path = balancer.sticky_path
     sticky = escape_html(cookie if cookie == path else f"{cookie}|{path}") if cookie else " - "
     table = '<table border="0" style="text-align: left;"><tr>'
     out = [

@@ -56,7 +56,8 @@ def server_id(server: Server, main: Server) -> str:
 
 def sticky_names(balancer: Balancer, joint: str) -> str:
     """Return cookie and parameter, once if they are the same."""
-    cookie, path = balancer.sticky, balancer.sticky_path
+    cookie = balancer.sticky
+    path = balancer.sticky_path
     return escape_html(cookie) if cookie == path else f"{escape_html(cookie)}{joint}{escape_html(path)}"
 
 
@@ -96,7 +97,9 @@ class ManagerPage:
 
     def __init__(self, r: Request, conf: ProxyServerConfig, balancers: list[Balancer]) -> None:
         configuration = r.engine.configuration
-        self.r, self.conf, self.balancers = r, conf, balancers
+        self.r = r
+        self.conf = conf
+        self.balancers = balancers
         self.uri = escape_uri(r.uri)
         self.id = server_id(r.server, r.engine.main)
         self.methods: tuple[str, ...] = configuration.provider("proxy_hcheck", "methods") or ()
@@ -114,7 +117,8 @@ class ManagerPage:
         return "".join(out)
 
     def _head(self) -> str:
-        r, conf = self.r, self.conf
+        r = self.r
+        conf = self.conf
         built = r.engine.runtime.scoreboard.totals().get("built", "")
         return (
             f"{DOCTYPE}<html><head><title>Balancer Manager</title>\n{_style()}"
@@ -128,7 +132,8 @@ class ManagerPage:
 
     # tables -----------------------------------------------------------------------------------------
     def _balancer(self, balancer: Balancer) -> str:
-        conf, alnum = balancer.conf, _OTHERS.sub("_", balancer.short_name)
+        conf = balancer.conf
+        alnum = _OTHERS.sub("_", balancer.short_name)
         most = len(conf.members) + (conf.parameters.growth or 0)
         sticky = sticky_names(balancer, "|") if balancer.sticky else " (None) "
         path = f"{conf.host} -> {conf.path}" if conf.host else conf.path

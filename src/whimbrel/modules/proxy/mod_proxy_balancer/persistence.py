@@ -81,7 +81,8 @@ def restore(record: SharedRecord, values: Any) -> None:
     if not isinstance(values, dict):
         return
     for name in record.FIELDS:
-        now, value = getattr(record, name), values.get(name)
+        now = getattr(record, name)
+        value = values.get(name)
         if name in _TRANSIENT or isinstance(value, bool):
             continue
         if isinstance(now, float) and isinstance(value, (int, float)):

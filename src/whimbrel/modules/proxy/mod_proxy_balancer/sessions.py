@@ -61,11 +61,14 @@ def session_route(balancer: Balancer, r: Request, url: str, now: float) -> Sessi
     cookie = balancer.sticky
     if not cookie:
         return SessionRoute()
-    path, parameters = balancer.sticky_path, balancer.conf.parameters
-    name, code = path, "AH01159"
+    path = balancer.sticky_path
+    parameters = balancer.conf.parameters
+    name = path
+    code = "AH01159"
     value = path_parameter(url, path, has_semicolons=parameters.scolonpathdelim)
     if value is None:
-        name, code = cookie, "AH01160"
+        name = cookie
+        code = "AH01160"
         value = cookie_value(r.headers_in.get("Cookie") or "", cookie)
     if value is None:
         return SessionRoute()

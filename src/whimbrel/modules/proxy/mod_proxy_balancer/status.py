@@ -62,8 +62,11 @@ def _lines(number: int, balancer: Balancer) -> str:
 
 
 def _table(balancer: Balancer) -> str:
-    cookie, path = escape_html(balancer.sticky), escape_html(balancer.sticky_path)
-    sticky = (cookie if cookie == path else f"{cookie} | {path}") if cookie else " - "
+    cookie = escape_html(balancer.sticky)
+    path = escape_html(balancer.sticky_path)
+    sticky = " - "
+    if cookie:
+        sticky = cookie if cookie == path else f"{cookie} | {path}"
     columns = ["Sch", "Host", "Stat", "Route", "Redir", "F", "Set", "Acc", "Busy", "Wr", "Rd"]
     if balancer.is_old:
         columns.remove("Busy")

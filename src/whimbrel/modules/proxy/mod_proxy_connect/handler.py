@@ -35,7 +35,8 @@ def canonicalize(_r: Request, _url: str) -> HookStatus:
 
 async def handle(call: ProxyCall) -> HookStatus:
     """Join the client with the host of `call.url`, by way of the proxy of ProxyRemote if there is one."""
-    r, old = call.r, call.r.plan.dialect.proxy_22
+    r = call.r
+    old = call.r.plan.dialect.proxy_22
     r.log("debug" if old else "trace1", f"{_prefix(r)}serving URL {call.url}", module=_MODULE)
     target = split_target(call.url)
     if target is None:
@@ -86,7 +87,8 @@ def _prefix(r: Request) -> str:
 
 async def _connect(call: ProxyCall, name: str, addresses: list[Address]) -> PlainOrigin | None:
     """Return a connection to the first address that accepts one (ap_proxy_connect_to_backend)."""
-    r, timeout = call.r, call.conf.timeout
+    r = call.r
+    timeout = call.conf.timeout
     for at, address in enumerate(addresses):
         try:
             return await r.engine.runtime.connect(
@@ -110,7 +112,8 @@ async def _connect(call: ProxyCall, name: str, addresses: list[Address]) -> Plai
 
 
 def _begin(call: ProxyCall, origin: PlainOrigin, name: str) -> None:
-    r, old = call.r, call.r.plan.dialect.proxy_22
+    r = call.r
+    old = call.r.plan.dialect.proxy_22
     level = "debug" if old else "trace2"
     agent = to_bytes(f"Proxy-agent: {identity.server_tokens(r)}\r\n\r\n")
     if call.proxy is None:
@@ -124,7 +127,8 @@ def _begin(call: ProxyCall, origin: PlainOrigin, name: str) -> None:
         r.log(level, f"{_prefix(r)}sending the CONNECT request to the remote proxy", module=_MODULE)
         origin.transport.write(to_bytes(f"CONNECT {r.uri} HTTP/1.0\r\n") + agent)
         head = b""
-    r.status, r.status_line = 200, None
+    r.status = 200
+    r.status_line = None
     if r.connection.is_http2:
         r.headers_out.set("Proxy-agent", identity.server_tokens(r))
 

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 _MODULE: Final = "proxy_fcgi"
 _SCHEME: Final = ProgramScheme(_MODULE, "FCGI", "AH01079", has_port=False, ends_apart=True)
 MAX_PREFETCH: Final = 16384  # MAX_MEM_SPOOL: bytes of a chunked body that are read before the length is given
-_BEGIN_CLOSING, _BEGIN_KEEPING = begin_request(), begin_request(keep=True)
+_BEGIN_CLOSING = begin_request()
+_BEGIN_KEEPING = begin_request(keep=True)
 _DISPATCH: Final = "Error dispatching request to "
 
 
@@ -48,7 +49,8 @@ class FcgiExchange(ProgramExchange):
 
     def continue_with(self, relayed: FcgiRelayed, reader: AnswerReader) -> None:
         """Read the answer to the request that *relayed* has sent by *reader*."""
-        self.reader, self.sent = reader, len(relayed.sent)
+        self.sent = len(relayed.sent)
+        self.reader = reader
         self.connection.keeps_open = relayed.keeps
         relayed.continue_as(reader)
 
@@ -81,7 +83,8 @@ def port_text(r: Request) -> str:
 
 def handle(call: ProxyCall) -> HookStatus | Awaitable[HookStatus]:
     """Answer `call.r` by a FastCGI application; DECLINED for URLs of other schemes."""
-    r, url = call.r, call.url
+    r = call.r
+    url = call.url
     is_own = lower(url[:5]) == "fcgi:"
     if is_debugged(r):
         name, port = ("(null)", 0) if call.proxy is None else (call.proxy.hostname, call.proxy.port)
@@ -101,7 +104,8 @@ async def _serve(call: ProxyCall) -> HookStatus:
         await body.prepare()
         relayed = call.r.connection.exchange
         if isinstance(relayed, FcgiRelayed):
-            call.r.connection.exchange, call.r.time = None, relayed.time
+            call.r.connection.exchange = None
+            call.r.time = relayed.time
             return await _exchange(call, backend, route, relayed.connection, body, relayed)
         connection = await connection_of(call, _SCHEME, backend, route)
         if isinstance(connection, int):
@@ -137,7 +141,8 @@ class RequestInput:
         r.notes[EARLY_BODY_NOTE] = "1"
         if (body.length is not None and not body.is_filtered) or r.main is not None:
             return
-        pieces, size = [], 0
+        pieces = []
+        size = 0
         while size < MAX_PREFETCH:
             piece = await body.read()
             if not piece:
@@ -152,7 +157,8 @@ class RequestInput:
 
     def _set_length(self, size: int) -> None:
         fields = self.r.headers_in
-        self.r.headers_in = fields = fields.copy()
+        fields = fields.copy()
+        self.r.headers_in = fields
         fields.set("Content-Length", str(size))
         fields.unset("Transfer-Encoding")
 
@@ -185,7 +191,8 @@ async def _exchange(
     relayed: FcgiRelayed | None = None,
 ) -> HookStatus:
     """Send the request, unless that of *relayed* is the same, and make the response of the answer."""
-    r, given = call.r, backend.worker.parameters
+    r = call.r
+    given = backend.worker.parameters
     keeps = backend.is_reusable and "disablereuse" in given.given and "proxy-nokeepalive" not in r.env
     exchange = FcgiExchange(call, _SCHEME, backend, route, connection)
     try:
@@ -194,7 +201,8 @@ async def _exchange(
         for name in left_out:
             text = f"couldn't encode envvar '{name}' in 16384 bytes"
             r.log("warn", text, code="AH02536", module=_MODULE)
-        begin, sent = _BEGIN_KEEPING if keeps else _BEGIN_CLOSING, b""
+        begin = _BEGIN_KEEPING if keeps else _BEGIN_CLOSING
+        sent = b""
         if not body.first and body.spooled is None and r.body_in.ended and not r.body_in.buffered:
             sent = begin + records + END_STDIN
             if relayed is not None and relayed.sent == sent and relayed.state is backend.state:
@@ -238,7 +246,8 @@ async def _anew(call: ProxyCall, backend: WorkerBackend, route: Route, body: Req
 
 async def _respond(exchange: FcgiExchange, head: ResponseHead, sent: bytes, *, keeps: bool) -> HookStatus:
     """Make the response of an answer whose head has arrived."""
-    call, r = exchange.call, exchange.r
+    call = exchange.call
+    r = exchange.r
     status = read_script_head(r, head, _MODULE) if head.script_lines is not None else OK
     if status in (304, 412):
         r.status = status

@@ -76,7 +76,9 @@ class FcgiRelayed(RelayedExchange):
         reply = None if found is None else self.request.replies.get(found[0])
         if found is None or reply is None:
             return False
-        self.reply, self.body, self.date = reply, found[1], b""
+        self.body = found[1]
+        self.reply = reply
+        self.date = b""
         self.pass_on(b"", is_reusable=self.keeps)
         return True
 
@@ -92,10 +94,13 @@ class FcgiRelay(Relay):
 
     def __init__(self, exchange: ProgramExchange, parts: tuple[bytes, bytes], *, keeps: bool) -> None:
         endpoint = exchange.route.endpoint
-        self.parts, self.digits = parts, len(str(exchange.r.connection.client_port))
+        self.digits = len(str(exchange.r.connection.client_port))
+        self.parts = parts
         address = endpoint.addresses[0]
-        self._pool, self._path = endpoint.pool, address if isinstance(address, str) else ""
-        self._state, self._keeps = exchange.backend.state, keeps
+        self._pool = endpoint.pool
+        self._path = address if isinstance(address, str) else ""
+        self._state = exchange.backend.state
+        self._keeps = keeps
         self._timeout = answer_timeout(exchange.call, exchange.backend.worker)
         self._seen: set[int] = set()
 
@@ -132,7 +137,9 @@ def offer(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -
     """Let the request be relayed, if the bytes *sent* depend only on its head, its client and the settings,
     and the answer, with *body*, came before.
     """
-    call, r, reader = exchange.call, exchange.r, exchange.reader
+    call = exchange.call
+    r = exchange.r
+    reader = exchange.reader
     if (
         r.relay is not RELAYABLE
         or r.method != "GET"
@@ -165,7 +172,8 @@ def _relay(exchange: ProgramExchange, sent: bytes, keeps: bool) -> FcgiRelay | N
     r = exchange.r
     known: Any = r.plan.notes.get(NOTE)
     if known is None:
-        known = r.plan.notes[NOTE] = BoundedDict(MAX_RELAYS)
+        known = BoundedDict(MAX_RELAYS)
+        r.plan.notes[NOTE] = known
     port = b"%d" % r.connection.client_port
     before, mark, after = sent.partition(b"\x0b%cREMOTE_PORT%b" % (len(port), port))
     if not mark or b"REMOTE_PORT" in before or b"REMOTE_PORT" in after:

@@ -46,7 +46,8 @@ def set_backend_type(_cmd: Command, conf: FcgiDirConfig, words: list[str]) -> No
 
 def add_fixup(cmd: Command, conf: FcgiDirConfig, words: list[str]) -> None:
     """ProxyFCGISetEnvIf condition name [value], or condition !name."""
-    text, name = words[0], words[1]
+    text = words[0]
+    name = words[1]
     condition = read_condition(cmd, text, f'Could not parse expression "{text}"')
     value = None
     if name.startswith("!"):

@@ -110,7 +110,8 @@ class _Secured:
     """
 
     def __init__(self, engine: Any, server: Server, worker: ProxyWorker, address: str) -> None:
-        self._address, self._host = address, worker.hostname
+        self._address = address
+        self._host = worker.hostname
         plan = engine.plans.root(server)
         self._record: Any = SimpleNamespace(
             engine=engine, server=server, plan=plan, dir_config=plan.dir_config
@@ -251,7 +252,8 @@ class HealthChecker:
     ) -> _Exchange | None:
         """Return the connection after its exchange, None if that failed."""
         conf = server.config(ProxyServerConfig)
-        parameters, core = worker.parameters, server.config(CoreServerConfig)
+        parameters = worker.parameters
+        core = server.config(CoreServerConfig)
         seconds = parameters.timeout or conf.timeout or core.timeout
         if protocol == "HCCPING":
             seconds = parameters.ping or parameters.connectiontimeout or seconds

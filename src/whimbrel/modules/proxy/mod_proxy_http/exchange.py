@@ -50,7 +50,8 @@ _BODILESS: Final = frozenset((204, 304))
 class BrokenAnswer(OutputFilter):
     """The error bucket of an answer that broke before any of its body (ap_proxy_backend_broke)."""
 
-    name, type = "proxy_broken", FilterType.RESOURCE
+    name = "proxy_broken"
+    type = FilterType.RESOURCE
 
     def begin(self, r: Any) -> NoReturn:
         """Let a 502 take the place of the response."""
@@ -123,12 +124,19 @@ class Exchange:
     )
 
     def __init__(self, call: ProxyCall, rules: HttpRules, backend: WorkerBackend, route: Route) -> None:
-        self.call, self.rules, self.backend, self.route = call, rules, backend, route
-        self.head, self.body = b"", OutgoingBody()
-        self.force10 = self.keeps_open = self.expects = False
+        self.call = call
+        self.rules = rules
+        self.backend = backend
+        self.route = route
+        self.body = OutgoingBody()
+        self.head = b""
+        self.force10 = False
+        self.keeps_open = False
+        self.expects = False
         self.upgrade = ""
         self.tls: BackendTlsParameters | None = None
-        self.count = self._sent = 0
+        self.count = 0
+        self._sent = 0
         self._connection: BackendConnection | None = None
         self._sender: asyncio.Task[None] | None = None
         self._problem: BodyError | None = None
@@ -150,8 +158,10 @@ class Exchange:
         Raises StaleConnection if *may_repeat* and the back end had closed a connection of earlier requests;
         BodyError if the request's body cannot be read.
         """
-        call, body = self.call, self.body
-        r, worker = call.r, self.backend.worker
+        call = self.call
+        body = self.body
+        r = call.r
+        worker = self.backend.worker
         reader = TranslatingReader(
             self.rules.reader_rules(call, worker),
             r.method,
@@ -220,7 +230,8 @@ class Exchange:
     def account(self) -> None:
         """Add the bytes to the counters of the worker."""
         self.backend.state.count(self._sent, self.count)
-        self._sent = self.count = 0
+        self._sent = 0
+        self.count = 0
 
     # the answer -----------------------------------------------------------------------------------
     async def _final_head(self, connection: BackendConnection, reader: TranslatingReader) -> ResponseHead:
@@ -241,7 +252,8 @@ class Exchange:
 
     async def _pass_interim(self, connection: BackendConnection, head: ResponseHead) -> None:
         """Send an interim answer to the client, as far as it may have it; begin with the body after a 100."""
-        r, is_continue = self.call.r, head.status == 100
+        r = self.call.r
+        is_continue = head.status == 100
         policy = r.env.get("proxy-interim-response")
         if policy is None or lower(policy) == "rfc":
             wanted = self.rules.old or r.expecting_100 or not is_continue or policy is not None
@@ -261,19 +273,22 @@ class Exchange:
     ) -> HookStatus:
         """Make the response of the answer whose head has arrived."""
         call = self.call
-        r, status = call.r, head.status
+        r = call.r
+        status = head.status
         if self._sender is not None and (status >= 300 or self.body.file is not None):
             self.stop_sending()
         elif self.expects and self.body.framing:
             connection.keeps_open = False  # the back end still expects the body
         if status == 101:
             return await self._switch(connection, head)
-        original, line = r.status, r.status_line
+        original = r.status
+        line = r.status_line
         offered = head.fields.get_list("Upgrade")
         fields = r.headers_out
         coding = head.fields.get_list("Transfer-Encoding") if r.header_only or status in _BODILESS else None
         if head.version != _HTTP_0_9:  # its body has no fields that replace those of the response
-            fields = r.headers_out = response_fields(call, head.fields)
+            fields = response_fields(call, head.fields)
+            r.headers_out = fields
         if coding is not None:  # httpd removes it where it reads the body
             fields.set("Transfer-Encoding", coding)
         kind = fields.entries().get("content-type")
@@ -284,7 +299,8 @@ class Exchange:
             if self.rules.overrides(call, status):
                 return await self._override(connection, reader, status)
             if self.rules.overrides(call, original) and not r.header_only and status not in _BODILESS:
-                r.status, r.status_line = original, line
+                r.status = original
+                r.status_line = line
         if offered is not None and not self.rules.old and may_upgrade(self.backend.worker, offered, call.url):
             fields.set("Connection", "Upgrade")
             fields.set("Upgrade", offered)
@@ -315,7 +331,9 @@ class Exchange:
     def copy_for(self, call: ProxyCall) -> Exchange:
         """Return the exchange of the same bytes for the request of *call*."""
         copy = Exchange(call, self.rules, self.backend, self.route)
-        copy.head, copy.keeps_open, copy.tls = self.head, self.keeps_open, self.tls
+        copy.head = self.head
+        copy.keeps_open = self.keeps_open
+        copy.tls = self.tls
         return copy
 
     def _take_body(self, connection: BackendConnection, reader: ResponseReader) -> None:
@@ -369,7 +387,8 @@ class Exchange:
 
     async def _switch(self, connection: BackendConnection, head: ResponseHead) -> HookStatus:
         """Join client and back end after a 101 answer."""
-        r, offered = self.call.r, head.fields.get_list("Upgrade")
+        r = self.call.r
+        offered = head.fields.get_list("Upgrade")
         if not self.upgrade or offered is None or lower(offered) != lower(self.upgrade):
             self._stop(connection)
             wanted = self.upgrade or "n/a"
@@ -418,9 +437,11 @@ class Exchange:
 
         httpd finds out when it sends the request.
         """
-        r, endpoint = self.call.r, self.route.endpoint
+        r = self.call.r
+        endpoint = self.route.endpoint
         where = f"{printed(endpoint.addresses[0])} ({endpoint.name})"
-        text, detail = f"pass request body failed to {where}", "Error during SSL Handshake with remote server"
+        text = f"pass request body failed to {where}"
+        detail = "Error during SSL Handshake with remote server"
         ending = f"{text} from {r.connection.client_ip} ()"
         if self.rules.old:
             log_server(r, "error", text, "", cause="(502)Unknown error 502", module=_MODULE)
@@ -435,19 +456,22 @@ class Exchange:
 
     def _unsendable(self, problem: BodyError) -> BodyError:
         """Log that the body of the request could not be read to its end; return *problem*."""
-        r, endpoint = self.call.r, self.route.endpoint
+        r = self.call.r
+        endpoint = self.route.endpoint
         where = f"{printed(endpoint.addresses[0])} ({endpoint.name}) from {r.connection.client_ip} ()"
         if self.rules.old:
             log_server(r, "error", f"pass request body failed to {where}", "", module=_MODULE)
         else:
-            text, cause = f"read request body failed to {where}", problem.reason.cause
+            text = f"read request body failed to {where}"
+            cause = problem.reason.cause
             r.log("error", text, code="AH02608", module="proxy", cause=cause)
             r.log("error", f"pass request body failed to {where}", code="AH01097", module=_MODULE)
         return problem
 
     def _untaken(self) -> HookStatus:
         """Log that the back end has not taken the body of the request in time; return the status."""
-        r, endpoint = self.call.r, self.route.endpoint
+        r = self.call.r
+        endpoint = self.route.endpoint
         text = f"pass request body failed to {printed(endpoint.addresses[0])} ({endpoint.name})"
         ending = f"{text} from {r.connection.client_ip} ()"
         if self.rules.old:
@@ -460,7 +484,8 @@ class Exchange:
 
     def _refused(self, connection: BackendConnection, problem: BackendError) -> HookStatus:
         """Return the status for an answer without a head that can be used."""
-        r, old = self.call.r, self.rules.old
+        r = self.call.r
+        old = self.rules.old
         if connection.is_stalled:
             return self._untaken()
         self.log(problem)
@@ -469,7 +494,8 @@ class Exchange:
         if problem.detail:
             return proxy_error(r, problem.status, problem.detail)
         r.headers_out = Headers()
-        r.status, r.status_line = problem.status, None
+        r.status = problem.status
+        r.status_line = None
         if not old:
             r.content_type = None
         return problem.status
@@ -478,8 +504,10 @@ class Exchange:
         """The back end has sent no status line: close the client's connection, whose owner then tries again,
         unless that would look like a failure of the server.
         """
-        r, endpoint = self.call.r, self.route.endpoint
-        old, prefix = self.rules.old, "proxy: " if self.rules.old else ""
+        r = self.call.r
+        endpoint = self.route.endpoint
+        old = self.rules.old
+        prefix = "proxy: " if self.rules.old else ""
         late = _is_timeout(problem)
         if late:
             r.log("debug", f"{prefix}read timeout", code="AH01103", module=_MODULE)
@@ -521,5 +549,6 @@ def _is_timeout(problem: BackendError) -> bool:
 
 def _close_silently(r: Request) -> None:
     """Let the connection of the client end without a response."""
-    r.assbackwards, r.body = True, []
+    r.assbackwards = True
+    r.body = []
     r.output_filters = []

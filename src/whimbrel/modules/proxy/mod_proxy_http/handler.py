@@ -75,7 +75,8 @@ def _log_declined(call: ProxyCall, scheme: str) -> None:
 
 
 async def _serve(call: ProxyCall) -> HookStatus:
-    r, worker = call.r, call.worker
+    r = call.r
+    worker = call.worker
     assert worker is not None
     rules = rules_of(call)
     backend = backend_of(r.engine, worker)
@@ -94,7 +95,8 @@ async def _serve(call: ProxyCall) -> HookStatus:
             log_server(r, "error", text, "AH00961")
             return 500
     env = r.env
-    exchange.force10 = force10 = FORCE_10 in env
+    force10 = FORCE_10 in env
+    exchange.force10 = force10
     exchange.keeps_open = backend.is_reusable and not force10 and NO_KEEPALIVE not in env and r.main is None
     try:
         status = await _prepare(call, rules, exchange)
@@ -116,8 +118,10 @@ async def _serve(call: ProxyCall) -> HookStatus:
 
 async def _prepare(call: ProxyCall, rules: HttpRules, exchange: Exchange) -> HookStatus:
     """Read the beginning of the body and make the head of the request."""
-    r, route = call.r, exchange.route
-    force10, line = exchange.force10, b""
+    r = call.r
+    route = exchange.route
+    force10 = exchange.force10
+    line = b""
     try:
         line = request_line(r.method, route.target, "1.0" if force10 else "1.1")
         has_upgrade = exchange.has_upgrade(call)  # of requests with a body too
@@ -144,7 +148,12 @@ async def _prepare(call: ProxyCall, rules: HttpRules, exchange: Exchange) -> Hoo
         _log_prefetch(r, exchange, problem)
         raise
     framing = exchange.body.framing
-    option = b"" if force10 else _KEEP if exchange.keeps_open else _CLOSE
+    if force10:
+        option = b""
+    elif exchange.keeps_open:
+        option = _KEEP
+    else:
+        option = _CLOSE
     if exchange.upgrade:
         option = b"Connection: Upgrade\r\nUpgrade: %b\r\n" % exchange.upgrade.encode("latin-1")
     order = (option, framing) if rules.old else (framing, option)
@@ -156,7 +165,8 @@ def _expects(call: ProxyCall, rules: HttpRules) -> bool:
     """Return True if the body waits for 100 Continue of the back end: the client does, or ``ping=`` is set
     (2.4).
     """
-    r, worker = call.r, call.worker
+    r = call.r
+    worker = call.worker
     assert worker is not None
     if rules.old:
         return False
@@ -166,7 +176,8 @@ def _expects(call: ProxyCall, rules: HttpRules) -> bool:
 
 
 def _log_prefetch(r: Request, exchange: Exchange, problem: BodyError) -> None:
-    endpoint, client = exchange.route.endpoint, r.connection.client_ip
+    endpoint = exchange.route.endpoint
+    client = r.connection.client_ip
     where = f"{printed(endpoint.addresses[0])} ({endpoint.name}) from {client} ()"
     old = not r.plan.dialect.messages_24
     text = f"{'proxy: ' if old else ''}prefetch request body failed to {where}"
@@ -180,7 +191,9 @@ async def _attempt(
     call: ProxyCall, rules: HttpRules, backend: WorkerBackend, exchange: Exchange, fresh: bool
 ) -> HookStatus:
     """Send the request; once more on a new connection if one that was used before turns out to be closed."""
-    r, endpoint, tls = call.r, exchange.route.endpoint, exchange.tls
+    r = call.r
+    endpoint = exchange.route.endpoint
+    tls = exchange.tls
     may_repeat = exchange.body is _NO_BODY and r.method in IDEMPOTENT
     while True:
         connection = await connect(call, backend, endpoint, rules.function, fresh=fresh, tls=tls)

@@ -65,12 +65,14 @@ class HttpRelayed(RelayedExchange):
 
     def receive(self, data: bytes) -> bool:
         """See RelayedExchange."""
-        request, last = self.request, self.request.last
+        request = self.request
+        last = self.request.last
         if self.data:
             data = self.data + data
         if last is not None and len(data) == last[1] and data.startswith(last[0]):
             head, _size, self.reply, response_head = last
-            self.body = body = data[len(head) :]
+            body = data[len(head) :]
+            self.body = body
             self.pass_on(response_head + body, is_reusable=True)
             return True
         stop = data.find(b"\r\n\r\n") + 4
@@ -87,7 +89,9 @@ class HttpRelayed(RelayedExchange):
                 return False
             self.wait_for_rest(data)
             return True
-        self.reply, self.body, self.date = reply, data[stop:], date
+        self.body = data[stop:]
+        self.reply = reply
+        self.date = date
         request.remember(head, len(data), reply, date)
         self.pass_on(b"", is_reusable=True)
         return True

@@ -87,8 +87,11 @@ class TranslatingReader(ResponseReader):
                 raw = data[:stop]
                 found = self._translations.get(raw)
                 if found is not None and len(data) == stop + found.length:
-                    self.translation, self.head, self.raw = found, found.head, raw
-                    self.done, self.reusable = True, found.keeps
+                    self.translation = found
+                    self.head = found.head
+                    self.raw = raw
+                    self.done = True
+                    self.reusable = found.keeps
                     self._add(data[stop:])
                     return
                 super().feed(data)
@@ -117,8 +120,10 @@ class HttpRepeat(Repeat, Relay):
         """Take over what *exchange* sent, but nothing of the request."""
         self._call = replace(call, r=cast("Request", None))
         self._exchange = exchange.template()
-        self._request, self._dates = exchange.head, LastDate()
-        self._pool, self._tls = exchange.route.endpoint.pool, exchange.tls
+        self._request = exchange.head
+        self._dates = LastDate()
+        self._pool = exchange.route.endpoint.pool
+        self._tls = exchange.tls
         self._state = exchange.backend.state
         worker = exchange.backend.worker
         self._rules = exchange.rules.reader_rules(call, worker)
@@ -128,7 +133,8 @@ class HttpRepeat(Repeat, Relay):
         """See Repeat.start."""
         relayed: Any = r.connection.exchange
         if self._has_sent(relayed):
-            r.connection.exchange, r.time = None, relayed.time
+            r.connection.exchange = None
+            r.time = relayed.time
             return self._run(r, relayed.connection, general, relayed)
         connection = self._idle()
         return None if connection is None else self._run(r, connection, general)
@@ -193,7 +199,9 @@ class HttpRepeat(Repeat, Relay):
             data = reader.take()
             template.backend.state.count(len(self._request), len(data))
             connection.finish()
-            r.status, r.status_line, r.content_type = found.head.status, found.status_line, found.content_type
+            r.status = found.head.status
+            r.status_line = found.status_line
+            r.content_type = found.content_type
             r.headers_out = found.fields.copy()
             if data:
                 r.body = [data]
@@ -228,7 +236,9 @@ def remember_request(call: ProxyCall, exchange: Exchange) -> None:
 
 def remember_head(call: ProxyCall, translations: Translations, reader: TranslatingReader) -> None:
     """Remember the head of an answer, on its second occurrence, whose translation depends on nothing else."""
-    raw, head, r = reader.raw, reader.head, call.r
+    raw = reader.raw
+    head = reader.head
+    r = call.r
     if not raw or len(raw) > MAX_HEAD or head is None or reader.translation is not None:
         return
     if r.engine.is_general_only:

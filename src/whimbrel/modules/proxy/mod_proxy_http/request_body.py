@@ -76,15 +76,19 @@ async def prefetch(r: Request, *, is_waiting: bool, force10: bool) -> OutgoingBo
     """
     if r.main is not None:
         return OutgoingBody()  # sub-requests have no body
-    entries, extra = r.headers_in.entries(), b"\r\n" if "proxy-sendextracrlf" in r.env else b""
-    coding, length = entries.get("transfer-encoding"), entries.get("content-length")
+    entries = r.headers_in.entries()
+    extra = b"\r\n" if "proxy-sendextracrlf" in r.env else b""
+    coding = entries.get("transfer-encoding")
+    length = entries.get("content-length")
     if coding is not None and lower(coding[1]) != "chunked":
         text = f"{coding[1]} Transfer-Encoding is not supported"
         r.log(
             "error", text if r.plan.dialect.messages_24 else f"proxy: {text}", code="AH01093", module=_MODULE
         )
         raise UnsupportedCoding(text)
-    data, is_complete = b"", r.body_in.length == 0  # a client may await 100 Continue without a body
+    # a client may await 100 Continue without a body
+    data = b""
+    is_complete = r.body_in.length == 0
     if not is_waiting:
         data, is_complete = await _read_beginning(r)
     if is_complete:

@@ -63,7 +63,8 @@ def via_value(r: Request, mode: str) -> str:
 
 def forwarded_fields(call: ProxyCall, host_field: str, *, expects: bool, version22: bool) -> Headers:
     """Return the fields of the request to the back end, Host first; without framing and Connection."""
-    r, dir_conf = call.r, call.dir_conf
+    r = call.r
+    dir_conf = call.dir_conf
     fields = Headers()
     fields.extend(r.headers_in.entries().values())
     own_host = fields.get("Host")
@@ -148,7 +149,9 @@ def known_key(call: ProxyCall, host_field: str) -> tuple[object, ...] | None:
     than the client's fields, its address, and Host for the back end, as with a target in absolute form.
     """
     r = call.r
-    headers, head, connection = r.headers_in, r.head, r.connection
+    headers = r.headers_in
+    head = r.head
+    connection = r.connection
     if (
         headers.__class__ is not TrackedHeaders
         or headers.all_fields_used

@@ -31,9 +31,11 @@ _WARNING: Final = compile(r'[0-9]{3}[ \t]+[^ \t]+[ \t]+"[^"]*"([ \t]+"([^"]+)")?
 
 def set_status(r: Request, head: ResponseHead) -> None:
     """Set status and status line; the reason phrase is the back end's, even an empty one."""
-    r.status, r.status_line = head.status, None
+    r.status = head.status
+    r.status_line = None
     if head.reason is not None:
-        line, old = f"{head.status:03} {head.reason}", not r.plan.dialect.messages_24
+        line = f"{head.status:03} {head.reason}"
+        old = not r.plan.dialect.messages_24
         if not known(head.status, version22=old) or line != status_line(head.status, version22=old):
             r.status_line = line
 
@@ -78,7 +80,8 @@ def _mapped(call: ProxyCall, fields: Headers) -> Headers:
     """
     r = call.r
     maps: ReverseMaps | None = None
-    out, cookies = Headers(), [("Set-Cookie", value) for value in r.headers_out.get_all("Set-Cookie")]
+    out = Headers()
+    cookies = [("Set-Cookie", value) for value in r.headers_out.get_all("Set-Cookie")]
     for name, value in fields.entries().values():
         low = lower(name)
         if low in MAPPED:

@@ -53,13 +53,14 @@ class HttpRules:
         rules = self._readers.get(size)
         if rules is None:
             core = call.r.plan.server_core
-            rules = self._readers[size] = replace(
+            rules = replace(
                 RULES_22 if self.old else RULES_24,
                 field_size=size,
                 bad_header=_POLICIES[call.conf.bad_header],
                 chunk_limits=head_limits(core),
                 chunk_options=head_rules(core, call.r.engine.configuration),
             )
+            self._readers[size] = rules
         return rules
 
     def overrides(self, call: ProxyCall, status: int) -> bool:
@@ -74,5 +75,6 @@ def rules_of(call: ProxyCall) -> HttpRules:
     key = _KEYS[secure]
     rules: HttpRules | None = r.plan.notes.get(key)
     if rules is None:
-        rules = r.plan.notes[key] = HttpRules(call, secure)
+        rules = HttpRules(call, secure)
+        r.plan.notes[key] = rules
     return rules

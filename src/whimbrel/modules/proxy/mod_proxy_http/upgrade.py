@@ -36,7 +36,9 @@ def switch(
     """Let a tunnel to *backend* take the client's connection over, after a 101 response with *fields* and
     *reason*; a client of HTTP/1.0 gets no interim response (ap_send_interim_response).
     """
-    r.status, r.status_line, r.headers_out = 101, None, fields
+    r.status = 101
+    r.status_line = None
+    r.headers_out = fields
     head = interim_bytes(101, fields.items(), reason) if r.proto >= HTTP_1_1 else b""
     begin_tunnel(r, UpgradedOrigin(backend), head, timeout=timeout)
 
@@ -47,7 +49,8 @@ class UpgradedOrigin(TunnelOrigin):
     __slots__ = ("_backend", "transport")
 
     def __init__(self, backend: BackendConnection) -> None:
-        self._backend, self.transport = backend, backend.transport
+        self._backend = backend
+        self.transport = backend.transport
 
     def hand_over(self, protocol: asyncio.Protocol) -> bytes:
         if self._backend.is_closed:  # right behind its answer

@@ -62,7 +62,9 @@ class StreamError(Exception):
 
     def __init__(self, status: int, *, is_untouched: bool = False, is_lost: bool = False) -> None:
         super().__init__(status)
-        self.status, self.is_untouched, self.is_lost = status, is_untouched, is_lost
+        self.status = status
+        self.is_untouched = is_untouched
+        self.is_lost = is_lost
 
 
 class BrokenProtocol(Exception):
@@ -108,14 +110,18 @@ class BackendStream:
     def __init__(
         self, connection: MultiplexedConnection, number: int, timeout: float, *, is_head: bool
     ) -> None:
-        self._connection, self.id, self.timeout = connection, number, timeout
+        self._connection = connection
+        self.id = number
+        self.timeout = timeout
         self._is_head = is_head
         self.left: int | None = None
         self.head: ResponseHead | None = None
         self.interim: list[ResponseHead] = []
-        self.done = self.has_sent = False
+        self.done = False
+        self.has_sent = False
         self.failure: StreamError | None = None
-        self.buffered = self._owed = 0
+        self.buffered = 0
+        self._owed = 0
         self._pieces: list[bytes] = []
         self._event: Completion[None] | None = None
         self._writable: Completion[None] | None = None
@@ -129,7 +135,8 @@ class BackendStream:
         if self.done or self.failure is not None:
             return
         loop = asyncio.get_running_loop()
-        self._event = event = Completion[None]()
+        event = Completion[None]()
+        self._event = event
         if self._has_advanced:
             self._has_advanced = False
             self._deadline = loop.time() + self.timeout
@@ -141,7 +148,8 @@ class BackendStream:
         """Return the bytes that have arrived, and open the window for as many."""
         data = b"".join(self._pieces)
         self._has_advanced = self._has_advanced or self.buffered > 0
-        self._pieces, self.buffered = [], 0
+        self._pieces = []
+        self.buffered = 0
         if self._owed and not self.done and self.failure is None:
             self._connection.open_window(self.id, self._owed)
         self._owed = 0
@@ -163,7 +171,8 @@ class BackendStream:
 
     def begin_answer(self, head: ResponseHead) -> None:
         """Keep the head of the answer."""
-        self.head, self._has_advanced = head, True
+        self.head = head
+        self._has_advanced = True
         length = head.fields.get("Content-Length")
         if length is not None:
             is_bodiless = self._is_head or head.status in _BODILESS
@@ -177,7 +186,8 @@ class BackendStream:
 
     def cancel(self) -> None:
         """Reset a stream whose answer is not wanted, or whose request was answered before its end."""
-        self._pieces, self.buffered = [], 0
+        self._pieces = []
+        self.buffered = 0
         if not self.done and self.failure is None:
             self.fail(StreamError(502))
             self._connection.reset(self)
@@ -221,7 +231,8 @@ class BackendStream:
 
     async def send(self, data: bytes, *, ends: bool) -> bool:
         """Send *data* as the windows admit; return False if the stream has ended."""
-        at, connection = 0, self._connection
+        at = 0
+        connection = self._connection
         while self.failure is None and not self.done:
             room = connection.room_of(self.id)
             size = min(len(data) - at, room)
@@ -235,7 +246,8 @@ class BackendStream:
                     self.has_sent = self.has_sent or ends
                     return True
             else:
-                self._writable = writable = Completion[None]()
+                writable = Completion[None]()
+                self._writable = writable
                 await writable
         return False
 
@@ -265,15 +277,19 @@ class MultiplexedConnection(BackendConnection):
     def __init__(self, pool: ConnectionOwner) -> None:
         super().__init__(pool)
         self.streams: dict[int, BackendStream] = {}
-        self.is_draining = self._has_settings = False
-        self._idle_frames = self._last = 0
+        self.is_draining = False
+        self._has_settings = False
+        self._idle_frames = 0
+        self._last = 0
         self._limit = 1  # until SETTINGS arrive
-        self._partial, self._seen = b"", 0
+        self._partial = b""
+        self._seen = 0
         self._waiting: deque[Completion[None]] = deque()
         # h2 ends the connection at a malformed field or length, nghttp2 the stream: `AnswerDecoder`
         options = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
         self._h2 = H2Connection(options)
-        self._h2.decoder = self._decoder = AnswerDecoder()
+        self._h2.decoder = AnswerDecoder()
+        self._decoder = self._h2.decoder
         values = {SettingCodes.ENABLE_PUSH: 0, SettingCodes.MAX_HEADER_LIST_SIZE: 65536}
         self._h2.local_settings = Settings(client=True, initial_values=values)
 
@@ -324,7 +340,8 @@ class MultiplexedConnection(BackendConnection):
         super().close()
 
     def _lose(self) -> None:
-        self.is_closed = self.is_draining = True
+        self.is_closed = True
+        self.is_draining = True
         self._end_all(StreamError(503, is_lost=True))
 
     def _end_all(self, failure: StreamError) -> None:
@@ -346,7 +363,8 @@ class MultiplexedConnection(BackendConnection):
         data = self._partial + data
         at = 0
         while len(data) - at >= _HEADER and not self.is_closed:
-            size, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
+            size = int.from_bytes(data[at : at + 3], "big")
+            kind = data[at + 3]
             self._check(size, kind, data[at + 4])
             number = int.from_bytes(data[at + 5 : at + _HEADER], "big") & 0x7FFFFFFF
             self._check_stream(kind, number)
@@ -512,7 +530,8 @@ class MultiplexedConnection(BackendConnection):
             self.is_draining = True
             raise StreamError(503, is_untouched=True) from None
         self._last = number
-        stream = self.streams[number] = BackendStream(self, number, timeout, is_head=fields[0][1] == b"HEAD")
+        stream = BackendStream(self, number, timeout, is_head=fields[0][1] == b"HEAD")
+        self.streams[number] = stream
         stream.has_sent = ends
         self._idle_frames = 0
         self._flush()

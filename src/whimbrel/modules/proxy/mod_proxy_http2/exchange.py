@@ -51,8 +51,12 @@ class Http2Exchange:
     )
 
     def __init__(self, call: ProxyCall, backend: WorkerBackend, stream: BackendStream) -> None:
-        self.call, self.backend, self.stream = call, backend, stream
-        self.sent = self.received = self._interim = 0
+        self.call = call
+        self.backend = backend
+        self.stream = stream
+        self.sent = 0
+        self.received = 0
+        self._interim = 0
         self._cookies = call.r.headers_out.get_all(_COOKIE)
         self._expects = False
         self._sender: Driver[None] | None = None
@@ -80,7 +84,8 @@ class Http2Exchange:
         if sender is not None:
             sender.cancel()
         self.backend.state.count(self.sent, self.received)
-        self.sent = self.received = 0
+        self.sent = 0
+        self.received = 0
 
     # the body of the request ----------------------------------------------------------------------
     def _begin_body(self) -> None:
@@ -90,7 +95,8 @@ class Http2Exchange:
             self._sender = drive(work, asyncio.get_running_loop(), self._sending_ended)
 
     async def _send(self) -> None:
-        body, stream = self.call.r.body_in, self.stream
+        body = self.call.r.body_in
+        stream = self.stream
         try:
             while piece := await body.read():
                 self.sent += len(piece)
@@ -122,7 +128,8 @@ class Http2Exchange:
             await stream.changed()
 
     def _pass_interim(self) -> None:
-        r, stream = self.call.r, self.stream
+        r = self.call.r
+        stream = self.stream
         interim, stream.interim = stream.interim, []
         self._interim += len(interim)
         if self._interim >= MAX_INTERIM:
@@ -134,12 +141,15 @@ class Http2Exchange:
                 r.interim(head.status, r.headers_out.items())
                 r.headers_out.clear()
             if is_continue and self._expects:
-                self._expects = r.expecting_100 = False
+                self._expects = False
+                r.expecting_100 = False
                 self._begin_body()
 
     def _respond(self) -> HookStatus:
         """Make the response of the answer whose head has arrived."""
-        r, stream, head = self.call.r, self.stream, self.stream.head
+        r = self.call.r
+        stream = self.stream
+        head = self.stream.head
         assert head is not None
         fields = r.headers_out
         add_fields(r, head.fields)
@@ -197,7 +207,8 @@ class Http2Body(LiveSource):
 
     def __init__(self, exchange: Http2Exchange) -> None:
         super().__init__(FLUSH_WAIT)
-        self._exchange, self._finished = exchange, False
+        self._exchange = exchange
+        self._finished = False
         exchange.call.r.connection.open_sources.add(self)
 
     async def wait(self) -> None:
@@ -212,7 +223,8 @@ class Http2Body(LiveSource):
         """Return the bytes that have arrived; raises Aborted if the back end ends the stream early."""
         if self._finished:
             return None
-        exchange, stream = self._exchange, self._exchange.stream
+        exchange = self._exchange
+        stream = self._exchange.stream
         if stream.buffered:
             data = stream.take()
             exchange.received += len(data)

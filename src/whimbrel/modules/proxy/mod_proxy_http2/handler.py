@@ -47,7 +47,8 @@ def handle(call: ProxyCall) -> HookStatus | Awaitable[HookStatus]:
 
 
 async def _serve(call: ProxyCall, function: str) -> HookStatus:
-    r, worker = call.r, call.worker
+    r = call.r
+    worker = call.worker
     assert worker is not None
     backend = backend_of(r.engine, worker)
     status = acquire(call, backend, function)
@@ -109,8 +110,10 @@ async def _attempts(
     has_body: bool,
 ) -> HookStatus:
     """Send the request; once more, without a body, if the back end has not processed it."""
-    r, (backend, route, tls) = call.r, place
-    endpoint, timeout = route.endpoint, answer_timeout(call, backend.worker)
+    r = call.r
+    (backend, route, tls) = place
+    endpoint = route.endpoint
+    timeout = answer_timeout(call, backend.worker)
     session = BackendSession()
     if backend.is_reusable:
         key = (backend.worker, endpoint.name, endpoint.port, endpoint.addresses[0], tls)

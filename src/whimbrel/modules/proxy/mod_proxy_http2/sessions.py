@@ -78,11 +78,13 @@ def session_of(engine: Any, key: tuple[object, ...]) -> BackendSession:
     """Return the session of the back end that *key* names."""
     known: BoundedDict[tuple[object, ...], BackendSession] | None = engine.worker_state.get(_KEY)
     if known is None:
-        known = engine.worker_state[_KEY] = BoundedDict(MAX_SESSIONS)
+        known = BoundedDict(MAX_SESSIONS)
+        engine.worker_state[_KEY] = known
     session = known.get(key)
     if session is None:
         if len(known) >= MAX_SESSIONS:
             for old in known.values():
                 old.retire()
-        session = known[key] = BackendSession()
+        session = BackendSession()
+        known[key] = session
     return session

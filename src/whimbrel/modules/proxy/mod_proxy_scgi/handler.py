@@ -46,7 +46,8 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     """Set `r.filename` to ``proxy:`` and the canonical form of *url*; DECLINED for other schemes."""
     if lower(url[: len(_PREFIX)]) != _PREFIX:
         return DECLINED
-    rest, old = url[5:], r.plan.dialect.proxy_22
+    rest = url[5:]
+    old = r.plan.dialect.proxy_22
     try:
         host, port, path = split_authority(rest)
     except BadAuthority as problem:
@@ -110,7 +111,8 @@ async def _exchange(call: ProxyCall, backend: WorkerBackend, route: Route) -> Ho
 
 async def _respond(exchange: ProgramExchange, head: ResponseHead) -> HookStatus:
     """Make the response of an answer whose head has arrived."""
-    r, conf = exchange.r, exchange.r.dir_config(ScgiDirConfig)
+    r = exchange.r
+    conf = exchange.r.dir_config(ScgiDirConfig)
     status = read_script_head(r, head, _MODULE, is_late=cast(ScgiReader, exchange.reader).is_late)
     if status != OK:
         log(r, "error", f"error reading response headers from {exchange.server}", "AH00860")
@@ -150,7 +152,8 @@ async def _redirect(r: Request, location: str) -> HookStatus:
     log(r, "debug", f"Internal redirect to {location}", "AH00862")
     r.status_line = None
     if r.method_number != _GET:
-        r.method, r.method_number = "GET", _GET
+        r.method = "GET"
+        r.method_number = _GET
     r.headers_in = r.headers_in.copy()
     r.headers_in.unset("Content-Length")
     status: HookStatus = await r.engine.internal_redirect(location, r)

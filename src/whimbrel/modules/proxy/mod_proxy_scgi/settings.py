@@ -28,6 +28,6 @@ def set_field(name: str, default: str) -> Callable[[Command, ScgiDirConfig, list
 
     def apply(_cmd: Command, conf: ScgiDirConfig, words: list[str]) -> None:
         word = lower(words[0])
-        setattr(conf, name, "" if word == "off" else default if word == "on" else words[0])
+        setattr(conf, name, {"off": "", "on": default}.get(word, words[0]))
 
     return apply

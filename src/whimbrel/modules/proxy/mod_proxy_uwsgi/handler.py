@@ -45,7 +45,8 @@ HOP_BY_HOP: Final = (
 
 def handle(call: ProxyCall) -> HookStatus | Awaitable[HookStatus]:
     """Answer `call.r` by a uwsgi application; DECLINED for URLs of other schemes."""
-    r, url = call.r, call.url
+    r = call.r
+    url = call.url
     if lower(url[: len(SCHEME)]) != SCHEME:
         r.log("debug", f"declining URL {url}", module=_MODULE)
         return DECLINED
@@ -108,7 +109,8 @@ async def _add_variables(r: Request) -> None:
     credentials = r.headers_in.get("Authorization")
     if credentials is not None:
         overlap(r.env, {"HTTP_AUTHORIZATION": credentials})
-    script, path = r.env.get("SCRIPT_NAME"), r.env.get("PATH_INFO")
+    script = r.env.get("SCRIPT_NAME")
+    path = r.env.get("PATH_INFO")
     if script is not None and path is not None:
         if path != "/" and len(path) <= len(script):
             r.env["SCRIPT_NAME"] = script[: len(script) - len(path)]
@@ -118,7 +120,8 @@ async def _add_variables(r: Request) -> None:
 
 def _respond(exchange: ProgramExchange, head: ResponseHead) -> HookStatus:
     """Make the response of an answer whose head has arrived."""
-    r, fields = exchange.r, head.fields
+    r = exchange.r
+    fields = head.fields
     r.status = head.status
     r.status_line = None if head.reason is None else f"{head.status:03d} {head.reason}"
     r.chunked = True  # httpd learns the end of the body after its first bytes
@@ -137,7 +140,8 @@ def _respond(exchange: ProgramExchange, head: ResponseHead) -> HookStatus:
     if kind is not None:
         set_content_type(r, kind)
     if exchange.call.dir_conf.overrides(head.status):
-        r.status, r.status_line = 200, None
+        r.status = 200
+        r.status_line = None
         exchange.abort()
         return head.status
     exchange.take_body()

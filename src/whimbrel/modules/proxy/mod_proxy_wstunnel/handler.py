@@ -51,7 +51,9 @@ def canonicalize(r: Request, url: str) -> HookStatus:
 
 async def handle(call: ProxyCall) -> HookStatus:
     """Pass the request of *call* on and join both connections (proxy_wstunnel_handler)."""
-    r, worker, url = call.r, call.worker, call.url
+    r = call.r
+    worker = call.worker
+    url = call.url
     assert worker is not None
     is_secure = lower(url[:4]) == "wss:"
     function = "WSS" if is_secure else "WS"

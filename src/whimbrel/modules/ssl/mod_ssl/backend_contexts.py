@@ -114,7 +114,8 @@ def set_protocols(context: ssl.SSLContext, protocols: frozenset[str] | None) -> 
     known = [row for row in _VERSIONS if protocols is None or row[0] in protocols]
     if not known:
         return  # SSLv2 and SSLv3, which no library has
-    context.minimum_version, context.maximum_version = known[0][1], known[-1][1]
+    context.minimum_version = known[0][1]
+    context.maximum_version = known[-1][1]
     for name, _version, option in _VERSIONS:
         if protocols is not None and name not in protocols:
             context.options |= option
@@ -122,9 +123,11 @@ def set_protocols(context: ssl.SSLContext, protocols: frozenset[str] | None) -> 
 
 def _with_revocation(dialect: Dialect, conf: SslProxyDirConfig, context: ssl.SSLContext) -> BackendContext:
     """Return *context* with revocation lists; the library refuses certificates without one."""
-    check, may_miss = conf.crl_check, conf.crl_may_miss
+    check = conf.crl_check
+    may_miss = conf.crl_may_miss
     if dialect.revocation_always and (conf.crl_file or conf.crl_path):
-        check, may_miss = CRL_CHAIN, True
+        check = CRL_CHAIN
+        may_miss = True
     if check == CRL_NONE or conf.verify == VERIFY_NONE:
         return BackendContext(context)
     if may_miss:

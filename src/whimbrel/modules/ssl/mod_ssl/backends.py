@@ -63,12 +63,14 @@ class BackendTls:
         from whimbrel.modules.ssl.mod_ssl.backend_contexts import contexts_of, key_of, make
 
         configuration = r.engine.configuration
-        contexts, key = contexts_of(configuration), key_of(conf)
+        contexts = contexts_of(configuration)
+        key = key_of(conf)
         if protocol:
             key = (*key, protocol)
         found = contexts.get(key)
         if found is None:
-            found = contexts[key] = make(configuration.dialect, conf, [])
+            found = make(configuration.dialect, conf, [])
+            contexts[key] = found
             if protocol:
                 found.context.set_alpn_protocols([protocol])
         return found
@@ -84,7 +86,8 @@ class BackendTls:
         """
         from whimbrel.modules.ssl.mod_ssl.certificates import parse
 
-        conf, dialect = r.dir_config(SslProxyDirConfig), r.plan.dialect
+        conf = r.dir_config(SslProxyDirConfig)
+        dialect = r.plan.dialect
         der = peer.getpeercert(binary_form=True)
         certificate = None if der is None else parse(der)
         chain = [parse(one) for one in chain_of(peer)]
@@ -199,7 +202,8 @@ def refusals(
     """Return what SSLProxyCheckPeer* refuse of a certificate (ssl_io_filter_handshake)."""
     from whimbrel.modules.ssl.mod_ssl.certificates import is_current, matches_name
 
-    old, problems = dialect.peer_checks_22, []
+    old = dialect.peer_checks_22
+    problems = []
     if checks_expiry(dialect, conf) and (certificate is None or not is_current(certificate, now)):
         problems.append(Problem("info", "AH02004", "SSL Proxy: Peer certificate is expired"))
         if old:
@@ -227,7 +231,8 @@ def _common_name(certificate: x509.Certificate | None) -> str:
 
 
 def _is_named(name: str, host: str, *, takes_wildcard: bool) -> bool:
-    low, wanted = lower(name), lower(host)
+    low = lower(name)
+    wanted = lower(host)
     if low == wanted:
         return True
     _, dot, rest = wanted.partition(".")

@@ -61,7 +61,8 @@ _PAGE: Final = (
 
 def subcaches(size: int) -> tuple[int, int]:
     """Return the number of subcaches that shmcb makes of *size* bytes, and of indexes in each."""
-    sessions, count = max(0, size - _HEADER) // _SESSION, _MAX_SUBCACHES
+    sessions = max(0, size - _HEADER) // _SESSION
+    count = _MAX_SUBCACHES
     while count > 1 and sessions // count < 2 * count:
         count //= 2
     return count, sessions // count

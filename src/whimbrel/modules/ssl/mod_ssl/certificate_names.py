@@ -114,9 +114,12 @@ def _pair(attribute: x509.NameAttribute[Any]) -> str:
 def _der(attribute: x509.NameAttribute[Any]) -> bytes:
     value = attribute.value if isinstance(attribute.value, bytes) else attribute.value.encode()
     size = len(value)
-    length = (
-        bytes([size]) if size < 128 else b"\x81" + bytes([size]) if size < 256 else b"\x82" + size.to_bytes(2)
-    )
+    if size < 128:
+        length = bytes([size])
+    elif size < 256:
+        length = b"\x81" + bytes([size])
+    else:
+        length = b"\x82" + size.to_bytes(2)
     return bytes([attribute._type.value]) + length + value
 
 

@@ -73,7 +73,12 @@ def _attribute(name: x509.Name, text: str, is_24: bool) -> str:
     kind, _, number = text[1:].partition("_")
     if is_24 and upper(number[-3:]) == "RAW":
         number = number[:-3].rstrip("_")
-    index = decimal(number) if is_digits(number) and len(number) <= MAX_DIGITS else 0 if not number else -1
+    if is_digits(number) and len(number) <= MAX_DIGITS:
+        index = decimal(number)
+    elif not number:
+        index = 0
+    else:
+        index = -1
     oid = certificate_names.ATTRIBUTES.get(kind)
     values = [] if oid is None else certificate_names.values(name, oid)
     return values[index] if 0 <= index < len(values) else ""
@@ -106,5 +111,6 @@ def _attributes(name: x509.Name) -> Iterator[tuple[str, str]]:
         label = certificate_names.EXPORTED.get(attribute.oid.dotted_string)
         if label is None:
             continue
-        count = counts[label] = counts.get(label, -1) + 1
+        count = counts.get(label, -1) + 1
+        counts[label] = count
         yield f"{label}_{count}" if count else label, certificate_names.text_of(attribute)

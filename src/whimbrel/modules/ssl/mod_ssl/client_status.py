@@ -17,8 +17,12 @@ from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
 from whimbrel.modules.ssl.mod_ssl.ocsp_client import Responder, ResponderError, exchange, split
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 
-SKEW, TIMEOUT, NO_MAX_AGE = 300, 10, -1
-REVOKED, UNDECIDED = 23, 50  # OpenSSL's errors of verification
+SKEW = 300
+TIMEOUT = 10
+NO_MAX_AGE = -1
+# OpenSSL's errors of verification
+REVOKED = 23
+UNDECIDED = 50
 LEAF: Final = "leaf"
 _MODULE: Final = "ssl"
 _NAMES: Final = {
@@ -37,11 +41,16 @@ class ClientStatus:
 
     def __init__(self, conf: SslServerConfig) -> None:
         settings: dict[str, Any] = conf.ocsp_settings
-        self.is_leaf_only, self._may_miss = conf.ocsp == LEAF, conf.ocsp_may_miss
-        self._default, self._overrides = settings.get("responder", ""), settings.get("override", False)
-        self._skew, self._max_age = settings.get("skew", SKEW), settings.get("max_age", NO_MAX_AGE)
-        self._timeout, self._proxy = settings.get("timeout", TIMEOUT), settings.get("proxy", "")
-        self._has_nonce, self._verifies = settings.get("nonce", True), not settings.get("no_verify", False)
+        self.is_leaf_only = conf.ocsp == LEAF
+        self._may_miss = conf.ocsp_may_miss
+        self._default = settings.get("responder", "")
+        self._overrides = settings.get("override", False)
+        self._skew = settings.get("skew", SKEW)
+        self._max_age = settings.get("max_age", NO_MAX_AGE)
+        self._timeout = settings.get("timeout", TIMEOUT)
+        self._proxy = settings.get("proxy", "")
+        self._has_nonce = settings.get("nonce", True)
+        self._verifies = not settings.get("no_verify", False)
         file = settings.get("certificates", "")
         self._trusted = certificates(read(file)) if file else []
 

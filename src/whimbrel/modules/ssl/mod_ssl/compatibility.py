@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 HOSTS: Final = "hosts"  # name of the provider of the group "ssl": hosts.Hosts
 # values of SSLVHostSNIPolicy
-STRICT, SECURE, AUTH_ONLY, INSECURE = "strict", "secure", "authonly", "insecure"
+STRICT = "strict"
+SECURE = "secure"
+AUTH_ONLY = "authonly"
+INSECURE = "insecure"
 
 
 def client_settings(conf: SslServerConfig) -> tuple[Any, ...]:

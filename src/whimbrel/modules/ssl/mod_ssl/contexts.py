@@ -177,9 +177,11 @@ def _openssl(dialect: Dialect, each: TlsServer, protocol: str) -> OpenSslContext
     from whimbrel.modules.ssl.mod_ssl.openssl import OpenSslContext
 
     conf = each.conf
-    check, may_miss = conf.crl_check, conf.crl_may_miss
+    check = conf.crl_check
+    may_miss = conf.crl_may_miss
     if dialect.revocation_always and (conf.crl_file or conf.crl_path):
-        check, may_miss = CRL_CHAIN, True
+        check = CRL_CHAIN
+        may_miss = True
     verification = Verification(conf.verify, conf.depth, may_miss)
     wrapper = OpenSslContext(verification, may_renegotiate=each.may_renegotiate)
     wrapper.set_protocols(protocols_of(dialect, conf))
@@ -232,9 +234,11 @@ def _with_ciphers(each: TlsServer, ciphers: str) -> TlsServer:
 
 def _names(conf: SslServerConfig) -> list[x509.Certificate]:
     """Return the certificates whose names are sent to clients (ssl_init_FindCAList)."""
-    file, path = conf.ca_names_file, conf.ca_names_path
+    file = conf.ca_names_file
+    path = conf.ca_names_path
     if not (file or path):
-        file, path = conf.ca_file, conf.ca_path
+        file = conf.ca_file
+        path = conf.ca_path
     found: dict[bytes, x509.Certificate] = {}
     for each in ([file] if file else []) + (files_of(path) if path else []):
         try:

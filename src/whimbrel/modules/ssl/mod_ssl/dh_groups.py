@@ -69,7 +69,11 @@ def parameters(conf: SslServerConfig, pairs: list[KeyPair]) -> bytes:
             return found[0] + b"\n"
     keys = [x509.load_der_x509_certificate(pair.chain[0]).public_key() for pair in pairs]
     bits = min([key.key_size for key in keys if isinstance(key, RSAPublicKey)], default=0)
-    return _GROUP_2048 if bits < 3072 else _GROUP_3072 if bits < 4096 else _GROUP_4096
+    if bits < 3072:
+        return _GROUP_2048
+    if bits < 4096:
+        return _GROUP_3072
+    return _GROUP_4096
 
 
 def load(loader: Callable[[str], None], data: bytes) -> None:

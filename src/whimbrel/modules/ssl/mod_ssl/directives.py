@@ -13,7 +13,8 @@ from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.settings import UNSET
 
 SOURCE: Final = "mod_ssl.c"
-_OCSP, _STAPLING = "ocsp_settings", "stapling_settings"
+_OCSP = "ocsp_settings"
+_STAPLING = "stapling_settings"
 
 SERVER_SETTERS: Final[dict[str, Setter]] = {
     "SSLPassPhraseDialog": server_setters.set_pass_phrase_dialog,

@@ -44,10 +44,12 @@ def string(der: bytes) -> str | None:
     encoding = _STRINGS.get(der[0]) if len(der) > 1 else None
     if encoding is None:
         return None
-    length, at = der[1], 2
+    length = der[1]
+    at = 2
     if length & 0x80:
         count = length & 0x7F
-        length, at = int.from_bytes(der[2 : 2 + count]), 2 + count
+        length = int.from_bytes(der[2 : 2 + count])
+        at = 2 + count
     if len(der) != at + length:
         return None
     return to_text(der[at:].decode(encoding, "replace").encode())

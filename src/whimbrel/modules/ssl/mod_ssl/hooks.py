@@ -39,12 +39,15 @@ _FAKE_PASSWORD: Final = "password"  # of FakeBasicAuth: the stored one is its ha
 # access -------------------------------------------------------------------------------------------
 def make_access(scope: Scope) -> CompiledHook | None:
     """Return the hook of SSLRequireSSL, SSLUserName and SSLRequire; None without them."""
-    conf, server = scope.dir_config(SslDirConfig), scope.server_config(SslServerConfig)
+    conf = scope.dir_config(SslDirConfig)
+    server = scope.server_config(SslServerConfig)
     name = "" if FAKE_BASIC_AUTH in conf.options.options else conf.user_name
     if not (conf.requires_tls or name or conf.requirements):
         return None
     upgrades = server.engine == OPTIONAL
-    requires_tls, requirements, old = conf.requires_tls, conf.requirements, not scope.dialect.messages_24
+    requires_tls = conf.requires_tls
+    requirements = conf.requirements
+    old = not scope.dialect.messages_24
 
     def access(r: Request) -> HookStatus:
         if r.connection.tls is None:
@@ -104,7 +107,8 @@ def _holds(r: Request, requirement: SslRequirement, old: bool) -> bool:
 def make_user(scope: Scope) -> CompiledHook:
     """Return the hook that refuses faked names, and sets the user of FakeBasicAuth."""
     options = scope.dir_config(SslDirConfig).options.options
-    is_strict, fakes = STRICT_REQUIRE in options, FAKE_BASIC_AUTH in options
+    is_strict = STRICT_REQUIRE in options
+    fakes = FAKE_BASIC_AUTH in options
 
     def check_user(r: Request) -> HookStatus:
         if is_strict and FORBIDDEN_NOTE in r.notes:
@@ -180,7 +184,8 @@ def make_require_verified(_scope: Scope, _args: str, _parsed: object) -> AuthzCh
 def make_fixups(scope: Scope) -> CompiledHook:
     """Return the hook that sets the variables of programs and pages."""
     options = scope.dir_config(SslDirConfig).options.options
-    standard, exported = STD_ENV_VARS in options, EXPORT_CERT_DATA in options
+    standard = STD_ENV_VARS in options
+    exported = EXPORT_CERT_DATA in options
 
     def fixup(r: Request) -> HookStatus:
         tls = r.connection.tls

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
     from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
-HTTP1, HTTP2 = "http/1.1", "h2"
+HTTP1 = "http/1.1"
+HTTP2 = "h2"
 ACME_TLS: Final = b"acme-tls/1"  # RFC 8737
 # name of the provider of the group "ssl": function (configuration, connection, server, name) -> chain in DER
 # and key in PEM, None without a challenge
@@ -92,7 +93,8 @@ class Hosts:
 
     def are_compatible(self, handshake: Server, request: Server, policy: str) -> bool:
         """Return True if a handshake with one server lets requests to another through (SSLVHostSNIPolicy)."""
-        one, other = self._hosts.get(id(handshake)), self._hosts.get(id(request))
+        one = self._hosts.get(id(handshake))
+        other = self._hosts.get(id(request))
         if one is None or other is None:
             return policy == INSECURE
         return are_compatible(one.tls, other.tls, policy)
@@ -114,8 +116,11 @@ class Hosts:
 
     def choose(self, connection: Connection, hello: ClientHello) -> TlsChoice:
         """Return what *hello* selects: the server of its name, else the default one of the address."""
-        address, port, hosts = connection.local_ip, connection.local_port, self._configuration.hosts
-        server = default = self._default(address, port)
+        address = connection.local_ip
+        port = connection.local_port
+        hosts = self._configuration.hosts
+        server = self._default(address, port)
+        default = server
         if hello.server_name and hosts is not None:
             server = hosts.find(address, port).by_name(hello.server_name) or default
         host = self._hosts.get(id(server)) or self._hosts[id(default)]

@@ -58,7 +58,8 @@ def exchange(responder: Responder, request: bytes) -> bytes:
     Raises:
         ResponderError: there is none within the time, or it is no response of 2xx.
     """
-    parts, through = split(responder.url), split(responder.proxy or responder.url)
+    parts = split(responder.url)
+    through = split(responder.proxy or responder.url)
     if parts is None or through is None:
         raise ResponderError(f"could not resolve address of OCSP responder {responder.url}", "AH01972")
     port = through.port or 80
@@ -105,7 +106,10 @@ class _Input:
     """Bytes of a responder until *end* (monotonic clock)."""
 
     def __init__(self, wire: socket.socket, end: float) -> None:
-        self._wire, self._end, self._data, self.ended = wire, end, b"", False
+        self._wire = wire
+        self._end = end
+        self._data = b""
+        self.ended = False
 
     def more(self) -> bytes:
         """Return the next bytes, b"" at the end; raises ResponderError."""

@@ -64,8 +64,10 @@ def single(response: ocsp.OCSPResponse, request: ocsp.OCSPRequest) -> ocsp.OCSPS
 
 def is_valid_now(one: ocsp.OCSPSingleResponse, skew: int, max_age: int) -> bool:
     """Return True if a status holds at present (OCSP_check_validity); no *max_age* below 0."""
-    now, slack = datetime.now(UTC), timedelta(seconds=skew)
-    begin, end = one.this_update_utc, one.next_update_utc
+    now = datetime.now(UTC)
+    slack = timedelta(seconds=skew)
+    begin = one.this_update_utc
+    end = one.next_update_utc
     if begin > now + slack or (max_age >= 0 and begin < now - timedelta(seconds=max_age)):
         return False
     return end is None or (end >= now - slack and end >= begin)
@@ -142,7 +144,9 @@ def _is_appointed(signer: x509.Certificate, issuer: x509.Certificate) -> bool:
 
 
 def _has_signed(response: ocsp.OCSPResponse, signer: x509.Certificate) -> bool:
-    key, signature, data = signer.public_key(), response.signature, response.tbs_response_bytes
+    key = signer.public_key()
+    signature = response.signature
+    data = response.tbs_response_bytes
     algorithm = response.signature_hash_algorithm
     try:
         if isinstance(key, ed25519.Ed25519PublicKey | ed448.Ed448PublicKey):

@@ -70,8 +70,10 @@ class OpenSslContext:
     )
 
     def __init__(self, verification: Verification, *, may_renegotiate: bool) -> None:
-        self.context = context = SSL.Context(SSL.TLS_SERVER_METHOD)
-        self.verification, self.may_renegotiate = verification, may_renegotiate
+        context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        self.context = context
+        self.verification = verification
+        self.may_renegotiate = may_renegotiate
         self.status: ClientStatus | None = None
         self.stapling: Stapling | None = None
         self.make_variant: Callable[[str], OpenSslContext] | None = None
@@ -135,7 +137,8 @@ class OpenSslContext:
         found = self._variants.get(ciphers)
         if found is None:
             assert self.make_variant is not None
-            found = self._variants[ciphers] = self.make_variant(ciphers)
+            found = self.make_variant(ciphers)
+            self._variants[ciphers] = found
         return found
 
     def staple(self, stapling: Stapling) -> None:
@@ -188,12 +191,19 @@ class OpenSslObject:
     )
 
     def __init__(self, context: OpenSslContext, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> None:
-        self._incoming, self._outgoing, self._context = incoming, outgoing, context
-        self.verification, self.status = context.verification, context.status
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._context = context
+        self.verification = context.verification
+        self.status = context.status
         self._issuer: x509.Certificate | None = None
         self.lines: list[LogLine] = []
         self.verify_error = ""
-        self.is_unverified = self.is_rejected = self._is_open = self._has_finished = self._has_input = False
+        self.is_unverified = False
+        self.is_rejected = False
+        self._is_open = False
+        self._has_finished = False
+        self._has_input = False
         self.waiter: asyncio.Future[None] | None = None
         self._ended: tuple[asyncio.Future[None], Exception | None] | None = None
         self._loop_thread = get_ident()
@@ -221,7 +231,8 @@ class OpenSslObject:
 
     def write(self, data: Any, /) -> int:
         """Encrypt *data*."""
-        view, at = memoryview(data), 0
+        view = memoryview(data)
+        at = 0
         while at < len(view):
             at += self._run(lambda at=at: self.connection.send(view[at : at + PIECE]))  # type: ignore[misc]
         return at
@@ -297,7 +308,8 @@ class OpenSslObject:
         """Judge one certificate of a client (ssl_callback_SSLVerify); issuers come first."""
         check = self.verification
         if check.takes_unknown and errnum in check.UNKNOWN_ISSUER:
-            self.is_unverified = ok = True
+            self.is_unverified = True
+            ok = True
         if not ok and check.crl_may_miss and errnum == check.NO_CRL:
             ok = True
         if ok and self.status is not None:
@@ -349,7 +361,8 @@ class OpenSslObject:
             self.connection.set_context(self._context.variant(ciphers).context)
         present, self.verification = self.verification, verification
         judged = self.verify_error, self.is_unverified
-        self.verify_error, self.is_unverified = "", False
+        self.verify_error = ""
+        self.is_unverified = False
         # a client of TLS 1.3 is asked once: httpd refuses whom a handshake has asked for less
         once = SSL.VERIFY_CLIENT_ONCE if self.is_tls13 else 0
         self.connection.set_verify(mode_of(verification) | once, _verified)
@@ -362,7 +375,8 @@ class OpenSslObject:
                 raise RenegotiationFailed
         else:
             self.connection.renegotiate()
-        self.waiter = waiter = asyncio.get_running_loop().create_future()
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiter = waiter
         try:
             self._run(self.connection.do_handshake)
         except ssl.SSLWantReadError:
@@ -376,7 +390,8 @@ class OpenSslObject:
             self.is_rejected = True
             self.lines.append(LogLine("error", "rejecting client initiated renegotiation", "AH02042", "ssl"))
         if waiter is not None and self._is_complete(where):
-            self.waiter, self._has_finished = None, False
+            self.waiter = None
+            self._has_finished = False
             self._resolve_later(waiter, None)
 
     def _is_complete(self, where: int) -> bool:
@@ -438,7 +453,8 @@ def _verified(connection: SSL.Connection, certificate: crypto.X509, errnum: int,
 
 
 def _stapled(connection: SSL.Connection, stapling: Any) -> bytes:
-    owner, own = connection.get_app_data()(), connection.get_certificate(as_cryptography=True)
+    owner = connection.get_app_data()()
+    own = connection.get_certificate(as_cryptography=True)
     if owner is None or own is None:
         return b""
     return bytes(stapling.response(der(own), owner.lines))

@@ -92,9 +92,8 @@ class PassPhrases:
             if pipe is None:
                 require_programs()
                 arguments = [to_bytes(word) for word in words(command)]
-                pipe = self._pipes[command] = subprocess.Popen(
-                    arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-                )
+                pipe = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self._pipes[command] = pipe
             assert pipe.stdin is not None and pipe.stdout is not None
             pipe.stdin.write(to_bytes(f"{prompt}\n{PROMPT}\n"))
             pipe.stdin.flush()

@@ -84,7 +84,8 @@ def make_verify(scope: Scope) -> CompiledHook | None:
     """Return the hook of SSLVerifyClient, SSLVerifyDepth and SSLCipherSuite in sections, and in servers that
     get requests after handshakes with others; None without them.
     """
-    conf, server = scope.dir_config(SslDirConfig), scope.server_config(SslServerConfig)
+    conf = scope.dir_config(SslDirConfig)
+    server = scope.server_config(SslServerConfig)
     hosts = scope.provider("ssl", HOSTS)
     in_section = not (conf.verify is None and conf.depth is None and conf.ciphers is None)
     if not in_section and (hosts is None or not hosts.may_demand_more(server)):
@@ -109,7 +110,8 @@ async def _verify(r: Request, tls: Any, demands: _Demands) -> HookStatus:
     if FAILED_NOTE in r.connection.notes:  # the error document of a request whose handshake has failed
         return 403
     handshake = tls.server.config(SslServerConfig)
-    is_other, is_modern = r.server is not tls.server, tls.version == _MODERN
+    is_other = r.server is not tls.server
+    is_modern = tls.version == _MODERN
     wanted = demands.wanted
     present: Verification = getattr(tls, "verification", Verification())
     needs_certificate = wanted.is_stricter_than(present, has_certificate=tls.peer_certificate is not None)

@@ -84,7 +84,8 @@ def compiled(cmd: Command, text: str) -> Test:
 
 def order(first: str, second: str) -> int:
     """Return a number below, equal to or above 0: by length, then by bytes."""
-    a, b = (len(first), first), (len(second), second)
+    a = (len(first), first)
+    b = (len(second), second)
     return (a > b) - (a < b)
 
 
@@ -92,8 +93,12 @@ class _Parser:
     """Parser of one condition of 2.2: *kind* and *value* are the present token."""
 
     def __init__(self, cmd: Command, text: str) -> None:
-        self._cmd, self._text, self._at, self._depth = cmd, text, 0, 0
-        self._kind, self._value = "", ""
+        self._cmd = cmd
+        self._text = text
+        self._at = 0
+        self._depth = 0
+        self._kind = ""
+        self._value = ""
         self._next()
 
     def parse(self) -> Test:
@@ -118,7 +123,8 @@ class _Parser:
             ),
             "regex",
         )
-        self._kind, self._value = kind, match[kind] if kind != "regex" else ""
+        self._value = match[kind] if kind != "regex" else ""
+        self._kind = kind
         if kind == "regex":
             is_plain = match["plain"] is not None
             self._value = match["plain"] if is_plain else match["regex"]
@@ -171,14 +177,17 @@ class _Parser:
 
     def _comparison(self) -> Test:
         left = self._word()
-        kind, operator = self._kind, self._value
+        kind = self._kind
+        operator = self._value
         if kind == "operator" and operator in _COMPARE:
             self._next()
-            right, compare = self._word(), _COMPARE[operator]
+            right = self._word()
+            compare = _COMPARE[operator]
             return lambda r: compare(order(left(r), right(r)))
         if kind == "operator" and operator in ("=~", "!~"):
             self._next()
-            search, negated = self._regex().search, operator == "!~"
+            search = self._regex().search
+            negated = operator == "!~"
             return lambda r: (search(left(r)) is not None) is not negated
         if kind == "name" and lower(operator) == "in":
             self._next()
@@ -203,7 +212,8 @@ class _Parser:
 
     # words --------------------------------------------------------------------------------------
     def _word(self) -> Word:
-        kind, value = self._kind, self._value
+        kind = self._kind
+        value = self._value
         if kind in ("digits", "string"):
             text = value if kind == "digits" else re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL)
             self._next()

@@ -77,7 +77,8 @@ def set_options(cmd: Command, record: SslDirConfig, words: list[str]) -> None:
         if option not in _OPTIONS and not (option == LEGACY_DN and cmd.dialect.keywords_24):
             raise ConfigError(f"SSLOptions: Illegal option '{name}'")
         if not sign and is_first:
-            options, is_first = SslOptions(is_relative=False), False
+            options = SslOptions(is_relative=False)
+            is_first = False
         options = options.with_word(sign, option)
     record.options = options
 

@@ -56,7 +56,8 @@ def check(dialect: Dialect, servers: list[TlsServer], lines: list[Line]) -> None
 
     Raises StartFailure.
     """
-    phrases, shown = _dialogs(), servers[0].conf.dialog
+    phrases = _dialogs()
+    shown = servers[0].conf.dialog
     try:
         for each in servers:
             if each.engine == OFF:
@@ -101,7 +102,9 @@ def _read_pair(
     dialog: tuple[PassPhrases, object, list[Line]],
 ) -> None:
     """Read the certificate number *index* and its key (ssl_init_server_certs)."""
-    key_id, conf, (file, key_file) = f"{each.id}:{index}", each.conf, files
+    key_id = f"{each.id}:{index}"
+    conf = each.conf
+    (file, key_file) = files
     try:
         chain = certificates(read(file))
     except OSError:
@@ -132,17 +135,16 @@ def _key(
 ) -> PrivateKeyTypes:
     """Return the private key in *file*, decrypted with a pass phrase if it must be."""
     phrases = dialog[0]
-    code, text = "AH02579", "Init: Private key not found"
+    code = "AH02579"
+    text = "Init: Private key not found"
     try:
         return private_key(read(file))
     except EncryptedKey:
         key = _decrypted(each, index, file, phrases)
         if key is not None:
             return key
-        code, text = (
-            "AH02578",
-            "Init: Unable to read pass phrase [Hint: key introduced or changed before restart?]",
-        )
+        code = "AH02578"
+        text = "Init: Unable to read pass phrase [Hint: key introduced or changed before restart?]"
     except (NoKey, OSError):
         pass
     phrases.failed()
@@ -160,7 +162,8 @@ def _decrypted(
     each: TlsServer, index: int, file: str, phrases: PassPhrases, kind: str = ""
 ) -> PrivateKeyTypes | None:
     """Return the key in *file*: known pass phrases are tried first, then new ones; None if all are wrong."""
-    data, dialog = read(file), each.conf.dialog
+    data = read(file)
+    dialog = each.conf.dialog
     for phrase in phrases.known:
         try:
             return private_key(data, phrase)
@@ -212,7 +215,8 @@ def read_keys_22(dialect: Dialect, servers: list[TlsServer]) -> None:
 
 
 def _read_pairs_22(dialect: Dialect, each: TlsServer, phrases: PassPhrases) -> None:
-    conf, place = each.conf, each.server.place
+    conf = each.conf
+    place = each.server.place
     if not conf.certificates:
         where = f"{place.path}:{place.line}" if place is not None and each.server.is_virtual else "(null):0"
         text = "Server should be SSL-aware but has no certificate configured [Hint: SSLCertificateFile]"
@@ -265,7 +269,8 @@ def _check_22(dialect: Dialect, each: TlsServer, lines: list[Line]) -> None:
 
 
 def _warnings_22(each: TlsServer, certificate: x509.Certificate) -> list[Line]:
-    kind, (is_authority, length) = kind_of_key(certificate), constraints(certificate)
+    kind = kind_of_key(certificate)
+    (is_authority, length) = constraints(certificate)
     texts = []
     if is_authority:
         texts.append(f"{kind} {_CA}")

@@ -34,13 +34,15 @@ _MUTEX_FILES: Final = ("file:", "flock:", "fcntl:")
 
 def set_engine(cmd: Command, record: SslServerConfig, words: list[str]) -> None:
     """Set SSLEngine; 2.4 has no longer an upgrade within HTTP (RFC 2817)."""
-    mode, old = lower(words[0]), cmd.dialect.engine_not_inherited
+    mode = lower(words[0])
+    old = cmd.dialect.engine_not_inherited
     if mode not in (ON, OFF, OPTIONAL):
         raise ConfigError(f"Argument must be On{', Off, or Optional' if old else ' or Off'}")
     if mode == OPTIONAL and not old:
         cmd.warn("'SSLEngine optional' is no longer supported", code="AH10510", level="notice")
         mode = OFF
-    record.engine, record.engine_of_host = mode, cmd.in_virtual_host
+    record.engine = mode
+    record.engine_of_host = cmd.in_virtual_host
 
 
 def add_certificate(name: str) -> Setter:
@@ -72,7 +74,8 @@ def set_pass_phrase_dialog(cmd: Command, record: SslServerConfig, words: list[st
 
 def check_random_seed(cmd: Command, _record: Any, words: list[str]) -> None:
     """Check SSLRandomSeed, which has no effect: the library seeds itself."""
-    when, source = words[0], words[1]
+    when = words[0]
+    source = words[1]
     if lower(when) not in ("startup", "connect"):
         raise ConfigError(f"SSLRandomSeed: invalid context: `{when}'")
     if lower(source) == "builtin":
@@ -206,7 +209,8 @@ _DIRECTORIES: Final = frozenset("chaincapath verifycapath requestcapath clientca
 
 def add_command(cmd: Command, record: SslServerConfig, words: list[str]) -> None:
     """Add an SSLOpenSSLConfCmd."""
-    name, value = lower(words[0]), words[1]
+    name = lower(words[0])
+    value = words[1]
     if name in _FILES:
         value = filled_file(cmd, value)
     elif name in _DIRECTORIES:

@@ -27,7 +27,9 @@ class StandardSession:
     def __init__(
         self, tls: Any, server: Server, name: str, is_listed_name: bool, certificates: list[bytes]
     ) -> None:
-        self._tls, self.server, self.server_name = tls, server, name
+        self._tls = tls
+        self.server = server
+        self.server_name = name
         self.is_listed_name = is_listed_name
         self._certificates = certificates
 
@@ -88,7 +90,12 @@ class StandardSession:
         if len(found) > 1:
             from whimbrel.modules.ssl.mod_ssl import certificates  # needs an optional library
 
-            wanted = "RSA" if "-RSA-" in self.cipher else "ECC" if "-ECDSA-" in self.cipher else ""
+            if "-RSA-" in self.cipher:
+                wanted = "RSA"
+            elif "-ECDSA-" in self.cipher:
+                wanted = "ECC"
+            else:
+                wanted = ""
             for der in found:
                 if certificates.kind_of_key(certificates.parse(der)) == wanted:
                     return der

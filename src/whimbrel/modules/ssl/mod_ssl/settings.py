@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 # values of SSLEngine
-OFF, ON, OPTIONAL = "off", "on", "optional"
+OFF = "off"
+ON = "on"
+OPTIONAL = "optional"
 # values of SSLVerifyClient and SSLProxyVerify
-VERIFY_NONE, VERIFY_OPTIONAL, VERIFY_REQUIRE, VERIFY_NO_CA = "none", "optional", "require", "optional_no_ca"
+VERIFY_NONE = "none"
+VERIFY_OPTIONAL = "optional"
+VERIFY_REQUIRE = "require"
+VERIFY_NO_CA = "optional_no_ca"
 # values of SSLCARevocationCheck
-CRL_NONE, CRL_LEAF, CRL_CHAIN = "none", "leaf", "chain"
+CRL_NONE = "none"
+CRL_LEAF = "leaf"
+CRL_CHAIN = "chain"
 NO_CRL_OK: Final = "no_crl_for_cert_ok"
 
 PROTOCOLS: Final = ("SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")  # in the order of their versions
@@ -28,8 +35,12 @@ DEFAULT_REQUEST_BUFFER: Final = 128 * 1024
 FIRST_CERTIFICATES: Final = 3  # of an inherited list: those that a virtual host's own replace one by one
 
 # words of SSLOptions in lower case
-STD_ENV_VARS, EXPORT_CERT_DATA, FAKE_BASIC_AUTH = "stdenvvars", "exportcertdata", "fakebasicauth"
-STRICT_REQUIRE, OPT_RENEGOTIATE, LEGACY_DN = "strictrequire", "optrenegotiate", "legacydnstringformat"
+STD_ENV_VARS = "stdenvvars"
+EXPORT_CERT_DATA = "exportcertdata"
+FAKE_BASIC_AUTH = "fakebasicauth"
+STRICT_REQUIRE = "strictrequire"
+OPT_RENEGOTIATE = "optrenegotiate"
+LEGACY_DN = "legacydnstringformat"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,11 @@ from whimbrel.modules.ssl.mod_ssl.ocsp_client import Responder, ResponderError, 
 from whimbrel.modules.ssl.mod_ssl.start_messages import Line
 
 MAX_RESPONSE: Final = 10240  # bytes of a response (MAX_STAPLING_DER)
-SKEW, TIMEOUT, NO_MAX_AGE, CACHED, CACHED_ERROR = 300, 10, -1, 3600, 600
+SKEW = 300
+TIMEOUT = 10
+NO_MAX_AGE = -1
+CACHED = 3600
+CACHED_ERROR = 600
 _MODULE: Final = "ssl"
 TRY_LATER: Final = ocsp.OCSPResponseStatus.TRY_LATER
 
@@ -38,21 +42,28 @@ class _Entry:
     __slots__ = ("certificate", "data", "expires", "is_good", "issuer", "lock", "request", "url")
 
     def __init__(self, certificate: x509.Certificate, issuer: x509.Certificate, url: str) -> None:
-        self.certificate, self.issuer, self.url = certificate, issuer, url
+        self.certificate = certificate
+        self.issuer = issuer
+        self.url = url
         self.request = responses.build(certificate, issuer, has_nonce=False)
-        self.data, self.is_good, self.expires, self.lock = b"", False, 0.0, Lock()
+        self.lock = Lock()
+        self.data = b""
+        self.is_good = False
+        self.expires = 0.0
 
 
 class Stapling:
     """The responses for one server's certificates, and how new ones are fetched; safe in threads."""
 
     def __init__(self, settings: dict[str, Any], proxy: str) -> None:
-        self._skew, self._max_age = settings.get("skew", SKEW), settings.get("max_age", NO_MAX_AGE)
+        self._skew = settings.get("skew", SKEW)
+        self._max_age = settings.get("max_age", NO_MAX_AGE)
         self._cached = settings.get("cached", CACHED)
         self._cached_error = settings.get("cached_error", CACHED_ERROR)
         self._returns_errors = settings.get("return_errors", True)
         self._fakes = settings.get("fake_try_later", True)
-        self._url, self._proxy = settings.get("url", ""), proxy
+        self._url = settings.get("url", "")
+        self._proxy = proxy
         self._timeout = settings.get("timeout", TIMEOUT)
         self._entries: dict[bytes, _Entry] = {}
 
@@ -92,7 +103,8 @@ class Stapling:
 
     def _renew(self, entry: _Entry, lines: list[LogLine]) -> None:
         """Fetch a response (stapling_renew_response)."""
-        entry.data, entry.is_good = b"", False
+        entry.data = b""
+        entry.is_good = False
         if not entry.url.startswith("http://"):
             text = f"stapling_renew_response: Unsupported uri {entry.url}"
             lines.append(LogLine("error", text, "AH01940", _MODULE))
@@ -116,7 +128,8 @@ class Stapling:
         if len(data) >= MAX_RESPONSE:
             text = f"OCSP stapling response too big ({len(data) + 1} bytes)"
             lines.append(LogLine("error", text, "AH01928", _MODULE))
-            data, entry.is_good = b"", False
+            data = b""
+            entry.is_good = False
         entry.data = data
         entry.expires = time() + (self._cached if entry.is_good else self._cached_error)
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
     from whimbrel.modules.ssl.mod_ssl.start_messages import Line
 
-HTTP_PORT, HTTPS_PORT = 80, 443
+HTTP_PORT = 80
+HTTPS_PORT = 443
 KEY_PAIRS: Final = "key_pairs"  # name of the provider of the group "ssl": key pairs by server
 # group of providers: functions (configuration, server, fallback=) -> pairs of files with certificate and key
 SUPPLIERS: Final = "ssl_certificates"
@@ -180,7 +181,8 @@ def _find_files(configuration: Configuration, servers: list[TlsServer], lines: l
     for each in servers:
         if each.engine == OFF:
             continue
-        own, keys = each.conf.certificates, each.conf.keys
+        own = each.conf.certificates
+        keys = each.conf.keys
         each.files = [(file, keys[at] if at < len(keys) else file) for at, file in enumerate(own)]
         for supply in suppliers:
             each.files += supply(configuration, each.server, fallback=False)
@@ -198,7 +200,8 @@ def _start_stapling(each: TlsServer) -> list[Line]:
     from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
     from whimbrel.modules.ssl.mod_ssl.start_messages import Line
 
-    conf, lines = each.conf, []
+    conf = each.conf
+    lines = []
     authorities = certificates(read(conf.ca_file)) if conf.ca_file else []
     each.stapling = Stapling(conf.stapling_settings, str(conf.ocsp_settings.get("proxy", "")))
     for index, key_pair in enumerate(each.pairs):

@@ -48,7 +48,8 @@ class StartFailure(Exception):
 
     def __init__(self, *lines: Line, is_fatal: bool = True) -> None:
         super().__init__(lines[0].text if lines else "")
-        self.lines, self.is_fatal = lines, is_fatal
+        self.lines = lines
+        self.is_fatal = is_fatal
 
 
 def library_error(dialect: Dialect, error: str, level: str) -> Line:

@@ -24,7 +24,9 @@ from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-VERIFY_NONE_TEXT, VERIFY_SUCCESS, VERIFY_GENEROUS = "NONE", "SUCCESS", "GENEROUS"
+VERIFY_NONE_TEXT = "NONE"
+VERIFY_SUCCESS = "SUCCESS"
+VERIFY_GENEROUS = "GENEROUS"
 MAX_DIGITS: Final = 4  # of a number in a name
 LIBRARY: Final = "/".join(ssl.OPENSSL_VERSION.split(" ")[:2])
 EXPORT_BITS: Final = 56  # secret bits below which a cipher is one for export
@@ -116,7 +118,8 @@ def _is_of_other_authority(r: Request, tls: TlsSession) -> bool:
     """Return True if the handshake was with a server of other authorities than those of the request's."""
     if r.server is tls.server:
         return False
-    handshake, request = tls.server.config(SslServerConfig), r.server_conf(SslServerConfig)
+    handshake = tls.server.config(SslServerConfig)
+    request = r.server_conf(SslServerConfig)
     return differs_in_trust(handshake, request)
 
 

@@ -84,7 +84,8 @@ def ready_authn(scope: Scope, provider: AuthnProvider) -> BoundAuthn:
     """Bind *provider* to a merged configuration; with decisions traced, each call is a step of the tree."""
     from whimbrel.engine.explain.decisions import tracer_of  # -t makes no hooks
 
-    hook, watch = provider.make(scope), tracer_of(scope)
+    hook = provider.make(scope)
+    watch = tracer_of(scope)
     if watch is None:
         return hook
     what = f"provider {provider.name or 'file'}"

@@ -190,7 +190,8 @@ class Groups:
     """
 
     def __init__(self, content: str, *, continued: bool) -> None:
-        self._content, self._continued = content, continued
+        self._content = content
+        self._continued = continued
         self._known: dict[str, frozenset[str]] = {}
         self._has_escapes = (
             "\\" in content

@@ -86,7 +86,8 @@ def path_info_start(uri: str, path_info: str) -> int:
     """Return where in *uri* the part begins that *path_info* names: the longest common suffix, adjacent
     slashes counting as one (ap_find_path_info).
     """
-    at, rest = len(uri), len(path_info)
+    at = len(uri)
+    rest = len(path_info)
     while at and rest and uri[at - 1] == path_info[rest - 1]:
         at, rest = at - 1, rest - 1
         while uri[at] == "/" and at and uri[at - 1] == "/":
@@ -160,7 +161,8 @@ def _server_vars(r: Any) -> dict[str, str]:
     if client:
         out["REMOTE_HOST"] = client
     out["REMOTE_ADDR"] = client_address(r)
-    out["DOCUMENT_ROOT"] = root = document_root(r)
+    root = document_root(r)
+    out["DOCUMENT_ROOT"] = root
     if not r.plan.dialect.wire_22:
         out["REQUEST_SCHEME"] = identity.scheme(r)
         out["CONTEXT_PREFIX"], out["CONTEXT_DOCUMENT_ROOT"] = r.context or ("", root)

@@ -59,7 +59,11 @@ class Program:
     ) -> None:
         named = permitted(argv)
         if named is None:
-            named, env, directory, limits = stand_in(), {}, b"/", {}  # of LD_PRELOAD as well
+            # of LD_PRELOAD as well
+            named = stand_in()
+            env = {}
+            directory = b"/"
+            limits = {}
         words = [_c_string(word) for word in named]
         (stdin, self._in), (self._out, stdout), *errors = _pipes(2 if complain is None else 3)
         self._err, stderr = errors[0] if errors else (-1, subprocess.DEVNULL)
@@ -160,7 +164,8 @@ class Program:
         """Wait until standard error is closed, at most *timeout* seconds."""
         if self._err < 0:
             return
-        closed = self._stderr_closed = self._loop.create_future()
+        closed = self._loop.create_future()
+        self._stderr_closed = closed
         late = self._loop.call_later(timeout, _set, closed)
         try:
             await closed
@@ -293,7 +298,9 @@ class Output(Source):
     def __init__(
         self, program: Program, timeout: float, late: Callable[[], None], opened: set[Any] | None = None
     ) -> None:
-        self.program, self.timeout, self.late = program, timeout, late
+        self.program = program
+        self.timeout = timeout
+        self.late = late
         self._draining: asyncio.Task[None] | None = None
         self._opened: set[Any] = set() if opened is None else opened
         self._opened.add(self)

@@ -8,7 +8,8 @@ from typing import Any
 
 def stderr_writer(r: Any, server: Any) -> Callable[[bytes], None]:
     """Return the function that writes a line unchanged to the error log of *server*."""
-    configuration, runtime = r.engine.configuration, r.engine.runtime
+    configuration = r.engine.configuration
+    runtime = r.engine.runtime
     provider = configuration.provider("log", "error_sink")
     sink = provider(configuration, server) if provider is not None else configuration.spec.error_log
 

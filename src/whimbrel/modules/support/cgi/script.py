@@ -59,7 +59,10 @@ class Script(Source):
     """One script run for one request."""
 
     def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
-        self.r, self.variant, self.log, self.timeout = r, variant, log, timeout
+        self.r = r
+        self.variant = variant
+        self.log = log
+        self.timeout = timeout
         self._is_taking = False  # all output is read while the request body is written
         self.program: Program | None = None
         self.noted = b""  # the beginning of the request body, for the script log
@@ -98,7 +101,8 @@ class Script(Source):
 
     def _not_executed(self, words: str, cause: str) -> None:
         """Log a failed exec: mod_cgid's daemon knows no client, mod_cgi's child writes to its own stderr."""
-        r, code = self.r, self.variant.exec_code
+        r = self.r
+        code = self.variant.exec_code
         if code:
             line = LogLine("error", words, code, self.variant.module, cause)
             r.engine.error_log.about_server(r.server, line)
@@ -132,7 +136,8 @@ class Script(Source):
             if await program.write(data, self.timeout, is_limited=lambda: self._is_taking):
                 return True
         except ProgramTimeout:
-            self.timeout, cause = 0.0, "(70007)The timeout specified has expired"
+            self.timeout = 0.0
+            cause = "(70007)The timeout specified has expired"
         if not self.r.plan.dialect.wire_22:
             self.r.log(
                 "error",
@@ -226,7 +231,8 @@ class Script(Source):
         its first *count* bytes.
         """
         clock = asyncio.get_running_loop().time
-        end, first = clock() + self.timeout, bytes(self.held[:count])
+        end = clock() + self.timeout
+        first = bytes(self.held[:count])
         self.held.clear()
         with contextlib.suppress(ProgramTimeout):
             while clock() < end and await self._more():
@@ -384,7 +390,8 @@ def _unreadable(script: Script, problem: BodyError) -> HookStatus:
     level = level_of(reason, version22=old)
     if level:
         r.log(level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
-    code, module = "AH01225" if script.variant.module == "cgi" else "AH01270", script.variant.module
+    code = "AH01225" if script.variant.module == "cgi" else "AH01270"
+    module = script.variant.module
     answered = (
         "(-3)Unknown error -3" if old else "(-102)Unknown error -102"
     )  # APR's name of a finished response
@@ -421,7 +428,8 @@ async def redirect_to(r: Any, location: str) -> HookStatus:
         if not r.plan.dialect.wire_22:
             r.status_line = None
         return 302
-    r.method, r.method_number = "GET", 0
+    r.method = "GET"
+    r.method_number = 0
     r.headers_in = r.headers_in.copy()
     r.headers_in.unset("Content-Length")
     answer: HookStatus = await r.engine.internal_redirect(location, r)

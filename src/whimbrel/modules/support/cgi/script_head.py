@@ -41,7 +41,8 @@ class ScriptHead:
     """The head of one program's output for *r*; *module* is the short name for the log."""
 
     def __init__(self, r: Any, module: str) -> None:
-        self.r, self.module = r, module
+        self.r = r
+        self.module = module
         self.bad = ""  # the line that ended the reading
         self._old = r.plan.dialect.wire_22
         self._is_traced = not self._old and enabled(r.plan.levels, module, "trace4")
@@ -122,7 +123,8 @@ class ScriptHead:
         self.r.notes.setdefault("error-notes", escape_html(text))
 
     def _field(self, name: str, value: str) -> None:
-        r, low = self.r, lower(name)
+        r = self.r
+        low = lower(name)
         if low == "content-type":
             media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
             set_content_type(r, lower(media) + semicolon + rest)
@@ -143,7 +145,8 @@ class ScriptHead:
 
     def _set_status(self, value: str) -> None:
         self._status = True
-        self.r.status = status = atoi(value)
+        status = atoi(value)
+        self.r.status = status
         self.r.status_line = _line_of(value, status, self._old)
         if not self._old:
             self.r.log("trace1", f"Status line from script '{self.name}': {value}", module=self.module)
@@ -181,7 +184,11 @@ class ScriptHead:
             r.status,
             version22=self._old,
         )
-        return OK if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
+        if met is PreconditionResult.OK:
+            return OK
+        if met is PreconditionResult.NOT_MODIFIED:
+            return 304
+        return 412
 
 
 def _line_of(value: str, status: int, old: bool) -> str | None:

@@ -45,7 +45,9 @@ class ScriptLog:
     """Writer of entries; a log that is full or cannot be opened is skipped."""
 
     def __init__(self, conf: Any) -> None:
-        self.path, self.length, self.buffer = conf.path, conf.length, max(0, conf.buffer)
+        self.path = conf.path
+        self.length = conf.length
+        self.buffer = max(0, conf.buffer)
 
     def error(self, r: Any, status: int, text: str) -> None:
         """Log a refusal, or a line of the program's standard error."""

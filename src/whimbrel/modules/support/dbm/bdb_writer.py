@@ -15,7 +15,9 @@ PAGE: Final = 4096
 _HEAD: Final = 26
 _ROOM: Final = PAGE - _HEAD
 _MAGIC: Final = 0x061561
-_KIND_META, _KIND_HASH, _KIND_OVERFLOW = 8, 13, 7
+_KIND_META = 8
+_KIND_HASH = 13
+_KIND_OVERFLOW = 7
 _CHECK: Final = b"%$sniglet^&\0"  # readers check the file's hash function with the hash of this
 _SPARES: Final = 32
 
@@ -86,14 +88,16 @@ def _item(part: bytes, more: _Pages) -> bytes:
     pieces = [part[at : at + _ROOM] for at in range(0, len(part), _ROOM)]
     numbers = [more.take() for _ in pieces]
     for at, piece in enumerate(pieces):
-        before, after = numbers[at - 1] if at else 0, numbers[at + 1] if at + 1 < len(pieces) else 0
+        before = numbers[at - 1] if at else 0
+        after = numbers[at + 1] if at + 1 < len(pieces) else 0
         head = pack("<IIIIIHHBB", 0, 1, numbers[at], before, after, 1, len(piece), 0, _KIND_OVERFLOW)
         more.fill(numbers[at], (head + piece).ljust(PAGE, b"\0"))
     return pack("<B3xII", 3, numbers[0], len(part))
 
 
 def _hash_page(number: int, before: int, after: int, items: list[bytes]) -> bytes:
-    offsets, end = [], PAGE
+    offsets = []
+    end = PAGE
     for item in items:
         end -= len(item)
         offsets.append(end)

@@ -39,7 +39,8 @@ def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _bucket(data: bytes, start: int, room: int, order: str) -> Iterator[tuple[bytes, bytes]]:
-    begin, length = start + _TABLE, room * calcsize(order + _ENTRY)
+    begin = start + _TABLE
+    length = room * calcsize(order + _ENTRY)
     if start <= 0 or begin + length > len(data):
         raise Damaged
     for known, _, place, key, value in iter_unpack(order + _ENTRY, data[begin : begin + length]):

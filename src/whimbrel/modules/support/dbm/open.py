@@ -45,12 +45,18 @@ class DbmFile:
     """The file named by a directive, of the type that the type directive sets ("" is the default)."""
 
     def __init__(self, path: str, kind: str) -> None:
-        self.path, self.kind = path, kind
+        self.path = path
+        self.kind = kind
         self._marks: tuple[StatSignature, ...] | None = None
         self._content: dict[str, str] = {}
         self.verifier = Verifier()
         low = kind.lower()
-        self._driver = "db" if low in ("default", "db") else low if low in ("sdbm", "gdbm", "ndbm") else ""
+        if low in ("default", "db"):
+            self._driver = "db"
+        elif low in ("sdbm", "gdbm", "ndbm"):
+            self._driver = low
+        else:
+            self._driver = ""
 
     def content(self, r: Request) -> dict[str, str]:
         """Return the current keys and values (C strings: up to the first NUL); raises DbmUnreadable."""
@@ -65,7 +71,8 @@ class DbmFile:
             is_lasting = is_lasting and is_settled_file(info)
         if self._marks != tuple(seen):
             self._content = {to_text(key): to_text(value.partition(b"\0")[0]) for key, value in self._read()}
-            self._marks, self.verifier = tuple(seen) if is_lasting else None, Verifier()
+            self._marks = tuple(seen) if is_lasting else None
+            self.verifier = Verifier()
         return self._content
 
     def _failure(self, errno: int, *, damaged: bool = False) -> DbmUnreadable:

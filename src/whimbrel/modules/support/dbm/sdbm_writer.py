@@ -32,7 +32,9 @@ class _Tree:
     def put(self, key: bytes, value: bytes) -> None:
         if not key or len(key) + len(value) > MAX_PAIR:
             raise Full
-        code, node, depth = _hash(key), 0, 0
+        code = _hash(key)
+        node = 0
+        depth = 0
         while node in self.divided:
             node, depth = 2 * node + 1 + (code >> depth & 1), depth + 1
         page = self.pages.setdefault(code & (1 << depth) - 1, {})
@@ -71,7 +73,9 @@ def files(pairs: Iterable[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
 
 
 def _page(pairs: dict[bytes, bytes]) -> bytes:
-    offsets, data, end = [2 * len(pairs)], b"", PAGE
+    offsets = [2 * len(pairs)]
+    data = b""
+    end = PAGE
     for key, value in pairs.items():
         offsets += (end - len(key), end - len(key) - len(value))
         end, data = offsets[-1], value + key + data

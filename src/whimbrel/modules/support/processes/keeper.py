@@ -78,8 +78,12 @@ class ProcessKeeper:
         statics: list[StaticProgram],
         messages: KeeperMessages,
     ) -> None:
-        self.table, self.limits, self.statics, self.messages = table, limits, statics, messages
-        self._requests, self._lifeline = requests, lifeline
+        self.table = table
+        self.limits = limits
+        self.statics = statics
+        self.messages = messages
+        self._requests = requests
+        self._lifeline = lifeline
         self.directory = ""
         self.populations = Populations(limits)
         self.running: dict[int, RunningProcess] = {}
@@ -178,7 +182,9 @@ class ProcessKeeper:
         self.populations.started(program)
         self.messages.started(program.label or program.name, pid)
         with self.table.locked():
-            record.pid, record.started, record.active = pid, time.time(), time.time()
+            record.pid = pid
+            record.started = time.time()
+            record.active = time.time()
             record.state = ProcessState.IDLE
 
     def _start_due(self) -> None:
@@ -200,7 +206,8 @@ class ProcessKeeper:
     def _spawn(self, launch: Launch, handle: int) -> int:
         """Start a process in a group of its own; it gets a signal if the keeper dies."""
         require_programs()
-        prctl, end = self._set_death_signal, launch.end
+        prctl = self._set_death_signal
+        end = launch.end
 
         def prepare() -> None:
             prctl(_PR_SET_PDEATHSIG, end)
@@ -330,7 +337,8 @@ class ProcessKeeper:
         except ProcessLookupError:
             with self.table.locked():
                 if record.state == ProcessState.BUSY and record.owner == owner:
-                    record.state, record.why = ProcessState.ERROR, DeathReason.COMM_ERROR
+                    record.state = ProcessState.ERROR
+                    record.why = DeathReason.COMM_ERROR
             return True
 
     def _scan_busy(self, process: RunningProcess, record: ProcessRecord, program: ProgramClass) -> bool:

@@ -22,7 +22,8 @@ def connection_pool(engine: Any) -> ConnectionPool:
     """Return the pool of this worker's connections to kept processes, each of which serves one request."""
     pool: ConnectionPool | None = engine.worker_state.get(_POOL)
     if pool is None:
-        pool = engine.worker_state[_POOL] = ConnectionPool(PoolLimits(keeps_open=False))
+        pool = ConnectionPool(PoolLimits(keeps_open=False))
+        engine.worker_state[_POOL] = pool
     return pool
 
 
@@ -34,7 +35,8 @@ class ProcessLease(ConnectionOwner):
     """
 
     def __init__(self, manager: ProcessManager, program: ProgramClass) -> None:
-        self.manager, self.program = manager, program
+        self.manager = manager
+        self.program = program
         self.on_late: Any = None
         self._record: ProcessRecord | None = None
         self._serial = 0
@@ -45,14 +47,17 @@ class ProcessLease(ConnectionOwner):
         Raises TimeoutError if none becomes free.
         """
         loop = asyncio.get_running_loop()
-        table, key = self.manager.table, self.program.key
-        until, pause = loop.time() + APPLY_TIMEOUT, FIRST_PAUSE
+        table = self.manager.table
+        key = self.program.key
+        until = loop.time() + APPLY_TIMEOUT
+        pause = FIRST_PAUSE
         # as in mod_fcgid, a second process starts only if the first ones are busy for a second
         request_at = loop.time() + (SPAWN_INTERVAL if table.count_busy(key) else 0.0)
         while loop.time() < until:
             record = table.claim(key)
             if record is not None:
-                self._record, self._serial = record, record.serial
+                self._record = record
+                self._serial = record.serial
                 connection = await self._open(runtime, timeout)
                 if connection is not None:
                     return connection

@@ -45,13 +45,17 @@ class ProcessManager:
         slots: int = 0,
         parent: str = "",
     ) -> None:
-        self.name, self.limits, self.statics = name, limits, statics or []
+        self.name = name
+        self.limits = limits
+        self.statics = statics or []
         self.directory = ""
         self.context: Any = None
         self.initial: Callable[[str], list[ProgramClass]] = lambda directory: []
-        self._make_messages, self._parent = messages, parent
+        self._make_messages = messages
+        self._parent = parent
         self._pid = 0
-        self._born, self._quick_deaths = 0.0, 0
+        self._born = 0.0
+        self._quick_deaths = 0
         self.table = ProcessTable(max(1, slots))
 
     # master ---------------------------------------------------------------------------------------
@@ -170,7 +174,8 @@ def _end(pid: int) -> None:
                 return
         except (ProcessLookupError, ChildProcessError):
             return
-        number, until = signal.SIGKILL, time.monotonic() + 1.0
+        number = signal.SIGKILL
+        until = time.monotonic() + 1.0
 
 
 def _kill_group(pid: int) -> None:

@@ -64,7 +64,8 @@ class KeeperMessages:
     def ended(self, name: str, pid: int, reason: DeathReason, status: int) -> None:
         """Log how a process has ended; *status* is that of waitpid(2)."""
         code = os.waitstatus_to_exitcode(status)
-        why, level = _REASONS[reason], "info"
+        why = _REASONS[reason]
+        level = "info"
         if code >= 0:
             how = f"terminated by calling exit(), return code: {code}"
             if reason == DeathReason.CONNECT_ERROR:

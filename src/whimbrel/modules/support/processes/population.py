@@ -21,7 +21,10 @@ class Population:
     __slots__ = ("count", "least", "score", "seen")
 
     def __init__(self, least: int) -> None:
-        self.count, self.score, self.seen, self.least = 0, 0, int(time.time()), least
+        self.seen = int(time.time())
+        self.count = 0
+        self.score = 0
+        self.least = least
 
     def age(self, time_score: int) -> None:
         """Take the points of the time that has passed."""
@@ -34,7 +37,8 @@ class Populations:
     """Numbers of all classes of one keeper."""
 
     def __init__(self, limits: KeeperLimits) -> None:
-        self.limits, self.total = limits, 0
+        self.limits = limits
+        self.total = 0
         self._by_key: dict[int, Population] = {}
 
     def refusal(self, program: ProgramClass) -> str:
@@ -60,7 +64,8 @@ class Populations:
         self.total += 1
         group = self._by_key.get(program.key)
         if group is None:
-            self._by_key[program.key] = group = Population(program.least)
+            group = Population(program.least)
+            self._by_key[program.key] = group
         else:
             group.score += self.limits.spawn_score
             group.age(self.limits.time_score)

@@ -94,8 +94,10 @@ class ProcessTable:
         with self.locked():
             for record in self.records[: self.header.used]:
                 if record.state == ProcessState.IDLE and record.key == key:
-                    record.state, record.owner = ProcessState.BUSY, os.getpid()
-                    record.why, record.active = DeathReason.KILLED_SELF, time.time()
+                    record.state = ProcessState.BUSY
+                    record.owner = os.getpid()
+                    record.why = DeathReason.KILLED_SELF
+                    record.active = time.time()
                     return record
         return None
 
@@ -131,7 +133,8 @@ class ProcessTable:
                 if not was_late and error is not None:
                     record.why = error
             elif max_requests > 0 and record.requests >= max_requests:
-                record.state, record.why = ProcessState.ERROR, DeathReason.LIFETIME_EXPIRED
+                record.state = ProcessState.ERROR
+                record.why = DeathReason.LIFETIME_EXPIRED
             else:
                 record.state = ProcessState.IDLE
             return was_late
@@ -144,7 +147,8 @@ class ProcessTable:
                 self.header.used = max(self.header.used, number + 1)
                 self.header.serial += 1
                 record.serial = self.header.serial
-                record.requests = record.owner = 0
+                record.requests = 0
+                record.owner = 0
                 record.why = DeathReason.KILLED_SELF
                 return record
         return None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.modules.generators.mod_autoindex.entries import html_title, natural, simple_match
+from whimbrel.base.fnmatch import simple_match
+from whimbrel.modules.generators.mod_autoindex.entries import html_title, natural
 
 
 @pytest.mark.parametrize(
