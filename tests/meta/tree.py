@@ -67,6 +67,22 @@ def length(node: Function) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1 - docstring_lines(node)
 
 
+def statements(node: Function) -> int:
+    """Return the number of statements, without docstring, and without the fields that a constructor sets."""
+    return sum(
+        isinstance(part, ast.stmt) and not (node.name == "__init__" and _is_field(part))
+        for part in ast.walk(node)
+    ) - (2 if docstring_lines(node) else 1)
+
+
+def _is_field(node: ast.stmt) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return all(
+        isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+        for target in targets
+    )
+
+
 def assert_none(found: Iterable[object]) -> None:
     """Fail with a list of everything that was found."""
     lines = [str(one) for one in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from whimbrel.base.file_reading import read_regular
@@ -13,7 +14,7 @@ from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.time_slices import Slices, names_in
 from whimbrel.http.syntax.url import escape_html, escape_uri, unescape
 from whimbrel.modules.core.handler import set_last_modified
-from whimbrel.modules.generators.mod_autoindex.entries import in_order, make_entry, parent_entry
+from whimbrel.modules.generators.mod_autoindex.entries import Entry, in_order, make_entry, parent_entry
 from whimbrel.modules.generators.mod_autoindex.page import (
     ListingStyle,
     columns,
@@ -183,7 +184,7 @@ async def _list(
             if entry is not None:
                 entries.append(entry)
     entries = await in_order(entries, style.key, style.descending, style.options, slices)
-    shape = plain_list
+    shape: Callable[[ListingStyle, list[Entry]], Iterator[str]] = plain_list
     if style.options & IndexOption.TABLE:
         shape = table
     elif style.options & IndexOption.FANCY:
