@@ -29,7 +29,7 @@ and replay have the configuration that Debian's packages install ([stock.py](../
 is a response of a script in mod_cache_disk, served by the quick handler, and in `cache-hit-handler` by the
 normal one; `propfind` asks with Depth 1 for four properties of 1,000 files, `propfind-all` for all.
 What limits the row 10m: [large-files.md](large-files.md); what each level of answers brings:
-[answer-levels.md](answer-levels.md).
+[answers.md](answers.md).
 """
 HALF = """
 ## Half load

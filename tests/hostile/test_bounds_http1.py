@@ -1,4 +1,4 @@
-"""Bounds of HTTP/1 and of the response cache: caches and buffers of ARCHITECTURE.md under hostile inputs."""
+"""Bounds of HTTP/1 and of the response cache: caches and buffers of docs/bounds.md under hostile inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whimbrel.engine.cache.fd_cache import MAX_OPEN, FdCache
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.server.http1.protocol import MAX_AHEAD, HttpProtocol
 
-TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
+TABLE = Path(__file__).parents[2] / "docs/bounds.md"
 UNITS = {"kB": 1024, "MB": 1024 * 1024}
 HEADS = 3600
 # the levels of cached responses are scaled down, so that they overflow

@@ -8,6 +8,7 @@ import tomllib
 from tests.meta.tree import PACKAGE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DOCUMENTS = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
 PIN = re.compile(r"([a-z0-9-]+)==[\w.]+ \\")
 
 
@@ -64,10 +65,19 @@ def test_licence_is_the_declared_one() -> None:
 def test_every_path_in_the_documents_exists() -> None:
     """A path is relative to src/whimbrel, its engine, tests, or the repository."""
     missing = []
-    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", *DOCUMENTS):
         text = re.sub(r"^(`{3,}).*?^\1$", "", (ROOT / name).read_text(), flags=re.M | re.S)
         for path in re.findall(r"`([\w./-]+/[\w.-]*(?:\.(?:py|tsv|md)|/))`", text):
             places = (PACKAGE / path, PACKAGE / "engine" / path, ROOT / path, ROOT / "tests" / path)
             if not any(place.exists() for place in places) and not path.startswith("mod_"):
                 missing.append(f"{name}: {path}")
     assert missing == []
+
+
+def test_the_index_names_every_document() -> None:
+    index = (ROOT / "docs/README.md").read_text()
+    assert [name for name in DOCUMENTS if f"({name.removeprefix('docs/')})" not in index] == ["docs/README.md"]
+
+
+def test_the_architecture_is_short() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_bytes()) <= 15_000
