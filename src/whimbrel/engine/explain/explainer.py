@@ -183,7 +183,7 @@ class TracedPlanCache(PlanCache):
         return TracedPlan(self, server, layers, records)
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
-        """As in World, remembering the parts."""
+        """As without explanations, and remember the parts."""
         layer = super().merge_layers(base, over)
         if base is not None:
             self.parts[layer] = (*self.parts.get(base, (base,)), over)

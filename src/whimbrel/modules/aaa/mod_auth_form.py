@@ -209,7 +209,7 @@ class FormAuthenticator:
             )
 
 
-def _led(r: Request, target: StringExpression | None, status: int = 302) -> HookStatus | None:
+def _redirected(r: Request, target: StringExpression | None, status: int = 302) -> HookStatus | None:
     """Redirect the client to *target*; return None without one, 500 (logged) if it cannot be evaluated."""
     if target is None:
         return None
@@ -282,9 +282,9 @@ async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str, log
     if login.location is not None:
         r.headers_out.set("Location", login.location)
         return 302
-    led = _led(r, authenticator.conf.success)
-    if led is not None:
-        return led
+    redirected = _redirected(r, authenticator.conf.success)
+    if redirected is not None:
+        return redirected
     _resume(r, login)
     return OK
 
@@ -319,9 +319,9 @@ def _refused(r: Request, conf: AuthFormDirConfig, answer: HookStatus, location: 
     A refusal leads to the login page if there is one, then to the *location* that the form names. Browsers
     may not store another refusal.
     """
-    led = _led(r, conf.required) if answer == 401 else None
-    if led is not None:
-        return led
+    redirected = _redirected(r, conf.required) if answer == 401 else None
+    if redirected is not None:
+        return redirected
     if location is not None and answer != OK:
         r.headers_out.set("Location", location)
         return 302
@@ -360,11 +360,11 @@ def make_login(scope: Scope) -> CompiledHook:
             if login.location is not None:
                 r.headers_out.set("Location", login.location)
                 return 302
-            led = _led(r, authenticator.conf.success)
-            return 200 if led is None else led
-        led = _led(r, authenticator.conf.required) if answer == 401 else None
-        if led is not None:
-            return led
+            redirected = _redirected(r, authenticator.conf.success)
+            return 200 if redirected is None else redirected
+        redirected = _redirected(r, authenticator.conf.required) if answer == 401 else None
+        if redirected is not None:
+            return redirected
         return 401 if answer == DECLINED else answer
 
     return CompiledHook(login_handler, is_async=True, handlers=frozenset((_LOGIN,)))
@@ -380,8 +380,8 @@ def make_logout(scope: Scope) -> CompiledHook:
         r.set_uncacheable()
         await authenticator.remember(r, authenticator.realm_of(r) or "", None)
         r.err_headers_out.add("Cache-Control", "no-store")
-        led = _led(r, authenticator.conf.logout, 307)
-        return 200 if led is None else led
+        redirected = _redirected(r, authenticator.conf.logout, 307)
+        return 200 if redirected is None else redirected
 
     return CompiledHook(logout_handler, is_async=True, handlers=frozenset((_LOGOUT,)))
 

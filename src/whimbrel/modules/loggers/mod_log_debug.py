@@ -77,7 +77,7 @@ def add_message(cmd: Command, conf: LogDebugDirConfig, words: list[str]) -> None
     conf.messages = [*own(conf, "messages", list), Message(template, hook, condition, cmd.place)]
 
 
-def _say(r: Any, message: Message, where: str) -> None:
+def _log_message(r: Any, message: Message, where: str) -> None:
     try:
         if message.condition is None or evaluate(r, message.condition, "log_debug", varies=False):
             r.log("info", message.template.text(r, "log_debug") + where, module="log_debug")
@@ -103,7 +103,7 @@ def _maker(names: tuple[str, ...]) -> HookMaker:
         def hook(r: Any) -> HookStatus:
             r.set_uncacheable()
             for message, where in chosen:
-                _say(r, message, where)
+                _log_message(r, message, where)
             return DECLINED
 
         return CompiledHook(hook)

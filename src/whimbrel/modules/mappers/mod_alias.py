@@ -252,7 +252,7 @@ def _escaped_url(url: str) -> str:
     return escape_uri(url[:at]) + url[at:]
 
 
-def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
+def redirect_response(r: Any, status: int, url: str, relative: bool) -> HookStatus:
     """Respond with *status*; a redirect has the absolute form of *url* with the request's query if it has
     none.
     """
@@ -285,9 +285,9 @@ def _send_all(r: Any, redirect: tuple[int, StringExpression | None], relative: b
     """Redirect by the form without URL path; its URL is escaped after evaluation."""
     status, template = redirect
     if template is None:
-        return send_away(r, status, "", relative)
+        return redirect_response(r, status, "", relative)
     try:
-        return send_away(r, status, _escaped_url(template.text(r, "alias")), relative)
+        return redirect_response(r, status, _escaped_url(template.text(r, "alias")), relative)
     except EvalError as problem:
         r.log(
             "error", f"Can't evaluate redirect expression: {problem.reason}", code="AH02826", module="alias"
@@ -300,7 +300,7 @@ def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
         if conf.redirect is not None:
             return _send_all(r, conf.redirect, conf.relative)
         hit = first_match(redirects, r.uri, True) if redirects else None
-        return DECLINED if hit is None else send_away(r, hit[0].status, hit[1], conf.relative)
+        return DECLINED if hit is None else redirect_response(r, hit[0].status, hit[1], conf.relative)
 
     return go
 

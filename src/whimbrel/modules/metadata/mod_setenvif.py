@@ -286,7 +286,7 @@ def _nothing(_r: Any) -> str | None:
     return None
 
 
-def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
+def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
     """Return the reader of a field, or of the variable if there is none.
 
     The cache key then holds the field's membership in *sets* instead of its value.
@@ -299,7 +299,7 @@ def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
     return header_or_variable
 
 
-def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
+def _evaluated(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
     """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
     line (*last*).
     """
@@ -335,7 +335,9 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
             alike = [
                 condition.values for condition in steps if condition.header.lower() == step.header.lower()
             ]
-            step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
+            step.source = _classified_or_variable(
+                step.header, tuple([values for values in alike if values is not None])
+            )
 
     def set_variables(r: Any) -> HookStatus:
         value = ""
@@ -344,7 +346,7 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
         last = EMPTY_MATCH
         for step in steps:
             if step.test is not None:
-                true, last = _tested(r, step.test, last)
+                true, last = _evaluated(r, step.test, last)
                 if true:
                     step.set(env, last)
                 continue

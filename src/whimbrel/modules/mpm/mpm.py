@@ -212,7 +212,7 @@ def checked_by(kind: Kind) -> Callable[[Any], None]:
 MAX_SERVERS_22 = 200000
 
 
-def _say(cmd: Command, *lines: str) -> None:
+def _warn_at_startup(cmd: Command, *lines: str) -> None:
     for line in lines:
         cmd.warn(line, level="startup")
 
@@ -221,13 +221,13 @@ def set_server_limit_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None
     """Set ServerLimit: it applies to the MaxClients lines that follow."""
     value = atoi(words[0])
     if value > MAX_SERVERS_22:
-        _say(
+        _warn_at_startup(
             cmd,
             f"WARNING: ServerLimit of {value} exceeds compile time limit of {MAX_SERVERS_22} servers,",
             f" lowering ServerLimit to {MAX_SERVERS_22}.",
         )
     elif value < 1:
-        _say(cmd, "WARNING: Require ServerLimit > 0, setting to 1")
+        _warn_at_startup(cmd, "WARNING: Require ServerLimit > 0, setting to 1")
     conf.server_limit = max(1, min(value, MAX_SERVERS_22))
 
 
@@ -236,14 +236,14 @@ def set_max_clients_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     value = atoi(words[0])
     limit = conf.server_limit if isinstance(conf.server_limit, int) else 256
     if value > limit:
-        _say(
+        _warn_at_startup(
             cmd,
             f"WARNING: MaxClients of {value} exceeds ServerLimit value of {limit} servers,",
             f" lowering MaxClients to {limit}.  To increase, please see the ServerLimit",
             " directive.",
         )
     elif value < 1:
-        _say(cmd, "WARNING: Require MaxClients > 0, setting to 1")
+        _warn_at_startup(cmd, "WARNING: Require MaxClients > 0, setting to 1")
     conf.max_workers = max(1, min(value, limit))
 
 
@@ -251,7 +251,7 @@ def set_min_spare_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """Set MinSpareServers: at least 1."""
     value = atoi(words[0])
     if value <= 0:
-        _say(
+        _warn_at_startup(
             cmd,
             "WARNING: detected MinSpareServers set to non-positive.",
             "Resetting to 1 to avoid almost certain Apache failure.",

@@ -174,7 +174,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         if not self._expects(plain(local[0]), local[1], self.connection.client_ip):
             self._hand_over(ProxyHeaderFields(0))
             return
-        self._say(
+        self._log(
             LogLine(
                 "debug",
                 f"RemoteIPProxyProtocol: enabled on connection to {plain(local[0])}:{local[1]}",
@@ -191,7 +191,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
             header = read_header(self._buffer)
         except BadHeader as problem:
             if problem.line is not None:
-                self._say(problem.line)
+                self._log(problem.line)
             self._close()
             return
         if header is not None:
@@ -200,7 +200,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
                 if header.address
                 else f"{self.connection.client_ip}:{self.connection.client_port}"
             )
-            self._say(
+            self._log(
                 LogLine(
                     "debug",
                     f"RemoteIPProxyProtocol: received valid PROXY header: {address}",
@@ -223,7 +223,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         if rest:
             current.data_received(rest)
 
-    def _say(self, line: LogLine) -> None:
+    def _log(self, line: LogLine) -> None:
         self.service.engine.log_connection(self.connection, self.server, line)
 
     def _close(self) -> None:
@@ -232,7 +232,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
 
     def eof_received(self) -> bool:
         words = "RemoteIPProxyProtocol: connection closed before a complete header was received"
-        self._say(LogLine("info", words, "AH10634", "remoteip", "(70014)End of file found"))
+        self._log(LogLine("info", words, "AH10634", "remoteip", "(70014)End of file found"))
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -240,7 +240,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
 
     def expire(self) -> None:
         """Close the connection: no header came in time."""
-        self._say(
+        self._log(
             LogLine(
                 "error",
                 "failed reading input",

@@ -211,7 +211,7 @@ def add_condition(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) 
     if line.first.lower() == "expr" and not _old(cmd):
         cond = replace(cond, test=Test.EXPRESSION, expression=expressions.read(cmd, cond.operand))
     else:
-        cond = _tested(cond, _old(cmd))
+        cond = _with_operator(cond, _old(cmd))
     cond = _without_case(cmd, cond)
     if cond.test is not Test.EXPRESSION:
         if cond.test is Test.REGEX:
@@ -284,7 +284,7 @@ _COMPARE: Final = {
 }
 
 
-def _tested(cond: Cond, old: bool) -> Cond:
+def _with_operator(cond: Cond, old: bool) -> Cond:
     """Return the condition with its operator separated from the pattern."""
     text = cond.operand
     if len(text) < 2:

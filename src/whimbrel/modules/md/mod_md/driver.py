@@ -1,6 +1,6 @@
 """Jobs: when domains are renewed, what administrators are told, retries.  One process at a time runs them.
 
-It knows no thread and no network: see `renewal.World`.  httpd: mod_md_drive.c.
+It knows no thread and no network: see `renewal.RenewalHost`.  httpd: mod_md_drive.c.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whimbrel.modules.md.mod_md.authority import AuthorityError, CertificateAuth
 from whimbrel.modules.md.mod_md.domains import INCOMPLETE, MISSING_INFORMATION, ManagedDomain
 from whimbrel.modules.md.mod_md.job import Job
 from whimbrel.modules.md.mod_md.manager import Manager
-from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, World
+from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, RenewalHost
 from whimbrel.modules.md.mod_md.result import AH10108, AH10109, JobResult, cause_of
 from whimbrel.modules.md.mod_md.timing import date_text
 from whimbrel.modules.md.mod_md.values import duration_words
@@ -175,7 +175,7 @@ class JobDriver:
         work.log(now, "starting")
         choice = work.errors // conf.retry_failover % len(domain.authorities)
         renewal = Renewal(
-            self._world(domain, work),
+            self._host(domain, work),
             domain,
             self._manager.reach,
             domain.authorities[choice],
@@ -208,9 +208,9 @@ class JobDriver:
             work.log(self._runtime.clock(), "progress", "", text)
             self._save(work)
 
-    def _world(self, domain: ManagedDomain, work: Job) -> World:
+    def _host(self, domain: ManagedDomain, work: Job) -> RenewalHost:
         runtime = self._runtime
-        return World(
+        return RenewalHost(
             self._manager.store,
             lambda url: runtime.connect(domain, url),
             runtime.clock,

@@ -56,7 +56,7 @@ LONGEST_PAUSE = 5.0
 
 
 @dataclass(slots=True)
-class World:
+class RenewalHost:
     """What a renewal needs from outside.
 
     Attributes:
@@ -84,19 +84,19 @@ class Renewal:
     """One attempt for all keys of a domain; complete keys of earlier attempts are kept."""
 
     def __init__(
-        self, world: World, domain: ManagedDomain, reach: Reach, authority: str, delay: float = 0.0
+        self, host: RenewalHost, domain: ManagedDomain, reach: Reach, authority: str, delay: float = 0.0
     ) -> None:
         # a copy: the authority and the account of this attempt are in use once it is activated
         self._domain = copy(domain)
-        self._world = world
+        self._host = host
         self._reach = reach
         self._url = authority
         self._delay = delay  # MDActivationDelay
-        self._result = world.result
+        self._result = host.result
         self._kinds: list[str] = []
         self._offers = AcmeDirectory()
         self._ca: CertificateAuthority
-        self._answers = ChallengeStore(world.store, domain, reach, world.clock)
+        self._answers = ChallengeStore(host.store, domain, reach, host.clock)
 
     def run(self) -> float:
         """Stage certificates for all keys; return when they may be used.  Raises RenewalFailed."""
@@ -119,13 +119,13 @@ class Renewal:
         text = problem.line or self._result.line(self._domain.name)
         cause = cause_of(problem.status) if problem.problem or not problem.line else ""
         for level in problem.levels:
-            self._world.log(level, text, cause)
+            self._host.log(level, text, cause)
 
     def _failure(self, status: int, detail: str, problem: str = "", *, keeps: bool = False) -> RenewalFailed:
         """Record a failure; with *keeps* the log of the job shows the problem of the step before."""
         self._result.set(status, detail, self._result.problem if keeps else "")
         self._result.problem = problem or self._result.problem
-        self._world.log("error", self._result.line(self._domain.name), cause_of(status))
+        self._host.log("error", self._result.line(self._domain.name), cause_of(status))
         return RenewalFailed()
 
     def _begin(self, activity: str) -> None:
@@ -137,7 +137,7 @@ class Renewal:
         try:
             self._kinds = possible(self._domain, self._reach)
         except NoChallenge as problem:
-            self._world.log("warn", f"md[{name}]: {problem}", cause_of(GENERAL))
+            self._host.log("warn", f"md[{name}]: {problem}", cause_of(GENERAL))
             self._result.set(GENERAL, str(problem))
             raise RenewalFailed from None
         kinds = " ".join(self._kinds)
@@ -156,14 +156,14 @@ class Renewal:
     def _has_begun(self) -> bool:
         """Return True if an earlier attempt at this authority has left its files."""
         try:
-            record = self._world.store.load_json(STAGING, self._domain.name, MD_FILE)
+            record = self._host.store.load_json(STAGING, self._domain.name, MD_FILE)
         except (OSError, MdStoreError):
             return False
         return text_in(record, "ca", "url") == self._url
 
     def _reset(self) -> None:
         """Remove the files of attempts at other authorities; the job goes on."""
-        store = self._world.store
+        store = self._host.store
         name = self._domain.name
         for file in store.files(STAGING, name):
             if file != JOB_FILE:
@@ -171,7 +171,7 @@ class Renewal:
 
     def _is_staged(self, spec: KeyKind) -> bool:
         """Return True if a certificate with its key for the present names is staged."""
-        staged = staged_pair(self._world.store, self._domain.name, spec)
+        staged = staged_pair(self._host.store, self._domain.name, spec)
         return staged is not None and set(self._domain.names) <= set(keys.alternative_names(staged[1][0]))
 
     def _obtain(self, missing: list[KeyKind], *, is_fresh: bool) -> None:
@@ -181,7 +181,7 @@ class Renewal:
         self._domain.authority = self._url
         self._save_domain()
         self._begin(f"Contacting ACME server for {name} at {self._url}")
-        self._ca = self._world.connect(self._url)
+        self._ca = self._host.connect(self._url)
         self._offers = self._ca.directory()
         for spec in missing:
             self._begin(f"Driving ACME to renew {spec.name} certificate for {name}")
@@ -194,14 +194,14 @@ class Renewal:
     def _save_domain(self) -> None:
         is_secret = self._domain.settings.binding is not None
         record = to_json(self._domain)
-        self._world.store.save_json(STAGING, self._domain.name, MD_FILE, record, secret=is_secret)
+        self._host.store.save_json(STAGING, self._domain.name, MD_FILE, record, secret=is_secret)
 
     # accounts ----------------------------------------------------------------------------------------
     def _use_account(self) -> None:
         name = self._domain.name
         before = self._domain.account
         self._begin(f"Selecting account to use for {name}")
-        has_account = accounts.select(self._world.store, self._ca, self._domain, self._url, self._log_refusal)
+        has_account = accounts.select(self._host.store, self._ca, self._domain, self._url, self._log_refusal)
         if self._domain.account != before:
             self._save_domain()
         if has_account:
@@ -221,16 +221,16 @@ class Renewal:
             raise self._failure(errno.EINVAL, text)
         if self._offers.needs_binding and not self._domain.settings.binding:
             self._result.set(errno.EINVAL, _NO_BINDING)
-            self._world.log("error", self._result.line(name), cause_of(errno.EINVAL))
+            self._host.log("error", self._result.line(name), cause_of(errno.EINVAL))
         try:
-            url = accounts.create(self._world.store, self._ca, self._domain, self._url)
+            url = accounts.create(self._host.store, self._ca, self._domain, self._url)
         except AuthorityError as problem:
             self._log_refusal(problem)
             self._result.activity = ""
             self._result.set(problem.status, problem.detail, problem.problem)
-            self._world.log("error", self._result.line(name), cause_of(problem.status))
+            self._host.log("error", self._result.line(name), cause_of(problem.status))
             raise RenewalFailed from None
-        self._world.log("info", f"registered new account {url}", "")
+        self._host.log("info", f"registered new account {url}", "")
 
     # orders ------------------------------------------------------------------------------------------
     def _profile(self) -> str:
@@ -239,7 +239,7 @@ class Renewal:
             return settings.profile
         if settings.profile_mandatory:
             text = f"{self._domain.name}: mandatory ACME profile '{settings.profile}' is not offered by CA"
-            self._world.log("error", text, cause_of(errno.ENOENT))
+            self._host.log("error", text, cause_of(errno.ENOENT))
             self._result.set(errno.EINVAL)
             raise RenewalFailed
         return ""
@@ -254,7 +254,7 @@ class Renewal:
 
     def _order_certificate(self, spec: KeyKind) -> None:
         name = self._domain.name
-        store = self._world.store
+        store = self._host.store
         wanted = self._domain.settings.profile
         replaced = self._replaced(spec)
         self._begin(
@@ -287,7 +287,7 @@ class Renewal:
 
     def _left_order(self) -> CertificateOrder | None:
         """Return the order of an attempt that failed, if it is alive: it goes on where it was left."""
-        store = self._world.store
+        store = self._host.store
         name = self._domain.name
         try:
             url = text_in(store.load_json(STAGING, name, ORDER_FILE), "url")
@@ -307,21 +307,21 @@ class Renewal:
 
     def _retrieve(self, url: str) -> bytes:
         """Return a certificate; what goes wrong is tried again for some time."""
-        end = self._world.clock() + POLL_TIME
+        end = self._host.clock() + POLL_TIME
         pause = FIRST_PAUSE
         while True:
             try:
                 return self._ca.certificate(url)
             except AuthorityError as problem:
-                if self._world.clock() + pause > end:
+                if self._host.clock() + pause > end:
                     raise
                 self._log_refusal(problem)
-            self._world.sleep(pause)
+            self._host.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
 
     def _private_key(self, spec: KeyKind) -> Any:
         """Return the key of an attempt that was not finished, or a new one."""
-        store = self._world.store
+        store = self._host.store
         name = self._domain.name
         file = keys.key_file(spec)
         try:
@@ -341,7 +341,7 @@ class Renewal:
         missing = set(self._domain.names) - set(keys.alternative_names(chain[0]))
         if missing:
             raise self._failure(errno.EINVAL, f"md domain {min(missing)} not covered by cert")
-        self._world.store.save(STAGING, self._domain.name, keys.chain_file(spec), keys.chain_pem(chain))
+        self._host.store.save(STAGING, self._domain.name, keys.chain_file(spec), keys.chain_pem(chain))
 
     def _save_order(self, order: CertificateOrder) -> None:
         record = {
@@ -351,7 +351,7 @@ class Renewal:
             "challenge-setups": self._answers.names(),
             "finalize": order.finalize,
         }
-        self._world.store.save_json(STAGING, self._domain.name, ORDER_FILE, record)
+        self._host.store.save_json(STAGING, self._domain.name, ORDER_FILE, record)
 
     def _wait(self, url: str, wanted: tuple[str, ...], failed: str) -> CertificateOrder:
         """Return the order once its status is one of *wanted*."""
@@ -371,15 +371,15 @@ class Renewal:
 
     def _try(self, poll: Callable[[], T | None], failed: str) -> T:
         """Call *poll* with growing pauses until it returns a result."""
-        end = self._world.clock() + POLL_TIME
+        end = self._host.clock() + POLL_TIME
         pause = FIRST_PAUSE
         while True:
             found = poll()
             if found is not None:
                 return found
-            if self._world.clock() + pause > end:
+            if self._host.clock() + pause > end:
                 raise self._failure(errno.ETIMEDOUT, failed)
-            self._world.sleep(pause)
+            self._host.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
 
     # authorizations ----------------------------------------------------------------------------------
@@ -435,14 +435,14 @@ class Renewal:
         self._begin(f"Setting up challenge '{kind}' for domain {domain}")
         try:
             self._answers.set_up(kind, domain, self._ca.key_authorization(challenge.token))
-            if self._world.raise_event(f"challenge-setup:{kind}:{domain}"):
+            if self._host.raise_event(f"challenge-setup:{kind}:{domain}"):
                 self._ca.start_challenge(challenge.url)
                 return True
         except SetupFailed as failure:
             self._result.status = failure.status
             if failure.text:
                 has_command = failure.status != NOT_IMPLEMENTED
-                self._world.log("info", failure.text, cause_of(failure.status) if has_command else "")
+                self._host.log("info", failure.text, cause_of(failure.status) if has_command else "")
         except AuthorityError as problem:
             if not problem.problem:
                 raise
@@ -450,7 +450,7 @@ class Renewal:
             self._result.status = problem.status
         text = f"error setting up challenge '{kind}' for {domain}, for domain {self._domain.name}, looking"
         self._result.describe(self._result.status, f"{text} for other option")
-        self._world.log("info", self._result.line(self._domain.name), cause_of(self._result.status))
+        self._host.log("info", self._result.line(self._domain.name), cause_of(self._result.status))
         return False
 
     def _is_valid(self, authorization: Authorization) -> bool | None:
@@ -461,7 +461,7 @@ class Renewal:
             return True
         if present.status == PENDING:
             return None
-        self._world.log(
+        self._host.log(
             "error",
             f"ACME server authz: challenge '{present.status}' for {domain} at {present.url}. Exact response "
             f"was: {present.text}",
@@ -477,11 +477,11 @@ class Renewal:
         """Return when the staged certificates may be used: once they are valid, and after the delay."""
         begin = 0.0
         for spec in self._domain.keys:
-            staged = staged_pair(self._world.store, self._domain.name, spec)
+            staged = staged_pair(self._host.store, self._domain.name, spec)
             if staged is None:
                 raise self._failure(errno.ENOENT, f"no certificate in staged credentials {spec.name}")
             begin = max(begin, keys.validity(staged[1][0])[0])
-        now = self._world.clock()
+        now = self._host.clock()
         ends = [lifetime[1] for lifetime in self._domain.lifetimes() if lifetime is not None]
         ready = begin
         if self._domain.state == COMPLETE and ends and min(ends) > now:

@@ -16,13 +16,13 @@ from whimbrel.modules.md.mod_md import keys
 from whimbrel.modules.md.mod_md.authority import AcmeDirectory, AuthorityError
 from whimbrel.modules.md.mod_md.challenges import Reach
 from whimbrel.modules.md.mod_md.domains import COMPLETE, ManagedDomain
-from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, World
+from whimbrel.modules.md.mod_md.renewal import Renewal, RenewalFailed, RenewalHost
 from whimbrel.modules.md.mod_md.result import JobResult
 from whimbrel.modules.md.mod_md.store import CHALLENGES, STAGING, FileStore
 
 
 class Bench:
-    """One renewal with its world: time passes while it sleeps."""
+    """One renewal with its host: time passes while it sleeps."""
 
     def __init__(self, root: Path, ca: FakeAuthority, managed: ManagedDomain | None = None) -> None:
         self.store = FileStore(str(root / "md"))
@@ -46,7 +46,7 @@ class Bench:
     def run(self, reach: Reach | None = None, delay: float = 0.0) -> float:
         self.result = JobResult()
         self.result.observe(lambda: self.steps.append(self.result.progress()))
-        world = World(
+        host = RenewalHost(
             self.store,
             lambda url: self.ca,
             lambda: self.now,
@@ -55,7 +55,7 @@ class Bench:
             lambda *line: self.logged.append(line),
             self.result,
         )
-        return Renewal(world, self.domain, reach or Reach(True, True), URL, delay).run()
+        return Renewal(host, self.domain, reach or Reach(True, True), URL, delay).run()
 
     def failure(self, reach: Reach | None = None) -> JobResult:
         with pytest.raises(RenewalFailed):
