@@ -36,7 +36,7 @@ LEVEL ?= trace1
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
 	@echo "make test         run all tests; list what is skipped, with the reason"
-	@echo "make static       ruff, mypy --strict, import layers"
+	@echo "make static       ruff, its format, mypy --strict, import layers"
 	@echo "make check        the same and the repository's own rules (tests/meta, a part of make test)"
 	@echo "make conformance  send every recorded request (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
@@ -77,6 +77,7 @@ test: .venv/dev.stamp
 
 static: .venv/dev.stamp
 	$(BIN)/ruff check src tests bench tools
+	$(BIN)/ruff format --quiet --check src tests bench tools
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
 

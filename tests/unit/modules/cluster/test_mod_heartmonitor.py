@@ -101,9 +101,7 @@ def test_posted_reports_are_checked(
     path = tmp_path / "hb.dat"
     text = path.read_text() if path.exists() else None
     assert text == (
-        None
-        if stored is None
-        else "127.0.0.1 &ready={}&busy={}&lastseen=0&port={}\n".format(*stored)
+        None if stored is None else "127.0.0.1 &ready={}&busy={}&lastseen=0&port={}\n".format(*stored)
     )
 
 

@@ -48,9 +48,7 @@ def test_a_domain_with_three_keys() -> None:
 
 def test_the_administrator_is_the_contact_of_last_resort() -> None:
     assert made(contact="").contacts == ["mailto:admin@main.test"]
-    assert (
-        make(Definition(["a"], MdServerConfig()), MdServerConfig(), "[no address given]").contacts == []
-    )
+    assert make(Definition(["a"], MdServerConfig()), MdServerConfig(), "[no address given]").contacts == []
 
 
 def test_names() -> None:

@@ -61,7 +61,7 @@ def test_a_value_never_becomes_a_second_setting() -> None:
     """PHP reads all that is between single quotes to the letter (tests/server/test_php_settings.py)."""
     assert quoted("a\nextension=/tmp/x.so") == "'a\nextension=/tmp/x.so'"
     assert quoted("a'\nextension='x") == "'a'\"'\"'\nextension='\"'\"'x'"
-    assert quoted("") == '""' and quoted("'") == "\"'\""
+    assert quoted("") == '""' and quoted("'") == '"\'"'
     assert select({"memory_limit": IniValue("1\0", False)}, FACTS).values == {}
 
 

@@ -33,9 +33,7 @@ def statuses(
     """Return the status of each response on one connection, 0 for an alert."""
 
     async def run() -> list[int]:
-        client = TlsClient(
-            site.service(), name, root=site.root, certificate=certificate, version=version
-        )
+        client = TlsClient(site.service(), name, root=site.root, certificate=certificate, version=version)
         client.handshake()
         found = []
         for host in hosts:
@@ -73,9 +71,7 @@ def test_a_host_requires_certificates_of_clients_without_server_name(
 
 
 @pytest.mark.parametrize(("certificate", "code"), [("", 0), ("conf/cl1.pem", 200)])
-def test_2_2_asks_for_the_certificate_of_the_second_host(
-    tmp_path: Path, certificate: str, code: int
-) -> None:
+def test_2_2_asks_for_the_certificate_of_the_second_host(tmp_path: Path, certificate: str, code: int) -> None:
     site = two_hosts(tmp_path, CA, CA + REQUIRE, "2.2")
     assert statuses(site, ["open.test", "admin.test"], V2, certificate) in ([200, code], [200, 403 - code])
 
