@@ -191,3 +191,27 @@ def test_watch_reloads_valid_changes_alone(served: Served, directory: Path) -> N
     own.write_text("Redirect 403 /moved\n")
     served.wait_for(lambda: served.get("/moved")[0] == 403)
     assert served.stop() == 0
+
+
+def test_a_failed_restart_is_on_the_terminal(served: Served, directory: Path) -> None:
+    """Its error log is a temporary file, which ends with the server."""
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
+    served.start(tree)
+    (tree / "conf.d/own.conf").write_text("Redirekt gone /moved\n")
+    assert served.process is not None
+    served.process.send_signal(signal.SIGHUP)
+    assert served.process.wait(30) == 1
+    after = served.text().partition("the server has ended; from its error log:\n")[2]
+    assert f"Syntax error on line 1 of {tree}/conf.d/own.conf:" in after
+    assert "Invalid command 'Redirekt'" in after
+
+
+def test_a_log_that_cannot_be_opened_is_on_the_terminal(served: Served, directory: Path) -> None:
+    """httpd logs the reason in the error log, which is open by then, and prints its consequence."""
+    tree = TREES["RHEL 7"].write(directory / "site", is_copy=False)
+    with (tree / "conf/httpd.conf").open("a") as main:
+        main.write('CustomLog "conf" common\n')
+    served.start(tree)
+    assert served.ended() == 1
+    assert "AH00015: Unable to open logs" in served.text()
+    assert "AH00649: could not open transfer log file" in served.text()

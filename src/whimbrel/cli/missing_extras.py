@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
+from whimbrel.base.errors import MissingPackage, StartError
+
 EXTRAS = {
     "brotli_module": ("brotli", "brotli"),
     "ldap_module": ("ldap", "ldap"),
@@ -12,10 +14,13 @@ EXTRAS = {
     "md_module": ("acme", "acme"),
     "proxy_html_module": ("html", "lxml"),
     "proxy_http2_module": ("proxy-http2", "h2"),
+    "session_crypto_module": ("session-crypto", "cryptography"),
     "socache_dbm_module": ("cache", "lmdb"),
     "ssl_module": ("tls", "cryptography"),
 }
 """Identifier of a module -> the extra of this distribution, and the package that it installs."""
+NEEDED_BY_HOOKS = frozenset({"md_module", "ssl_module"})
+"""Modules that run for every request once they are loaded: without their packages no server starts."""
 
 
 def is_installed(package: str) -> bool:
@@ -24,12 +29,29 @@ def is_installed(package: str) -> bool:
     return any(find is not None and find(package, None) is not None for find in finders)
 
 
-def missing_extras(names: Iterable[str], is_present: Callable[[str], bool] = is_installed) -> str:
-    """Return one sentence about the packages that the modules *names* need; "" if none is missing."""
-    rows = [(name, *EXTRAS[name]) for name in names if name in EXTRAS]
-    lacking = [(name, extra) for name, extra, package in rows if not is_present(package)]
+def missing_extras(
+    names: Iterable[str],
+    is_present: Callable[[str], bool] = is_installed,
+    refused: MissingPackage | None = None,
+) -> str:
+    """Return one sentence about the packages that the modules *names*, and the one of *refused*, need; "" if
+    none is missing.
+    """
+    lacking: dict[str, str] = {}
+    for name in names:
+        extra, package = EXTRAS.get(name, ("", ""))
+        if package and not is_present(package):
+            lacking[f"mod_{name.removesuffix('_module')}"] = extra
+    if refused is not None:
+        lacking.setdefault(refused.module, refused.extra)
     if not lacking:
         return ""
-    modules = ", ".join(f"mod_{name.removesuffix('_module')}" for name, _ in lacking)
-    extras = ",".join(sorted({extra for _, extra in lacking}))
-    return f"not installed here: packages of {modules}: pip install 'whimbrel[{extras}]'"
+    extras = ",".join(sorted(set(lacking.values())))
+    return f"not installed here: packages of {', '.join(lacking)}: pip install 'whimbrel[{extras}]'"
+
+
+def require_packages(names: Iterable[str], is_present: Callable[[str], bool] = is_installed) -> None:
+    """Raise StartError, with all that is missing, for modules *names* whose hooks need a missing package."""
+    loaded = list(names)
+    if missing_extras(NEEDED_BY_HOOKS.intersection(loaded), is_present):
+        raise StartError(missing_extras(loaded, is_present))

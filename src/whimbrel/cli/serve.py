@@ -219,10 +219,12 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
     from whimbrel.base.latin1 import from_system
     from whimbrel.cli import serve_banner, serve_watch
     from whimbrel.cli.config_loader import print_error, write_stderr
+    from whimbrel.cli.serve_failures import FailureReport
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
     console = Console(highlight=False, soft_wrap=True)
+    report = None
     try:
         configuration = loader.load_to_serve()
         serve_banner.print_banner(console, configuration, loader.notes())
@@ -238,12 +240,18 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
         console.file.flush()
         if is_watched:
             serve_watch.start(loader, configuration)
+        report = FailureReport(configuration)
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
+        if report is not None:
+            report.print(configuration.spec.error_log)
         loader.is_silent = False
         loader.print_messages()
         status = print_error(problem, loader)
         if isinstance(problem, NotBound) and problem.number in (errno.EACCES, errno.EADDRINUSE):
             write_stderr(f"hint: {port_hint(loader.lines, problem)}")
         return status
-    return master.run()
+    status = master.run()
+    if status:
+        report.print(master.generation.error_log)
+    return status

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli.httpd import run
-from whimbrel.cli.missing_extras import EXTRAS, is_installed, missing_extras
+from whimbrel.cli.missing_extras import EXTRAS, is_installed, missing_extras, require_packages
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
 
@@ -28,6 +29,36 @@ def test_all_missing_packages_are_one_message() -> None:
     found = missing_extras(names, {"brotli"}.__contains__)
     assert found == "not installed here: packages of mod_ssl, mod_lua: pip install 'whimbrel[lua,tls]'"
     assert missing_extras(names, lambda _package: True) == ""
+
+
+def test_a_start_names_all_packages_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The first module that refuses, and all others whose packages are missing."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "httpd.conf").write_text("ServerName a\nListen 127.0.0.1:1\nUser #65534\n")
+    for module in EXTRAS:
+        monkeypatch.setitem(EXTRAS, module, (EXTRAS[module][0], "no_such_package"))
+    monkeypatch.setattr("whimbrel.modules.lua.mod_lua.find_spec", lambda _name: None)
+    command = ["whimbrel-httpd", "-d", str(tmp_path), "-f", "httpd.conf", "--builtin", "all", "-X"]
+    assert run(command) == 1
+    extras = "acme,brotli,cache,html,ldap,lua,proxy-http2,session-crypto,tls"
+    (printed,) = capfd.readouterr().err.splitlines()
+    assert printed.startswith("not installed here: packages of mod_")
+    assert printed.endswith(f": pip install 'whimbrel[{extras}]'")
+
+
+def test_hooks_need_their_packages() -> None:
+    """Loaded is enough; of modules without hooks for every request the directives that use them count."""
+
+    def nothing(_package: str) -> bool:
+        return False
+
+    with pytest.raises(StartError, match="packages of mod_lua, mod_ssl: pip install 'whimbrel.lua,tls.'$"):
+        require_packages(["core_module", "lua_module", "ssl_module"], nothing)
+    require_packages(["ldap_module", "proxy_http2_module", "socache_dbm_module"], nothing)
+    refused = MissingPackage("mod_x", "x", "ex")
+    assert missing_extras(["core_module"], refused=refused).endswith("of mod_x: pip install 'whimbrel[ex]'")
 
 
 def test_installed_packages_are_found_without_an_import() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import whimbrel
 from whimbrel.modules.database.dbd_drivers import DRIVERS, LIBRARIES
+from whimbrel.server.master import preload
 from whimbrel.server.master.preload import LAZY_IMPORTS
 
 PACKAGE = Path(whimbrel.__file__).parent
@@ -267,3 +268,13 @@ def test_names_are_looked_up_without_a_codec() -> None:
         "_resolve('localhost'), _reverse_lookup('127.0.0.1'), _numeric('127.1'), _resolved('localhost')\n"
         "print(*sys.modules)"
     )
+
+
+def test_an_optional_library_does_not_stop_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that functions import when they need it; one of this package that is missing is an error."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "att_needs_library.py").write_text("import no_such_library\n")
+    (tmp_path / "att_needs_own.py").write_text("import whimbrel.no_such_module\n")
+    preload._import("att_needs_library")
+    with pytest.raises(ModuleNotFoundError, match=r"whimbrel\.no_such_module"):
+        preload._import("att_needs_own")
