@@ -8,7 +8,10 @@ serves runs envvars in sh, as apache2ctl does.
 
 from __future__ import annotations
 
+import errno
 import os
+import select
+import time
 from collections.abc import Iterator, Mapping
 
 from whimbrel.base.errors import UndecidedVariables
@@ -27,6 +30,8 @@ UNIT_DIRECTORIES: Final = ("usr/lib/systemd/system", "lib/systemd/system", "etc/
 """Directories of units, the least important first."""
 GENERATED: Final = "/etc/apache2/sysconfig.d"
 """Directory of the files that SUSE's start script writes from /etc/sysconfig/apache2."""
+SHELL_SECONDS: Final = 30
+"""Time of sh for envvars, whose programs may look names up."""
 MAX_FILES: Final = 64
 """Files that are read of one kind."""
 
@@ -263,6 +268,7 @@ def sourced_envvars(path: str, root: str) -> dict[str, str]:
     output = _output_of(
         ["/bin/sh", "-c", '. "$0" >/dev/null; exec /usr/bin/env -0', path if "/" in path else f"./{path}"],
         {**os.environ, "APACHE_CONFDIR": root},
+        path,
     )
     pairs = (entry.partition(b"=") for entry in output.split(b"\0") if b"=" in entry)
     return {
@@ -270,8 +276,8 @@ def sourced_envvars(path: str, root: str) -> dict[str, str]:
     }
 
 
-def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
-    """Return the output of a program.
+def _output_of(argv: list[str], environment: dict[str, str], path: str) -> bytes:
+    """Return the output of a program that reads *path*; raises OSError if it fails or does not end.
 
     Importing subprocess takes longer than checking a small configuration.
     """
@@ -281,7 +287,30 @@ def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
         pid = os.posix_spawn(argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
     finally:
         os.close(theirs)
-    with open(ours, "rb") as file:
-        output = file.read()
-    os.waitpid(pid, 0)
+    try:
+        output = _read_until(ours, time.monotonic() + SHELL_SECONDS)
+    finally:
+        os.close(ours)
+    if output is None:
+        from signal import SIGKILL  # a slow import
+
+        os.kill(pid, SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if output is None:
+        raise OSError(errno.ETIMEDOUT, f"sh did not end within {SHELL_SECONDS} seconds", path)
+    if status:
+        raise OSError(errno.EINVAL, f"sh ended with status {status}", path)
     return output
+
+
+def _read_until(handle: int, end: float) -> bytes | None:
+    """Return what *handle* gives until it is closed; None if it is open at *end* (monotonic)."""
+    pieces: list[bytes] = []
+    poller = select.poll()
+    poller.register(handle)
+    while poller.poll(max(0.0, end - time.monotonic()) * 1000):
+        piece = os.read(handle, 1 << 16)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+    return None
