@@ -48,6 +48,8 @@ class CopiedPaths:
             return path
         if f"{path}/".startswith(f"{self.root}/"):
             return self._found(declared + path[len(self.root) :]) or path
+        if any(place and f"{path}/".startswith(f"{place}/") for _original, place in self._places):
+            return path  # a line that was changed for the copy
         return self._found(path)
 
     def _found(self, path: str) -> str:
