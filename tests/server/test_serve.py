@@ -20,6 +20,10 @@ from tests.support.layout_trees import TREES
 
 from whimbrel.testing.ports import free_port
 
+MPM = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("mpm_event", "authz_core", "unixd", "alias", "log_config")
+)
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.entry import main; main()", "serve"]
 
 
@@ -53,8 +57,8 @@ class Served:
     def text(self) -> str:
         return self.output.read_text()
 
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        end = time.monotonic() + 30
+    def wait_for(self, condition: Callable[[], object], seconds: float = 30) -> None:
+        end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, self.text()
             time.sleep(0.02)
@@ -187,9 +191,42 @@ def test_watch_reloads_valid_changes_alone(served: Served, directory: Path) -> N
     own.write_text("Redirekt /moved\n")
     served.wait_for(lambda: "Invalid command 'Redirekt'" in served.text())
     assert f"{own}:" in served.text()
+    assert served.process is not None
+    served.process.send_signal(signal.SIGUSR1)  # a text that has become invalid since it was checked
+    log = re.search(r"Errors go to (\S+)\.$", served.text(), re.M)
+    assert log is not None
+    served.wait_for(lambda: "Invalid command 'Redirekt'" in Path(log[1]).read_text())
     assert served.get("/moved")[0] == 410
     own.write_text("Redirect 403 /moved\n")
     served.wait_for(lambda: served.get("/moved")[0] == 403)
+    main = tree / "conf/httpd.conf"
+    text = main.read_text()
+    main.unlink()
+    served.wait_for(lambda: "Could not open configuration file" in served.text())
+    main.write_text(f"{text}Redirect gone /main\n")
+    served.wait_for(lambda: served.get("/main")[0] == 410)
+    shutil.rmtree(own.parent)
+    served.wait_for(lambda: served.get("/moved")[0] == 404)
+    own.parent.mkdir()
+    own.write_text("Redirect gone /moved\nIncludeOptional more.d/*.conf\n")
+    served.wait_for(lambda: served.get("/moved")[0] == 410)
+    (tree / "more.d").mkdir()
+    (tree / "more.d/a.conf").write_text("Redirect gone /more\n")
+    served.wait_for(lambda: served.get("/more")[0] == 410)
+    assert served.stop() == 0
+
+
+def test_watch_ignores_the_logs_of_the_server(served: Served, directory: Path) -> None:
+    """A server root that is one directory: logs and PidFile stand beside the main file."""
+    pytest.importorskip("watchfiles", reason="the optional package watchfiles is not installed")
+    (directory / "site").mkdir()
+    (directory / "site/httpd.conf").write_text(
+        f"{MPM}ServerName localhost\nListen {served.port}\nErrorLog error.log\nLogLevel debug\n"
+    )
+    served.start(directory / "site/httpd.conf", "--watch")
+    assert served.get("/none")[0] == 404
+    with pytest.raises(AssertionError):
+        served.wait_for(lambda: "reloaded" in served.text(), seconds=4)
     assert served.stop() == 0
 
 

@@ -24,7 +24,7 @@ from whimbrel.cli.servers import server_of
 from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, read_as_its_build
-from whimbrel.config.messages import format_error, format_message
+from whimbrel.config.messages import escaped, format_error, format_message
 from whimbrel.config.model import Stage
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL
@@ -213,7 +213,13 @@ def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
     """Print the reason of a failure, and the line that is missing in a build that the text shows; return the
     exit status.
     """
-    write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
+    program = os.path.basename(loader.arguments.program)
+    shown = format_error(problem, loader.dialect, program)
+    write_stderr(shown)
+    if isinstance(problem, ConfigError) and escaped(problem.reason).rstrip(" ") not in shown:
+        short = format_error(problem, loader.dialect, program, is_short=True)
+        if short != shown:  # the names of nested files have left no room for the reason
+            write_stderr(f"hint: {short}")
     configuration = loader.configuration
     if configuration is not None and configuration.build.is_shown:
         hint = missing_line(problem, configuration)

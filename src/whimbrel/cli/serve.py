@@ -235,6 +235,7 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
                 shown,
                 built=built(),
                 ready=lambda: serve_banner.print_urls(console, configuration),
+                keeps_old=is_watched,  # the text may change again after the watching process has read it
             )
         )
         console.file.flush()

@@ -77,3 +77,13 @@ def test_the_list_of_directives_is_that_of_the_loaded_modules(
     assert err == ""
     assert call(tmp_path, "Nosuch\n", "-L") == 1
     assert capfd.readouterr().out == ""
+
+
+def test_a_recursion_has_its_reason_after_the_names(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """httpd's message ends at 8192 characters, before the reason; ours follows."""
+    assert call(tmp_path, f"Include {tmp_path}/httpd.conf\n", "-t") == 1
+    *_warnings, first, hint = capfd.readouterr().err.splitlines()
+    assert len(first) > 8000 and "recursion" not in first
+    assert hint.startswith("hint: whimbrel-httpd: Syntax error on line 3 of ") and "recursion" in hint

@@ -20,6 +20,7 @@ from whimbrel.config.copied_paths import CopiedPaths
         ((("/etc/httpd", "/i/etc/httpd"), ("/", "/i")), "/srv/www", "/i/srv/www"),
         ((("/etc/httpd", "/i/etc/httpd"), ("/", "/i")), "/i/srv/www", "/i/srv/www"),
         ((("/etc/httpd", "/i/etc/httpd"), ("/", "/i")), "/image", "/i/image"),
+        ((("/etc/httpd", "/c"),), "/dev/null", "/dev/null"),
     ],
 )
 def test_the_longest_directory_counts(places: tuple[tuple[str, str], ...], path: str, place: str) -> None:
