@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 
@@ -47,7 +48,16 @@ def missing_extras(
     if not lacking:
         return ""
     extras = ",".join(sorted(set(lacking.values())))
-    return f"not installed here: packages of {', '.join(lacking)}: pip install 'whimbrel[{extras}]'"
+    return f"not installed here: packages of {', '.join(lacking)}: {pip()} install 'whimbrel[{extras}]'"
+
+
+def pip() -> str:
+    """Return the command pip of this interpreter: with its path, unless the shell finds this one."""
+    own = os.path.join(os.path.dirname(sys.executable), "pip")
+    if not os.path.exists(own):
+        return f"{sys.executable} -m pip"
+    found = (os.path.join(path, "pip") for path in os.environ.get("PATH", "").split(os.pathsep))
+    return "pip" if next(filter(os.path.exists, found), "") == own else own
 
 
 def require_packages(names: Iterable[str], is_present: Callable[[str], bool] = is_installed) -> None:

@@ -86,4 +86,5 @@ def test_a_recursion_has_its_reason_after_the_names(
     assert call(tmp_path, f"Include {tmp_path}/httpd.conf\n", "-t") == 1
     *_warnings, first, hint = capfd.readouterr().err.splitlines()
     assert len(first) > 8000 and "maximum include depth" not in first
-    assert hint.startswith("hint: whimbrel-httpd: Syntax error on line 3 of ") and "maximum include depth" in hint
+    assert hint.startswith("hint: whimbrel-httpd: Syntax error on line 3 of ")
+    assert "maximum include depth" in hint

@@ -10,7 +10,7 @@ import pytest
 from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli.httpd import run
-from whimbrel.cli.missing_extras import EXTRAS, is_installed, missing_extras, require_packages
+from whimbrel.cli.missing_extras import EXTRAS, is_installed, missing_extras, pip, require_packages
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
 
@@ -27,7 +27,7 @@ def test_every_row_is_an_extra_with_this_package() -> None:
 def test_all_missing_packages_are_one_message() -> None:
     names = ("core_module", "ssl_module", "dir_module", "lua_module", "brotli_module")
     found = missing_extras(names, {"brotli"}.__contains__)
-    assert found == "not installed here: packages of mod_ssl, mod_lua: pip install 'whimbrel[lua,tls]'"
+    assert found == f"not installed here: packages of mod_ssl, mod_lua: {pip()} install 'whimbrel[lua,tls]'"
     assert missing_extras(names, lambda _package: True) == ""
 
 
@@ -45,7 +45,7 @@ def test_a_start_names_all_packages_at_once(
     extras = "acme,brotli,cache,html,ldap,lua,proxy-http2,session-crypto,tls"
     (printed,) = capfd.readouterr().err.splitlines()
     assert printed.startswith("not installed here: packages of mod_")
-    assert printed.endswith(f": pip install 'whimbrel[{extras}]'")
+    assert printed.endswith(f": {pip()} install 'whimbrel[{extras}]'")
 
 
 def test_hooks_need_their_packages() -> None:
@@ -54,11 +54,26 @@ def test_hooks_need_their_packages() -> None:
     def nothing(_package: str) -> bool:
         return False
 
-    with pytest.raises(StartError, match="packages of mod_lua, mod_ssl: pip install 'whimbrel.lua,tls.'$"):
+    with pytest.raises(StartError, match="packages of mod_lua, mod_ssl: .*pip install 'whimbrel.lua,tls.'$"):
         require_packages(["core_module", "lua_module", "ssl_module"], nothing)
     require_packages(["ldap_module", "proxy_http2_module", "socache_dbm_module"], nothing)
     refused = MissingPackage("mod_x", "x", "ex")
-    assert missing_extras(["core_module"], refused=refused).endswith("of mod_x: pip install 'whimbrel[ex]'")
+    found = missing_extras(["core_module"], refused=refused)
+    assert found.endswith(f"of mod_x: {pip()} install 'whimbrel[ex]'")
+
+
+def test_the_command_is_that_of_this_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another pip would install for another Python, or refuse, as Debian's does."""
+    for name in ("system", "own"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pip").touch()
+    monkeypatch.setattr("sys.executable", f"{tmp_path}/own/python")
+    monkeypatch.setenv("PATH", f"{tmp_path}/none:{tmp_path}/system:{tmp_path}/own")
+    assert pip() == f"{tmp_path}/own/pip"
+    monkeypatch.setenv("PATH", f"{tmp_path}/own:{tmp_path}/system")
+    assert pip() == "pip"
+    (tmp_path / "own/pip").unlink()
+    assert pip() == f"{tmp_path}/own/python -m pip"
 
 
 def test_installed_packages_are_found_without_an_import() -> None:
@@ -76,5 +91,5 @@ def test_a_check_names_them(
     monkeypatch.setitem(EXTRAS, "lua_module", ("lua", "no_such_package"))
     assert run(["whimbrel-httpd", "-d", str(tmp_path), "-t"]) == 0
     assert capfd.readouterr().err == (
-        "Syntax OK\nnot installed here: packages of mod_lua: pip install 'whimbrel[lua]'\n"
+        f"Syntax OK\nnot installed here: packages of mod_lua: {pip()} install 'whimbrel[lua]'\n"
     )
