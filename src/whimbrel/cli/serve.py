@@ -161,7 +161,7 @@ def run(
     from whimbrel.cli import serve_watch
     from whimbrel.cli.serve_places import ServePlaces
     from whimbrel.cli.served_server import ServedServer
-    from whimbrel.cli.servers import server_at, server_of
+    from whimbrel.cli.servers import server_at, server_of, why_no_server
 
     permit_programs()
     if is_watched:
@@ -172,7 +172,7 @@ def run(
     else:
         server_found = server_at(str(tree), as_server=tree.is_file())
         if server_found is None:
-            raise UsageError(f"{tree}: no main file of httpd in there")
+            raise UsageError(why_no_server(str(tree)))
         server = server_found
         arguments.root = server.root
         arguments.file = server.path

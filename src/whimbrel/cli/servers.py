@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from stat import S_ISDIR, S_ISREG
 
 from whimbrel.base.builds import Build
 from whimbrel.base.latin1 import from_system
@@ -99,6 +100,34 @@ def server_at(path: str, *, as_server: bool = False) -> FoundServer | None:
     layout = _layout_of(file, text)
     server = _placed(file, text, layout)
     return server if as_server or _is_server(file, text, server.root) else None
+
+
+def why_no_server(path: str) -> str:
+    """Return why `server_at` finds no server at *path*, and what to do."""
+    try:
+        is_directory = S_ISDIR(os.stat(path).st_mode)
+        if is_directory:
+            os.listdir(path)
+    except OSError as problem:
+        return f"{path}: {os.strerror(problem.errno or 0)}"
+    candidates = [os.path.join(path, name) for name in MAINS]
+    candidates += [path + layout.file for layout in LAYOUTS]
+    for file in candidates if is_directory else [path]:
+        try:
+            is_regular = S_ISREG(os.stat(file).st_mode)
+            is_readable = os.access(file, os.R_OK)
+        except (FileNotFoundError, NotADirectoryError):
+            if not os.path.islink(file):
+                continue
+            return f"{file}: a symbolic link that leads nowhere"
+        except OSError as problem:
+            return f"{file}: {os.strerror(problem.errno or 0)}"
+        if not is_regular:
+            return f"{file}: not a regular file"
+        if not is_readable:
+            return f"{file}: Permission denied"
+        return f"{file}: nothing in it shows a main file of httpd; give this path to read it as one"
+    return f"{path}: no main file of httpd in there, such as conf/httpd.conf or apache2.conf; give its path"
 
 
 def machine_layout() -> Layout:
