@@ -248,6 +248,22 @@ def test_a_failed_restart_is_on_the_terminal(served: Served, directory: Path) ->
     assert "Invalid command 'Redirekt'" in after
 
 
+def test_a_closed_terminal_ends_the_server(directory: Path, served: Served) -> None:
+    """Its SIGHUP would restart a server that nobody sees any more."""
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
+    ours, theirs = os.openpty()
+    command = [*PROGRAM, str(tree), "--port", f"80={served.port}"]
+    server = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    text = b""
+    while b"Try:" not in text:
+        text += os.read(ours, 4096)
+    os.close(ours)
+    server.send_signal(signal.SIGHUP)
+    assert server.wait(30) == 1
+    assert is_free(served.port)
+
+
 def test_a_log_that_cannot_be_opened_is_on_the_terminal(served: Served, directory: Path) -> None:
     """httpd logs the reason in the error log, which is open by then, and prints its consequence."""
     tree = TREES["RHEL 7"].write(directory / "site", is_copy=False)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whimbrel.base.errors import NotBound
     from whimbrel.cli.served_lines import ServedLines
     from whimbrel.cli.served_server import ServedServer
+    from whimbrel.config.configuration import Configuration
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -224,14 +225,19 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
     from whimbrel.server.master.master import Master, StartOptions
 
     console = Console(highlight=False, soft_wrap=True)
-    report = None
+    report = FailureReport()
+
+    def load() -> Configuration:
+        report.require_terminal()
+        return loader.load_to_serve()
+
     try:
-        configuration = loader.load_to_serve()
+        configuration = load()
         serve_banner.print_banner(console, configuration, loader.notes())
         shown = " ".join(map(from_system, loader.arguments.log_words))
         master = Master(
             StartOptions(
-                loader.load_to_serve,
+                load,
                 shown,
                 built=built(),
                 ready=lambda: serve_banner.print_urls(console, configuration),
@@ -241,11 +247,10 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
         console.file.flush()
         if is_watched:
             serve_watch.start(loader, configuration)
-        report = FailureReport(configuration)
+        report.begin(configuration.spec.error_log)
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
-        if report is not None:
-            report.print(configuration.spec.error_log)
+        report.print()
         loader.is_silent = False
         loader.print_messages()
         status = print_error(problem, loader)

@@ -6,11 +6,12 @@ While a server runs, standard error is its error log; with a temporary one the r
 from __future__ import annotations
 
 import os
+import select
 from typing import Final
 
+from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.lazy_re import compile
-from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
 
 MAX_READ: Final = 1 << 16
@@ -23,17 +24,36 @@ _MINOR: Final = compile(rb"\[[^\]]*\d{4}\] \[(?:\w*:)?(?:warn|notice|info|debug|
 class FailureReport:
     """Standard error of the terminal, and where the lines of this server begin in its error log."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self) -> None:
         self._terminal = os.dup(2)
-        self._log = configuration.spec.error_log
-        self._begin = _size(self._log)
+        self._is_terminal = os.isatty(2)
+        self._log: LogSink | None = None
+        self._begin = 0
 
-    def print(self, log: LogSink | None) -> None:
-        """Give standard error back to the terminal, and print the last severe lines of *log*."""
+    def begin(self, log: LogSink | None) -> None:
+        """Take the error log that is about to be opened."""
+        self._log = log
+        self._begin = _size(log)
+
+    def require_terminal(self) -> None:
+        """Raise StartError if the terminal has been closed: its SIGHUP is no order to restart."""
+        poller = select.poll()
+        poller.register(self._terminal, 0)
+        if self._is_terminal and any(events & select.POLLHUP for _handle, events in poller.poll(0)):
+            raise StartError("whimbrel serve: the terminal has been closed")
+
+    def print(self, log: LogSink | None = None) -> None:
+        """Give standard error back to the terminal, and print the last severe lines of *log*: the one that
+        was opened last.
+        """
         os.dup2(self._terminal, 2)
+        log = log or self._log
         lines = severe_lines(log, self._begin if log == self._log else 0)
         if lines:
-            os.write(2, b"\n".join([_HEAD, *lines, b""]))
+            try:
+                os.write(2, b"\n".join([_HEAD, *lines, b""]))
+            except OSError:
+                return  # the terminal has been closed
 
 
 def severe_lines(log: LogSink | None, begin: int) -> list[bytes]:
