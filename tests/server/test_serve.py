@@ -264,6 +264,26 @@ def test_a_closed_terminal_ends_the_server(directory: Path, served: Served) -> N
     assert is_free(served.port)
 
 
+@pytest.mark.parametrize("words", [[], ["--dialect", "both"]])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_the_start_leaves_nothing(directory: Path, words: list[str], number: int) -> None:
+    """Before the server handles signals: the temporary directory exists as soon as the tree is known."""
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
+    temporary = directory / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    server = subprocess.Popen(
+        [*PROGRAM, str(tree), "--port", f"80={free_port()}", *words], env=environment, stderr=subprocess.PIPE
+    )
+    while not list(temporary.iterdir()):
+        time.sleep(0.001)
+    server.send_signal(number)
+    _output, errors = server.communicate(timeout=30)
+    assert errors == b""
+    assert server.returncode in (0, 128 + signal.SIGINT)
+    assert list(temporary.iterdir()) == []
+
+
 def test_a_log_that_cannot_be_opened_is_on_the_terminal(served: Served, directory: Path) -> None:
     """httpd logs the reason in the error log, which is open by then, and prints its consequence."""
     tree = TREES["RHEL 7"].write(directory / "site", is_copy=False)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 BOTH: Final = "both"
+STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 PORTS: Final = range(1, 65536)
 EPILOG: Final = (
     "Exit codes: 0 stopped, 1 the server cannot start or has failed, 2 wrong usage. "
@@ -165,6 +167,8 @@ def run(
     from whimbrel.cli.servers import server_at, server_of, why_no_server
 
     permit_programs()
+    for number in STOPPING - {signal.SIGINT}:
+        signal.signal(number, _stop)
     if is_watched:
         serve_watch.require_watchfiles()
     if tree is None:
@@ -178,8 +182,10 @@ def run(
         arguments.root = server.root
         arguments.file = server.path
     arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # until the directory has its `finally`
     places = ServePlaces(server, is_in_place=tree is None)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         if tls is not None:
             try:
                 from whimbrel.cli.self_signed import include_line
@@ -191,7 +197,13 @@ def run(
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)
     finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # a second signal must not interrupt this
         places.close()
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    """End before the server handles signals itself; the temporary directory is removed on the way."""
+    raise SystemExit(0)
 
 
 def make_directories(root: str) -> None:

@@ -37,6 +37,8 @@ def run_both(serve: Callable[[str], int]) -> int:
             status = 1
             try:
                 status = serve(dialect)
+            except (KeyboardInterrupt, SystemExit):
+                status = 0
             except UsageError as problem:
                 status = 2
                 sys.stderr.write(f"whimbrel serve: {problem.message}\n")

@@ -190,6 +190,9 @@ class Master:
         faulthandler.enable(2)  # a crash of the interpreter, in a worker too, leaves a trace in the log
         try:
             return self._serve()
+        except (KeyboardInterrupt, SystemExit):  # a signal before this process handles signals
+            self.children.terminate(self.generation)
+            return 0
         except BaseException as problem:
             self._report(problem)
             self.children.terminate(self.generation)
