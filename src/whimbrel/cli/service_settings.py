@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from whimbrel.base.errors import UndecidedVariables
-from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_reading import read_variables
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.layouts import SUSE
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -136,7 +136,7 @@ def _read_unit(found: ServiceSettings, path: str, image: str) -> None:
         if name == "Environment":
             for word in _words(value):
                 key, equals, text = word.partition("=")
-                if equals:
+                if equals and _is_name(key):
                     found.environment[key] = text
         elif name == "EnvironmentFile":
             _read_environment_file(found, value, image)
@@ -152,18 +152,23 @@ def _read_environment_file(found: ServiceSettings, value: str, image: str) -> No
         return
     for line in _lines(path):
         key, equals, text = line.partition("=")
-        if equals:
+        if equals and _is_name(key.strip()):
             found.environment[key.strip()] = " ".join(_words(text)) if text[:1] in "\"'" else text.strip()
     found.files.append(path)
+
+
+def _is_name(text: str) -> bool:
+    """Return True for the name of a variable; systemd ignores other assignments."""
+    return text.isascii() and text.isidentifier()
 
 
 def _lines(path: str) -> Iterator[str]:
     """Yield the lines of a file that are no comments; a backslash at the end continues a line."""
     try:
-        text = read_regular(os.fsencode(path)).decode("latin-1")
+        text = read_variables(path)
     except OSError:
         return
-    for line in text.replace("\\\n", " ").splitlines():
+    for line in text.replace("\\\n", " ").split("\n"):
         if line.strip() and line.lstrip()[0] not in "#;[":
             yield line.strip()
 
@@ -218,9 +223,9 @@ def _read_directories(found: ServiceSettings, server: FoundServer) -> None:
     while above not in ("/", server.image):
         directory = os.path.join(above, server.layout.environment)
         names = sorted(os.listdir(directory))[:MAX_FILES] if os.path.isdir(directory) else []
-        for name in names:
+        for name in filter(_is_name, names):
             try:
-                text = read_regular(os.fsencode(os.path.join(directory, name))).decode("latin-1")
+                text = read_variables(os.path.join(directory, name))
             except OSError:
                 continue
             found.environment.setdefault(name, text.strip("\n"))
@@ -238,7 +243,7 @@ def _generate(found: ServiceSettings, server: FoundServer) -> None:
     for name, text in (("loadmodule.conf", lines), ("global.conf", []), ("include.conf", included)):
         path = _in_copy(server, f"{GENERATED}/{name}")
         if path and not os.path.exists(path):
-            found.overlay[from_system(path)] = "".join(f"{line}\n" for line in text).encode()
+            found.overlay[from_system(path)] = os.fsencode("".join(f"{line}\n" for line in text))
 
 
 def _module_line(word: str) -> str:
