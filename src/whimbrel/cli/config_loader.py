@@ -19,7 +19,7 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.static_typing import Any
 from whimbrel.cli.arguments import Arguments
-from whimbrel.cli.missing_extras import missing_extras, require_packages
+from whimbrel.cli.missing_extras import missing_extras
 from whimbrel.cli.servers import server_of
 from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
@@ -149,13 +149,10 @@ class ConfigLoader:
             self.is_silent = before
 
     def require_implemented(self) -> None:
-        """Raise StartError for modules whose packages are missing, and for directives that have no behaviour
-        here.
+        """Raise StartError for directives that have no behaviour here.
 
         -t accepts them, since the lines are valid.
         """
-        if self.configuration is not None:
-            require_packages(module.name for module in self.configuration.modules.modules)
         if self.configuration is not None and (
             self.configuration.unimplemented or self.configuration.handlers
         ):

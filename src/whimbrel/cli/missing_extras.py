@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 
-from whimbrel.base.errors import MissingPackage, StartError
+from whimbrel.base.errors import MissingPackage
 
 EXTRAS = {
     "brotli_module": ("brotli", "brotli"),
@@ -20,8 +20,6 @@ EXTRAS = {
     "ssl_module": ("tls", "cryptography"),
 }
 """Identifier of a module -> the extra of this distribution, and the package that it installs."""
-NEEDED_BY_HOOKS = frozenset({"md_module", "ssl_module"})
-"""Modules that run for every request once they are loaded: without their packages no server starts."""
 
 
 def is_installed(package: str) -> bool:
@@ -58,10 +56,3 @@ def pip() -> str:
         return f"{sys.executable} -m pip"
     found = (os.path.join(path, "pip") for path in os.environ.get("PATH", "").split(os.pathsep))
     return "pip" if next(filter(os.path.exists, found), "") == own else own
-
-
-def require_packages(names: Iterable[str], is_present: Callable[[str], bool] = is_installed) -> None:
-    """Raise StartError, with all that is missing, for modules *names* whose hooks need a missing package."""
-    loaded = list(names)
-    if missing_extras(NEEDED_BY_HOOKS.intersection(loaded), is_present):
-        raise StartError(missing_extras(loaded, is_present))

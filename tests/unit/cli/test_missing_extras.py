@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.base.errors import MissingPackage, StartError
+from whimbrel.base.errors import MissingPackage
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli.httpd import run
-from whimbrel.cli.missing_extras import EXTRAS, is_installed, missing_extras, pip, require_packages
+from whimbrel.cli.missing_extras import EXTRAS, is_installed, missing_extras, pip
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
 
@@ -48,15 +48,8 @@ def test_a_start_names_all_packages_at_once(
     assert printed.endswith(f": {pip()} install 'whimbrel[{extras}]'")
 
 
-def test_hooks_need_their_packages() -> None:
-    """Loaded is enough; of modules without hooks for every request the directives that use them count."""
-
-    def nothing(_package: str) -> bool:
-        return False
-
-    with pytest.raises(StartError, match="packages of mod_lua, mod_ssl: .*pip install 'whimbrel.lua,tls.'$"):
-        require_packages(["core_module", "lua_module", "ssl_module"], nothing)
-    require_packages(["ldap_module", "proxy_http2_module", "socache_dbm_module"], nothing)
+def test_the_package_of_a_refusal_is_named() -> None:
+    """Of a module that the table does not have, too."""
     refused = MissingPackage("mod_x", "x", "ex")
     found = missing_extras(["core_module"], refused=refused)
     assert found.endswith(f"of mod_x: {pip()} install 'whimbrel[ex]'")

@@ -278,3 +278,29 @@ def test_an_optional_library_does_not_stop_a_start(tmp_path: Path, monkeypatch: 
     preload._import("att_needs_library")
     with pytest.raises(ModuleNotFoundError, match=r"whimbrel\.no_such_module"):
         preload._import("att_needs_own")
+
+
+def test_loaded_modules_need_no_optional_library() -> None:
+    """A module that is loaded and not used, as by distributions: its hooks are made without the libraries,
+    which the directives that use them require.
+    """
+    code = """
+import sys
+from importlib import import_module
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in OPTIONAL:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+OPTIONAL = set(sys.argv[1].split())
+sys.meta_path.insert(0, Missing())
+from whimbrel.modules import ALL
+
+for name in ALL:
+    for hook in ALL[name].hooks:
+        import_module(hook.make.__module__)
+"""
+    optional = "OpenSSL acme brotli cryptography h2 josepy ldap lmdb lupa lxml psycopg pymysql watchfiles"
+    done = subprocess.run([sys.executable, "-c", code, optional], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -17,12 +17,13 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.modules.ssl.mod_ssl import dh_groups
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import load, set_protocols
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
-from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS, files_of
+from whimbrel.modules.ssl.mod_ssl.context_checks import files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
 from whimbrel.modules.ssl.mod_ssl.sessions import note_name
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_NONE,
+    DEFAULT_CIPHERS,
     OFF,
     PROTOCOLS,
     VERIFY_NONE,
