@@ -23,6 +23,8 @@ from whimbrel.cli.missing_extras import missing_extras
 from whimbrel.cli.servers import server_of
 from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import root_relative
+from whimbrel.config.includes import read_overlaid
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import escaped, format_error, format_message
 from whimbrel.config.model import Stage
@@ -206,6 +208,24 @@ def missing_line(problem: ConfigError | StartError, configuration: Configuration
     return ""
 
 
+def damaged_bytes(problem: ConfigError | StartError, configuration: Configuration) -> list[str]:
+    """Return one sentence for each fault of the bytes of the file that *problem* is about."""
+    options = configuration.options
+    place = problem.place if isinstance(problem, ConfigError) else None
+    path = place.path if place is not None else root_relative(options.server_root, options.file)
+    if not isinstance(problem, (ConfigError, NoMpm)):
+        return []
+    try:
+        data = read_overlaid(path, options)
+    except OSError:
+        return []
+    if b"\0" not in data and b"\n" in data and data[:1] not in (b"\xef", b"\xff", b"\xfe"):
+        return []
+    from whimbrel.upgrade.source.text_faults import encoding_faults  # damaged files alone need it
+
+    return [f"{path}:{fault.line}: {fault}" for fault in encoding_faults(data)]
+
+
 def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
     """Print the reason of a failure, and the line that is missing in a build that the text shows; return the
     exit status.
@@ -218,7 +238,10 @@ def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
         if short != shown:  # the names of nested files have left no room for the reason
             write_stderr(f"hint: {short}")
     configuration = loader.configuration
-    if configuration is not None and configuration.build.is_shown:
+    faults = damaged_bytes(problem, configuration) if configuration is not None else []
+    for fault in faults:
+        write_stderr(f"hint: {fault}")
+    if configuration is not None and configuration.build.is_shown and not faults:
         hint = missing_line(problem, configuration)
         if hint:
             build = configuration.build

@@ -35,6 +35,7 @@ _SERVER_LINES: Final = compile(
     rb"(?im)^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]"
 )
 _INCLUDED_MODULES: Final = compile(rb"(?im)^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/")
+NOT_FOUND: Final = "No such file or directory"
 _VERSIONS: Final = "bin/apache"
 """Directory of WampServer with one directory for each version of httpd."""
 
@@ -113,21 +114,23 @@ def why_no_server(path: str) -> str:
     candidates = [os.path.join(path, name) for name in MAINS]
     candidates += [path + layout.file for layout in LAYOUTS]
     for file in candidates if is_directory else [path]:
-        try:
-            is_regular = S_ISREG(os.stat(file).st_mode)
-            is_readable = os.access(file, os.R_OK)
-        except (FileNotFoundError, NotADirectoryError):
-            if not os.path.islink(file):
-                continue
-            return f"{file}: a symbolic link that leads nowhere"
-        except OSError as problem:
-            return f"{file}: {os.strerror(problem.errno or 0)}"
-        if not is_regular:
-            return f"{file}: not a regular file"
-        if not is_readable:
-            return f"{file}: Permission denied"
-        return f"{file}: nothing in it shows a main file of httpd; give this path to read it as one"
+        if os.path.lexists(file):
+            unrecognized = "nothing in it shows a main file of httpd; give this path to read it as one"
+            return fault_of(file) or f"{file}: {unrecognized}"
     return f"{path}: no main file of httpd in there, such as conf/httpd.conf or apache2.conf; give its path"
+
+
+def fault_of(file: str) -> str:
+    """Return why *file* cannot be read; "" for a regular file that can."""
+    try:
+        is_regular = S_ISREG(os.stat(file).st_mode)
+    except FileNotFoundError:
+        return f"{file}: {'a symbolic link that leads nowhere' if os.path.islink(file) else NOT_FOUND}"
+    except OSError as problem:
+        return f"{file}: {os.strerror(problem.errno or 0)}"
+    if not is_regular:
+        return f"{file}: not a regular file"
+    return "" if os.access(file, os.R_OK) else f"{file}: Permission denied"
 
 
 def machine_layout() -> Layout:

@@ -79,6 +79,24 @@ def test_the_list_of_directives_is_that_of_the_loaded_modules(
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ServerName a\n".encode("utf-16"), "the text is UTF-16, which httpd does not read; convert it: "),
+        (b"\xef\xbb\xbfServerName a\nListen 1\n", "the file begins with a byte order mark"),
+        (b"Listen 80\rServerName a\rListen 81\r", "lines end with carriage returns alone"),
+    ],
+)
+def test_a_text_of_another_encoding_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], text: bytes, reason: str
+) -> None:
+    """Not the module that no line of it can load."""
+    (tmp_path / "httpd.conf").write_bytes(text)
+    assert run(["whimbrel-httpd", "-d", str(tmp_path), "-f", "httpd.conf", "-t"]) == 1
+    hints = [line for line in capfd.readouterr().err.splitlines() if line.startswith("hint: ")]
+    assert len(hints) == 1 and hints[0].startswith(f"hint: {tmp_path}/httpd.conf:1: {reason}"), hints
+
+
 def test_a_recursion_has_its_reason_after_the_names(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
