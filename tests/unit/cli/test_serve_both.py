@@ -30,6 +30,7 @@ def test_a_killed_server_is_a_failure_with_its_reason(capfd: pytest.CaptureFixtu
     def serve(dialect: str) -> int:
         if dialect == "2.4":
             os.kill(os.getpid(), signal.SIGKILL)
+        signal.pause()  # until the command ends it
         return 0
 
     assert run_both(serve) == 1
