@@ -19,7 +19,7 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.static_typing import Any
 from whimbrel.cli.arguments import Arguments
-from whimbrel.cli.missing_extras import missing_extras
+from whimbrel.cli.missing_extras import missing_extras, used_modules
 from whimbrel.cli.servers import server_of
 from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
@@ -115,8 +115,8 @@ class ConfigLoader:
             raise
         except MissingPackage as problem:
             assert self.configuration is not None
-            loaded = [module.name for module in self.configuration.modules.modules]
-            raise StartError(missing_extras(loaded, refused=problem)) from None
+            names = used_modules(self.configuration)
+            raise StartError(missing_extras(names, refused=problem)) from None
         finally:
             self.print_messages()
             if collecting and not self.arguments.check_only:

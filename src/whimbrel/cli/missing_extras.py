@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from whimbrel.base.errors import MissingPackage
+from whimbrel.config.configuration import Configuration
 
 EXTRAS = {
     "brotli_module": ("brotli", "brotli"),
@@ -17,9 +18,21 @@ EXTRAS = {
     "proxy_http2_module": ("proxy-http2", "h2"),
     "session_crypto_module": ("session-crypto", "cryptography"),
     "socache_dbm_module": ("cache", "lmdb"),
+    "socache_shmcb_module": ("cache", "lmdb"),
     "ssl_module": ("tls", "cryptography"),
 }
 """Identifier of a module -> the extra of this distribution, and the package that it installs."""
+
+
+def used_modules(configuration: Configuration) -> list[str]:
+    """Return the loaded modules, without caches that no directive names: distributions load all of them."""
+    caches = configuration.declared_names.get("socache", ())
+    names = [module.name for module in configuration.modules.modules]
+    return [
+        name
+        for name in names
+        if not name.startswith("socache_") or name.removeprefix("socache_").removesuffix("_module") in caches
+    ]
 
 
 def is_installed(package: str) -> bool:

@@ -42,10 +42,29 @@ def test_a_start_names_all_packages_at_once(
     monkeypatch.setattr("whimbrel.modules.lua.mod_lua.find_spec", lambda _name: None)
     command = ["whimbrel-httpd", "-d", str(tmp_path), "-f", "httpd.conf", "--builtin", "all", "-X"]
     assert run(command) == 1
-    extras = "acme,brotli,cache,html,ldap,lua,proxy-http2,session-crypto,tls"
+    extras = "acme,brotli,html,ldap,lua,proxy-http2,session-crypto,tls"
     (printed,) = capfd.readouterr().err.splitlines()
     assert printed.startswith("not installed here: packages of mod_")
     assert printed.endswith(f": {pip()} install 'whimbrel[{extras}]'")
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [("", ""), ("AuthnCacheSOCache shmcb\n", "shmcb"), ("AuthnCacheSOCache dbm:x\n", "dbm")],
+)
+def test_caches_count_where_a_directive_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], line: str, names: str
+) -> None:
+    """Distributions load all of them."""
+    (tmp_path / "logs").mkdir()
+    modules = ("mpm_event", "authn_core", "authn_socache", "socache_shmcb", "socache_dbm")
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules)
+    (tmp_path / "httpd.conf").write_text(f"{loads}ServerName a\nListen 127.0.0.1:8080\n{line}")
+    for name in ("shmcb", "dbm"):
+        monkeypatch.setitem(EXTRAS, f"socache_{name}_module", ("cache", "no_such_package"))
+    assert run(["whimbrel-httpd", "-d", str(tmp_path), "-f", "httpd.conf", "-t"]) == 0
+    expected = f"not installed here: packages of mod_socache_{names}: {pip()} install 'whimbrel[cache]'\n"
+    assert capfd.readouterr().err == f"Syntax OK\n{expected if names else ''}"
 
 
 def test_the_package_of_a_refusal_is_named() -> None:
