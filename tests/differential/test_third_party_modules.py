@@ -51,6 +51,9 @@ def unframed(text: str) -> str:
 SENDFILE = """LoadModule xsendfile_module %MODULES%/mod_xsendfile.so
 LoadModule cgi_module %MODULES%/mod_cgi.so
 LoadModule rewrite_module %MODULES%/mod_rewrite.so
+LoadModule proxy_module %MODULES%/mod_proxy.so
+LoadModule proxy_http_module %MODULES%/mod_proxy_http.so
+ProxyPass /on/back http://127.0.0.1:%PORT%/off
 XSendFilePath %BASE%/htdocs/private
 <Directory %BASE%/htdocs>
     Require all granted
@@ -88,6 +91,8 @@ NAMES = (
     "../private/three.txt",
     "../private/none.txt",
     "three.txt",
+    "%BASE%/htdocs/private/three.txt/.",
+    "one.txt/",
     "sub",
     "none.txt",
     "one%2Etxt",
@@ -123,7 +128,7 @@ def sendfile_requests(base: str) -> dict[str, str]:
     """Return random requests by number; *base* is the server root."""
     rng, out = random.Random(5), {}
     for number in range(COUNT):
-        directory = rng.choice(("on", "on", "on", "off", "etag", "on/rewritten"))
+        directory = rng.choice(("on", "on", "on", "off", "etag", "on/rewritten", "on/back"))
         fields = rng.choice(CONDITIONS)
         name = rng.choice(NAMES).replace("%BASE%", base)
         fields += f"X-Name: {name}\r\n" if name else ""

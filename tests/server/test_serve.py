@@ -20,6 +20,10 @@ from tests.support.layout_trees import TREES
 
 from whimbrel.testing.ports import free_port
 
+MPM = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("mpm_event", "authz_core", "unixd", "alias", "log_config")
+)
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.entry import main; main()", "serve"]
 
 
@@ -53,8 +57,8 @@ class Served:
     def text(self) -> str:
         return self.output.read_text()
 
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        end = time.monotonic() + 30
+    def wait_for(self, condition: Callable[[], object], seconds: float = 30) -> None:
+        end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, self.text()
             time.sleep(0.02)
@@ -157,7 +161,7 @@ def test_both_versions_beside_each_other(served: Served, directory: Path) -> Non
     (root / "conf/mime.types").write_text("text/plain txt\n")
     (root / "conf/httpd.conf").write_text(
         "ServerRoot /usr/local/apache2\nListen 80\nUser nobody\nServerName localhost\nDocumentRoot htdocs\n"
-        "DefaultType text/x-old\n"
+        "DefaultType text/x-old\nAddDefaultCharset utf-8\n"
     )
     (root / "htdocs/old.unknown").write_text("old\n")
     while not is_free(served.port + 1):
@@ -165,13 +169,18 @@ def test_both_versions_beside_each_other(served: Served, directory: Path) -> Non
     served.start(root, "--dialect", "both", "--builtin", "all")
     served.wait_for(lambda: served.text().count("Try:") == 2)
     assert served.get("/a.txt") == (200, "text\n")
+    assert served.get("/none")[0] == 404
     assert served.get("/old.unknown") == (200, "old\n")
-    served.wait_for(lambda: "differs" in served.text())
+    served.wait_for(lambda: served.text().count("2.2 GET ") == 3 and "differs" in served.text())
     url = f"http://localhost:{served.port}"
     shown = [line for line in served.text().splitlines() if " GET http" in line or "differs" in line]
-    assert shown[0].startswith(f"2.2 GET {url}/a.txt 200 ")
-    assert shown[1].startswith(f"2.2 GET {url}/old.unknown 200 ")
-    assert shown[2:] == ["    differs: 2.2: Content-Type: text/x-old, 2.4: Content-Type: (none)"]
+    names = [line.split()[2].removeprefix(url) for line in shown if line.startswith("2.2 GET")]
+    assert sorted(names) == ["/a.txt", "/none", "/old.unknown"]  # two workers, in any order
+    differs = next(at for at, line in enumerate(shown) if "differs" in line)
+    assert shown[differs - 1].startswith(f"2.2 GET {url}/old.unknown 200 ")
+    assert [line for line in shown if "differs" in line] == [
+        "    differs: 2.2: Content-Type: text/x-old, 2.4: Content-Type: (none)"
+    ]
     assert served.stop() == 0
 
 
@@ -187,7 +196,100 @@ def test_watch_reloads_valid_changes_alone(served: Served, directory: Path) -> N
     own.write_text("Redirekt /moved\n")
     served.wait_for(lambda: "Invalid command 'Redirekt'" in served.text())
     assert f"{own}:" in served.text()
+    assert served.process is not None
+    served.process.send_signal(signal.SIGUSR1)  # a text that has become invalid since it was checked
+    log = re.search(r"Errors go to (\S+)\.$", served.text(), re.M)
+    assert log is not None
+    served.wait_for(lambda: "Invalid command 'Redirekt'" in Path(log[1]).read_text())
     assert served.get("/moved")[0] == 410
     own.write_text("Redirect 403 /moved\n")
     served.wait_for(lambda: served.get("/moved")[0] == 403)
+    main = tree / "conf/httpd.conf"
+    text = main.read_text()
+    main.unlink()
+    served.wait_for(lambda: "Could not open configuration file" in served.text())
+    main.write_text(f"{text}Redirect gone /main\n")
+    served.wait_for(lambda: served.get("/main")[0] == 410)
+    shutil.rmtree(own.parent)
+    served.wait_for(lambda: served.get("/moved")[0] == 404)
+    own.parent.mkdir()
+    own.write_text("Redirect gone /moved\nIncludeOptional more.d/*.conf\n")
+    served.wait_for(lambda: served.get("/moved")[0] == 410)
+    (tree / "more.d").mkdir()
+    (tree / "more.d/a.conf").write_text("Redirect gone /more\n")
+    served.wait_for(lambda: served.get("/more")[0] == 410)
     assert served.stop() == 0
+
+
+def test_watch_ignores_the_logs_of_the_server(served: Served, directory: Path) -> None:
+    """A server root that is one directory: logs and PidFile stand beside the main file."""
+    pytest.importorskip("watchfiles", reason="the optional package watchfiles is not installed")
+    (directory / "site").mkdir()
+    (directory / "site/httpd.conf").write_text(
+        f"{MPM}ServerName localhost\nListen {served.port}\nErrorLog error.log\nLogLevel debug\n"
+    )
+    served.start(directory / "site/httpd.conf", "--watch")
+    assert served.get("/none")[0] == 404
+    with pytest.raises(AssertionError):
+        served.wait_for(lambda: "reloaded" in served.text(), seconds=4)
+    assert served.stop() == 0
+
+
+def test_a_failed_restart_is_on_the_terminal(served: Served, directory: Path) -> None:
+    """Its error log is a temporary file, which ends with the server."""
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
+    served.start(tree)
+    (tree / "conf.d/own.conf").write_text("Redirekt gone /moved\n")
+    assert served.process is not None
+    served.process.send_signal(signal.SIGHUP)
+    assert served.process.wait(30) == 1
+    after = served.text().partition("the server has ended; from its error log:\n")[2]
+    assert f"Syntax error on line 1 of {tree}/conf.d/own.conf:" in after
+    assert "Invalid command 'Redirekt'" in after
+
+
+def test_a_closed_terminal_ends_the_server(directory: Path, served: Served) -> None:
+    """Its SIGHUP would restart a server that nobody sees any more."""
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
+    ours, theirs = os.openpty()
+    command = [*PROGRAM, str(tree), "--port", f"80={served.port}"]
+    server = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    text = b""
+    while b"Try:" not in text:
+        text += os.read(ours, 4096)
+    os.close(ours)
+    server.send_signal(signal.SIGHUP)
+    assert server.wait(30) == 1
+    assert is_free(served.port)
+
+
+@pytest.mark.parametrize("words", [[], ["--dialect", "both"]])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_the_start_leaves_nothing(directory: Path, words: list[str], number: int) -> None:
+    """Before the server handles signals: the temporary directory exists as soon as the tree is known."""
+    tree = TREES["RHEL 7"].write(directory / "copy", is_copy=True)
+    temporary = directory / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    server = subprocess.Popen(
+        [*PROGRAM, str(tree), "--port", f"80={free_port()}", *words], env=environment, stderr=subprocess.PIPE
+    )
+    while not list(temporary.iterdir()):
+        time.sleep(0.001)
+    server.send_signal(number)
+    _output, errors = server.communicate(timeout=30)
+    assert errors == b""
+    assert server.returncode in (0, 128 + signal.SIGINT)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_log_that_cannot_be_opened_is_on_the_terminal(served: Served, directory: Path) -> None:
+    """httpd logs the reason in the error log, which is open by then, and prints its consequence."""
+    tree = TREES["RHEL 7"].write(directory / "site", is_copy=False)
+    with (tree / "conf/httpd.conf").open("a") as main:
+        main.write('CustomLog "conf" common\n')
+    served.start(tree)
+    assert served.ended() == 1
+    assert "AH00015: Unable to open logs" in served.text()
+    assert "AH00649: could not open transfer log file" in served.text()

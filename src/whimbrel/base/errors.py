@@ -142,6 +142,15 @@ class NotBound(StartError):
         self.number = number
 
 
+class MissingPackage(StartError):
+    """A module that needs an optional *package*, which *extra* of this distribution installs."""
+
+    def __init__(self, module: str, package: str, extra: str) -> None:
+        super().__init__(f"{module}: the package {package} is not installed: pip install 'whimbrel[{extra}]'")
+        self.module = module
+        self.extra = extra
+
+
 class NoMpm(StartError):
     """A configuration without a multi-processing module."""
 

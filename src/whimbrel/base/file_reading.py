@@ -58,6 +58,14 @@ def read_regular(path: str | bytes, limit: int = MAX_BYTES) -> bytes:
         os.close(handle)
 
 
+def read_variables(path: str | bytes, limit: int = MAX_BYTES) -> str:
+    """Return the text of a file of variables, decoded as Python decodes the environment; raises OSError.
+
+    Zero bytes, which no variable can hold, are left out, as by sh.
+    """
+    return os.fsdecode(read_regular(path, limit).replace(b"\0", b""))
+
+
 def read_start(path: str | bytes, size: int) -> bytes:
     """Return the first *size* bytes of a regular file, or of /dev/null; raises OSError."""
     handle = open_regular(path)

@@ -19,7 +19,9 @@ from whimbrel.base.lazy_re import compile
 
 _DIGITS_AND_DOTS = compile(r"[0-9.]+")
 _BITS = compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
+_ZONE = compile(r"[\w.:@-]{1,64}", re.ASCII)  # a name or number of an interface
 _V4_IN_V6: Final = 0xFFFF
+_LINK_LOCAL: Final = 0xFE80 >> 6  # the first ten bits
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
 INVALID_ADDRESS: Final = "The specified IP address is invalid."
 INVALID_MASK: Final = "The specified network mask is invalid."
@@ -114,14 +116,16 @@ def _leading_octets(text: str) -> Network:
 @lru_cache(maxsize=4096)
 def numeric_address(text: str) -> tuple[bool, int]:
     """Return a client's address as (is IPv6, number), IPv4 for IPv4-mapped IPv6; (False, -1), which is in no
-    list, for other text.
+    list, for other text. Link-local addresses alone have a zone (RFC 4007, section 11).
     """
-    text = text.partition("%")[0]
-    value = _pton(socket.AF_INET, text)
+    text, percent, zone = text.partition("%")
+    value = None if percent else _pton(socket.AF_INET, text)
     if value is not None:
         return False, value
     value = _pton(socket.AF_INET6, text)
     if value is None:
+        return False, -1
+    if percent and (_ZONE.fullmatch(zone) is None or value >> 118 != _LINK_LOCAL):
         return False, -1
     return (False, value & _FULL[False]) if value >> 32 == _V4_IN_V6 else (True, value)
 

@@ -9,7 +9,7 @@ from whimbrel.base.errors import ConfigError, PostConfigError, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.config_loader import ConfigLoader, print_error, write_stderr
-from whimbrel.cli.missing_extras import missing_extras
+from whimbrel.cli.missing_extras import missing_extras, used_modules
 from whimbrel.config.configuration import Configuration
 
 
@@ -111,7 +111,7 @@ def _print_check(loader: ConfigLoader, configuration: Configuration) -> int:
     reason = refusal(configuration)
     if reason and not is_silent:
         write_stderr(reason)
-    lacking = missing_extras(module.name for module in configuration.modules.modules)
+    lacking = missing_extras(used_modules(configuration))
     if lacking and not is_silent:
         write_stderr(lacking)
     return int(bool(reason) and loader.arguments.is_strict)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import http.client
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -31,6 +32,8 @@ FORMAT: Final = "\t".join(
 """What follows in a log line after status, time, host and request line."""
 _ANSWERED: Final = 6  # items before the fields of the answer: status, time, host, request line, port, size
 _MARK: Final = _ANSWERED + len(ANSWER_FIELDS)
+_SENT_AS_IS: Final = re.compile(r"[!-~]+\Z").match
+"""Targets that the client of the comparison sends as they came."""
 MAX_BODY: Final = 16 << 20
 """Bytes of a body that are read to know its length."""
 TIMEOUT: Final = 10.0
@@ -75,6 +78,8 @@ def logged(line: str) -> ComparedRequest | None:
     sent = parts[_MARK + 1 :]
     words = request.split(" ")
     if parts[_MARK] or len(words) != 3 or words[0] not in ("GET", "HEAD") or not words[1].startswith("/"):
+        return None
+    if _SENT_AS_IS(words[1]) is None:
         return None
     if not (is_digits(status) and is_digits(size) and is_digits(port)):
         return None

@@ -7,16 +7,26 @@ import os
 
 from whimbrel.base.builds import ANY, AUTO
 from whimbrel.base.dialect import DIALECTS
-from whimbrel.base.errors import ConfigError, NoMpm, PostConfigError, StartError, UnknownDirective
+from whimbrel.base.errors import (
+    ConfigError,
+    MissingPackage,
+    NoMpm,
+    PostConfigError,
+    StartError,
+    UnknownDirective,
+)
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.static_typing import Any
 from whimbrel.cli.arguments import Arguments
+from whimbrel.cli.missing_extras import missing_extras, used_modules
 from whimbrel.cli.servers import server_of
 from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import root_relative
+from whimbrel.config.includes import read_overlaid
 from whimbrel.config.load import complete, read_as_its_build
-from whimbrel.config.messages import format_error, format_message
+from whimbrel.config.messages import escaped, format_error, format_message
 from whimbrel.config.model import Stage
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL
@@ -103,6 +113,10 @@ class ConfigLoader:
             assert self.configuration is not None
             server_spec(self.configuration)  # the error is logged, so its logs are opened
             raise
+        except MissingPackage as problem:
+            assert self.configuration is not None
+            names = used_modules(self.configuration)
+            raise StartError(missing_extras(names, refused=problem)) from None
         finally:
             self.print_messages()
             if collecting and not self.arguments.check_only:
@@ -194,13 +208,40 @@ def missing_line(problem: ConfigError | StartError, configuration: Configuration
     return ""
 
 
+def damaged_bytes(problem: ConfigError | StartError, configuration: Configuration) -> list[str]:
+    """Return one sentence for each fault of the bytes of the file that *problem* is about."""
+    options = configuration.options
+    place = problem.place if isinstance(problem, ConfigError) else None
+    path = place.path if place is not None else root_relative(options.server_root, options.file)
+    if not isinstance(problem, (ConfigError, NoMpm)):
+        return []
+    try:
+        data = read_overlaid(path, options)
+    except OSError:
+        return []
+    if b"\0" not in data and b"\n" in data and data[:1] not in (b"\xef", b"\xff", b"\xfe"):
+        return []
+    from whimbrel.upgrade.source.text_faults import encoding_faults  # damaged files alone need it
+
+    return [f"{path}:{fault.line}: {fault}" for fault in encoding_faults(data)]
+
+
 def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
     """Print the reason of a failure, and the line that is missing in a build that the text shows; return the
     exit status.
     """
-    write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
+    program = os.path.basename(loader.arguments.program)
+    shown = format_error(problem, loader.dialect, program)
+    write_stderr(shown)
+    if isinstance(problem, ConfigError) and escaped(problem.reason).rstrip(" ") not in shown:
+        short = format_error(problem, loader.dialect, program, is_short=True)
+        if short != shown:  # the names of nested files have left no room for the reason
+            write_stderr(f"hint: {short}")
     configuration = loader.configuration
-    if configuration is not None and configuration.build.is_shown:
+    faults = damaged_bytes(problem, configuration) if configuration is not None else []
+    for fault in faults:
+        write_stderr(f"hint: {fault}")
+    if configuration is not None and configuration.build.is_shown and not faults:
         hint = missing_line(problem, configuration)
         if hint:
             build = configuration.build

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation, UndecidedVariables
-from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_reading import read_variables
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -178,7 +178,7 @@ class _Shell:
 
     def source(self, path: str, depth: int) -> None:
         """Read a file; raises OSError."""
-        text = read_regular(path, MAX_BYTES).decode("latin-1")
+        text = read_variables(path, MAX_BYTES)
         before, self._path = self._path, path
         self._first = self._first or path
         try:

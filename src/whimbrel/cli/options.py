@@ -21,7 +21,7 @@ from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.printable import file_problem, printable, printable_line
-from whimbrel.cli.servers import FoundServer, server_at, server_of
+from whimbrel.cli.servers import FoundServer, fault_of, server_at, server_of
 from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
 
@@ -200,7 +200,7 @@ def sources(
     fragments = [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():
-            raise UsageError(f"{path}: No such file or directory")
+            raise UsageError(fault_of(str(path)))
     directories = [path for path in conf if path.is_dir()]
     is_relocated = root is None and file is None and bool(conf)
     if is_relocated:
@@ -229,7 +229,7 @@ def sources(
         copied=tuple((from_system(original), from_system(place)) for original, place in server.copied),
     )
     if not os.path.isfile(server.path):
-        raise UsageError(f"{server.path}: No such file or directory")
+        raise UsageError(fault_of(server.path))
     others = [_text(path) for path in fragments] + [
         file_found for directory in directories for file_found in _files(directory)
     ]

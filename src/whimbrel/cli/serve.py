@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from whimbrel.base.errors import NotBound
     from whimbrel.cli.served_lines import ServedLines
     from whimbrel.cli.served_server import ServedServer
+    from whimbrel.config.configuration import Configuration
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 BOTH: Final = "both"
+STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 PORTS: Final = range(1, 65536)
 EPILOG: Final = (
     "Exit codes: 0 stopped, 1 the server cannot start or has failed, 2 wrong usage. "
@@ -161,9 +164,11 @@ def run(
     from whimbrel.cli import serve_watch
     from whimbrel.cli.serve_places import ServePlaces
     from whimbrel.cli.served_server import ServedServer
-    from whimbrel.cli.servers import server_at, server_of
+    from whimbrel.cli.servers import server_at, server_of, why_no_server
 
     permit_programs()
+    for number in STOPPING - {signal.SIGINT}:
+        signal.signal(number, _stop)
     if is_watched:
         serve_watch.require_watchfiles()
     if tree is None:
@@ -172,13 +177,15 @@ def run(
     else:
         server_found = server_at(str(tree), as_server=tree.is_file())
         if server_found is None:
-            raise UsageError(f"{tree}: no main file of httpd in there")
+            raise UsageError(why_no_server(str(tree)))
         server = server_found
         arguments.root = server.root
         arguments.file = server.path
     arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # until the directory has its `finally`
     places = ServePlaces(server, is_in_place=tree is None)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         if tls is not None:
             try:
                 from whimbrel.cli.self_signed import include_line
@@ -190,7 +197,13 @@ def run(
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)
     finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # a second signal must not interrupt this
         places.close()
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    """End before the server handles signals itself; the temporary directory is removed on the way."""
+    raise SystemExit(0)
 
 
 def make_directories(root: str) -> None:
@@ -219,31 +232,44 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
     from whimbrel.base.latin1 import from_system
     from whimbrel.cli import serve_banner, serve_watch
     from whimbrel.cli.config_loader import print_error, write_stderr
+    from whimbrel.cli.serve_failures import FailureReport
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
     console = Console(highlight=False, soft_wrap=True)
+    report = FailureReport()
+
+    def load() -> Configuration:
+        report.require_terminal()
+        return loader.load_to_serve()
+
     try:
-        configuration = loader.load_to_serve()
+        configuration = load()
         serve_banner.print_banner(console, configuration, loader.notes())
         shown = " ".join(map(from_system, loader.arguments.log_words))
         master = Master(
             StartOptions(
-                loader.load_to_serve,
+                load,
                 shown,
                 built=built(),
                 ready=lambda: serve_banner.print_urls(console, configuration),
+                keeps_old=is_watched,  # the text may change again after the watching process has read it
             )
         )
         console.file.flush()
         if is_watched:
             serve_watch.start(loader, configuration)
+        report.begin(configuration.spec.error_log)
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
+        report.print()
         loader.is_silent = False
         loader.print_messages()
         status = print_error(problem, loader)
         if isinstance(problem, NotBound) and problem.number in (errno.EACCES, errno.EADDRINUSE):
             write_stderr(f"hint: {port_hint(loader.lines, problem)}")
         return status
-    return master.run()
+    status = master.run()
+    if status:
+        report.print(master.generation.error_log)
+    return status

@@ -133,18 +133,20 @@ class ServePlaces:
         return True
 
     def named(self, path: str) -> str:
-        """Return the name of a file of the copy for messages: the one that the user sees."""
+        """Return the name of a file for messages: its place in the copy, else the path that the text has."""
         linked = f"{self.directory}/image"
-        if self.image == linked and f"{path}/".startswith(f"{linked}/"):
-            return from_system(os.path.realpath(to_system(path)))
-        return path
+        if self.image != linked or not f"{path}/".startswith(f"{linked}/"):
+            return path
+        real = from_system(os.path.realpath(to_system(path)))
+        is_copied = not f"{real}/".startswith(f"{from_system(os.path.realpath(to_system(linked)))}/")
+        return real if is_copied else path.removeprefix(linked) or "/"
 
     def named_text(self, text: str) -> str:
-        """Return a message with the directory of the copy in place of the link that leads to it."""
+        """Return a message with the names of files that the user sees."""
         if self.image != f"{self.directory}/image":
             return text
         link = self.image + self.original
-        return text.replace(link, self.named(link))
+        return text.replace(link, self.named(link)).replace(f"{self.image}/", "/")
 
     def close(self) -> None:
         """Remove the temporary directory; in the process that made it."""

@@ -6,21 +6,28 @@ what reading leaves behind ends with that process, and an invalid text never rea
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Callable, Iterable
-from typing import Final
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NoReturn
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import to_system
 from whimbrel.cli.config_loader import ConfigLoader, print_error
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.includes import has_wildcards
 from whimbrel.server.master import pidfile
 from whimbrel.utilities.usage_error import UsageError
 
 NEEDED: Final = "--watch needs the package watchfiles: pip install 'whimbrel[watch]'"
 POLL: Final = 1000
 """Milliseconds after which the process looks whether the server still runs."""
+CLOCK_STEP: Final = 0.01
+"""Seconds by which the times of files may lag behind the clock."""
 
 
 def require_watchfiles() -> None:
@@ -31,16 +38,86 @@ def require_watchfiles() -> None:
         raise UsageError(NEEDED) from None
 
 
-def watched_directories(configuration: Configuration) -> list[str]:
-    """Return the directories of the files that were read, and those of the files that links lead to."""
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What a configuration consists of.
+
+    Attributes:
+        directories: those of the files that were read, of the files that links lead to, and of Include lines,
+            also if they do not exist.
+        written: files that the server writes: a log beside the configuration is no change of it.
+    """
+
+    directories: tuple[str, ...]
+    written: tuple[str, ...] = ()
+
+    def existing(self) -> set[str]:
+        """Return the directories to watch: for a missing one the nearest above it."""
+        return set(map(_existing, self.directories))
+
+    def is_concerned(self, path: str) -> bool:
+        """Return True if a change of *path* may change the configuration."""
+        if path in self.written:
+            return False
+        above = f"{path}/"
+        return os.path.dirname(path) in self.directories or any(
+            f"{directory}/".startswith(above) for directory in self.directories
+        )
+
+    def has_changed(self, since: float) -> bool:
+        """Return True if an entry of a directory has changed after the time *since*."""
+        return any(
+            self.is_concerned(path) and _changed(path) > since - CLOCK_STEP
+            for directory in self.existing()
+            for path in (directory, *_entries(directory))
+        )
+
+
+def watched(configuration: Configuration) -> Watched:
+    """Return what to watch of *configuration*, which may be incomplete."""
     paths = [to_system(included.path) for included in configuration.includes]
-    own = {os.path.realpath(os.path.dirname(path)) for path in paths}
-    return sorted(own | {os.path.dirname(os.path.realpath(path)) for path in paths})
+    directories = {os.path.realpath(os.path.dirname(path)) for path in paths}
+    directories |= {os.path.dirname(os.path.realpath(path)) for path in paths}
+    directories |= {_directory_of(to_system(pattern)) for pattern in configuration.include_patterns}
+    written = [*(sink.target for sink in configuration.spec.log_sinks), configuration.spec.pid_file]
+    return Watched(
+        tuple(sorted(directories)), tuple(os.path.realpath(to_system(path)) for path in written if path)
+    )
+
+
+def _directory_of(pattern: str) -> str:
+    """Return the directory whose entries decide what an Include line reads."""
+    if os.path.isdir(pattern):
+        return os.path.realpath(pattern)
+    directory = os.path.dirname(pattern)
+    while has_wildcards(directory):
+        directory = os.path.dirname(directory)
+    return os.path.realpath(directory)
+
+
+def _existing(directory: str) -> str:
+    while not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    return directory
+
+
+def _entries(directory: str) -> list[str]:
+    try:
+        return [os.path.join(directory, name) for name in os.listdir(directory)]
+    except OSError:
+        return []
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.lstat(path).st_ctime
+    except OSError:
+        return 0.0
 
 
 def start(loader: ConfigLoader, configuration: Configuration) -> int:
     """Start the process; return its process ID in this process."""
-    directories = watched_directories(configuration)
+    files = watched(configuration)
     pid_file = configuration.spec.pid_file
     server = os.getpid()
     pid = os.fork()
@@ -48,39 +125,63 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
         return pid
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which this process notices
-        follow(directories, lambda: os.getppid() == server, lambda: reload(loader, pid_file, server))
+        follow(files, lambda: os.getppid() == server, partial(reload, loader, pid_file, server))
     finally:
         os._exit(0)
 
 
-def follow(directories: Iterable[str], runs: Callable[[], bool], on_change: Callable[[], None]) -> None:
-    """Call *on_change* after each change in *directories*, as long as *runs* returns True."""
+def follow(files: Watched, runs: Callable[[], bool], on_change: Callable[[Watched], Watched]) -> None:
+    """Call *on_change* after each change of *files*, as long as *runs* returns True; its result takes their
+    place.
+
+    The system's watch begins anew after each change: a directory may have been removed and made again.
+    """
     from watchfiles import watch
 
-    for changes in watch(*directories, recursive=False, rust_timeout=POLL, yield_on_timeout=True):
-        if not runs():
-            return
-        if changes:
-            on_change()
+    began = time.time()
+    while runs():
+        for changes in watch(*files.existing(), recursive=False, rust_timeout=POLL, yield_on_timeout=True):
+            if not runs():
+                return
+            if any(files.is_concerned(path) for _kind, path in changes) or files.has_changed(began):
+                break
+            began = float("inf")  # the watch has begun and reports what changes from here on
+        began = time.time()
+        files = on_change(files)
 
 
-def reload(loader: ConfigLoader, pid_file: str, server: int) -> None:
-    """Read the configuration; restart the server gracefully if it is valid, else print the error."""
-    if not is_valid(loader):
-        return
+def reload(loader: ConfigLoader, pid_file: str, server: int, files: Watched) -> Watched:
+    """Read the configuration; restart the server gracefully if it is valid, else print the error. Return
+    what to watch after *files*.
+    """
+    is_valid, found = check(loader)
+    if not is_valid:  # what the error hides is still awaited
+        return Watched(tuple(sorted({*files.directories, *found.directories})), files.written)
     try:
         if pidfile.read(pid_file) == server:  # from here on the server handles the signal
             os.kill(server, signal.SIGUSR1)
             print("The configuration has changed and is valid: reloaded.", flush=True)
     except (pidfile.BadPidFile, OSError):
         pass
+    return found
 
 
-def is_valid(loader: ConfigLoader) -> bool:
-    """Read the configuration in a new process, which prints the error of an invalid one."""
+def check(loader: ConfigLoader) -> tuple[bool, Watched]:
+    """Read the configuration in a new process, which prints the error of an invalid one; return True for a
+    valid one, and what it consists of as far as it was read.
+    """
+    ours, theirs = os.pipe()
     pid = os.fork()
-    if pid:
-        return os.waitpid(pid, 0)[1] == 0
+    if not pid:
+        _check(loader, theirs)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        found = pipe.read()
+    is_valid = os.waitpid(pid, 0)[1] == 0
+    return is_valid, Watched(*map(tuple, json.loads(found or b"[[]]")))
+
+
+def _check(loader: ConfigLoader, result: int) -> NoReturn:
     status = 1
     try:
         loader.load_to_serve()
@@ -89,4 +190,10 @@ def is_valid(loader: ConfigLoader) -> bool:
         print("The configuration has changed and is invalid: the server keeps the old one.", flush=True)
         print_error(problem, loader)
     finally:
-        os._exit(status)
+        try:
+            if loader.configuration is not None:
+                files = watched(loader.configuration)
+                with open(result, "w") as pipe:
+                    json.dump([files.directories, files.written], pipe)
+        finally:
+            os._exit(status)

@@ -99,8 +99,11 @@ class ServedLines:
             self.note(f"{path} cannot be written: {new}")
         return new
 
-    def change_log(self, _node: Node, text: str) -> str:
-        """Change the first word: a file, a program or syslog."""
+    def change_log(self, node: Node, text: str) -> str:
+        """Change the first word: a file, a program or syslog. The error log is always a file, from which the
+        reason of a failure is read.
+        """
+        is_file = bool(self.places.image) or node.name.lower() == "errorlog"
 
         def change(at: int, word: str) -> str:
             if at or word.startswith(f"|{self.places.directory}"):
@@ -108,7 +111,7 @@ class ServedLines:
             is_syslog = word.lower().partition(":")[0] == "syslog"
             if not is_syslog and not word.startswith("|"):
                 return self._written(word)
-            if self.places.image or (word.startswith("|") and os.getuid() != 0):
+            if is_file or (word.startswith("|") and os.getuid() != 0):
                 self.note(f"the log {word} is a file here, no program or syslog is used")
                 name = "".join(letter if letter.isalnum() else "_" for letter in word)
                 return self.places.written(f"{self.places.image}/logs/{name[:80]}")

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import from_system
@@ -24,9 +24,11 @@ from whimbrel.config.model import LogSink, all_nodes
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.node import Node
+from whimbrel.engine.output.media_type import content_type
+from whimbrel.http.syntax.url import escape_logitem
 from whimbrel.modules.core.log import DEFAULT_LOG
 from whimbrel.modules.loggers.mod_log_config import AccessLog, LogServerConfig
-from whimbrel.modules.loggers.mod_log_config.items import KINDS
+from whimbrel.modules.loggers.mod_log_config.items import KINDS, ItemKind, field_out
 from whimbrel.modules.loggers.mod_log_config.writer import parse_format
 from whimbrel.syntax.words import quoted
 
@@ -34,6 +36,7 @@ SHOWN: Final = SourceLocation("(whimbrel serve)", 0)
 """The place of lines that no file has."""
 REQUEST_FORMAT: Final = "%>s\t%D\t%{Host}i\t%r"
 """A line for the terminal: status, microseconds, host, request line."""
+NOT_MODIFIED: Final = 304
 
 
 class ServedServer(ConfigLoader):
@@ -166,7 +169,7 @@ class ServedServer(ConfigLoader):
             form += f"\t{FORMAT}"
         program = from_system(shlex.join(words))
         sink = LogSink(program, piped=True)
-        return AccessLog(sink, f"||{program}", SHOWN, form, parse_format(form, KINDS.get), everywhere=True)
+        return AccessLog(sink, f"||{program}", SHOWN, form, parse_format(form, _kind_of), everywhere=True)
 
     def _named(self, problem: ConfigError) -> ConfigError:
         """Return *problem* with the names of files that the user sees."""
@@ -183,3 +186,16 @@ class ServedServer(ConfigLoader):
             place.line,
             self._named_place(above) if above is not None else None,
         )
+
+
+def _kind_of(letter: str) -> ItemKind | None:
+    """Return the item of a letter; a field of the answer is that which the client got."""
+    return ItemKind(_sent_field) if letter == "o" else KINDS.get(letter)
+
+
+def _sent_field(r: Any, argument: str) -> str | None:
+    """Return a field of the answer; Content-Type with its parameters, which `%{Content-Type}o` leaves out."""
+    if argument != "Content-Type":
+        return field_out(r, argument)
+    kind = None if r.status == NOT_MODIFIED else content_type(r)
+    return escape_logitem(kind) if kind else None

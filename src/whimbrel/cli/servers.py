@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from stat import S_ISDIR, S_ISREG
 
 from whimbrel.base.builds import Build
 from whimbrel.base.latin1 import from_system
@@ -34,6 +35,7 @@ _SERVER_LINES: Final = compile(
     rb"(?im)^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]"
 )
 _INCLUDED_MODULES: Final = compile(rb"(?im)^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/")
+NOT_FOUND: Final = "No such file or directory"
 _VERSIONS: Final = "bin/apache"
 """Directory of WampServer with one directory for each version of httpd."""
 
@@ -99,6 +101,36 @@ def server_at(path: str, *, as_server: bool = False) -> FoundServer | None:
     layout = _layout_of(file, text)
     server = _placed(file, text, layout)
     return server if as_server or _is_server(file, text, server.root) else None
+
+
+def why_no_server(path: str) -> str:
+    """Return why `server_at` finds no server at *path*, and what to do."""
+    try:
+        is_directory = S_ISDIR(os.stat(path).st_mode)
+        if is_directory:
+            os.listdir(path)
+    except OSError as problem:
+        return f"{path}: {os.strerror(problem.errno or 0)}"
+    candidates = [os.path.join(path, name) for name in MAINS]
+    candidates += [path + layout.file for layout in LAYOUTS]
+    for file in candidates if is_directory else [path]:
+        if os.path.lexists(file):
+            unrecognized = "nothing in it shows a main file of httpd; give this path to read it as one"
+            return fault_of(file) or f"{file}: {unrecognized}"
+    return f"{path}: no main file of httpd in there, such as conf/httpd.conf or apache2.conf; give its path"
+
+
+def fault_of(file: str) -> str:
+    """Return why *file* cannot be read; "" for a regular file that can."""
+    try:
+        is_regular = S_ISREG(os.stat(file).st_mode)
+    except FileNotFoundError:
+        return f"{file}: {'a symbolic link that leads nowhere' if os.path.islink(file) else NOT_FOUND}"
+    except OSError as problem:
+        return f"{file}: {os.strerror(problem.errno or 0)}"
+    if not is_regular:
+        return f"{file}: not a regular file"
+    return "" if os.access(file, os.R_OK) else f"{file}: Permission denied"
 
 
 def machine_layout() -> Layout:

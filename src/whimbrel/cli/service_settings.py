@@ -8,11 +8,14 @@ serves runs envvars in sh, as apache2ctl does.
 
 from __future__ import annotations
 
+import errno
 import os
+import select
+import time
 from collections.abc import Iterator, Mapping
 
 from whimbrel.base.errors import UndecidedVariables
-from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_reading import read_variables
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.layouts import SUSE
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -27,6 +30,8 @@ UNIT_DIRECTORIES: Final = ("usr/lib/systemd/system", "lib/systemd/system", "etc/
 """Directories of units, the least important first."""
 GENERATED: Final = "/etc/apache2/sysconfig.d"
 """Directory of the files that SUSE's start script writes from /etc/sysconfig/apache2."""
+SHELL_SECONDS: Final = 30
+"""Time of sh for envvars, whose programs may look names up."""
 MAX_FILES: Final = 64
 """Files that are read of one kind."""
 
@@ -131,7 +136,7 @@ def _read_unit(found: ServiceSettings, path: str, image: str) -> None:
         if name == "Environment":
             for word in _words(value):
                 key, equals, text = word.partition("=")
-                if equals:
+                if equals and _is_name(key):
                     found.environment[key] = text
         elif name == "EnvironmentFile":
             _read_environment_file(found, value, image)
@@ -147,18 +152,23 @@ def _read_environment_file(found: ServiceSettings, value: str, image: str) -> No
         return
     for line in _lines(path):
         key, equals, text = line.partition("=")
-        if equals:
+        if equals and _is_name(key.strip()):
             found.environment[key.strip()] = " ".join(_words(text)) if text[:1] in "\"'" else text.strip()
     found.files.append(path)
+
+
+def _is_name(text: str) -> bool:
+    """Return True for the name of a variable; systemd ignores other assignments."""
+    return text.isascii() and text.isidentifier()
 
 
 def _lines(path: str) -> Iterator[str]:
     """Yield the lines of a file that are no comments; a backslash at the end continues a line."""
     try:
-        text = read_regular(os.fsencode(path)).decode("latin-1")
+        text = read_variables(path)
     except OSError:
         return
-    for line in text.replace("\\\n", " ").splitlines():
+    for line in text.replace("\\\n", " ").split("\n"):
         if line.strip() and line.lstrip()[0] not in "#;[":
             yield line.strip()
 
@@ -213,9 +223,9 @@ def _read_directories(found: ServiceSettings, server: FoundServer) -> None:
     while above not in ("/", server.image):
         directory = os.path.join(above, server.layout.environment)
         names = sorted(os.listdir(directory))[:MAX_FILES] if os.path.isdir(directory) else []
-        for name in names:
+        for name in filter(_is_name, names):
             try:
-                text = read_regular(os.fsencode(os.path.join(directory, name))).decode("latin-1")
+                text = read_variables(os.path.join(directory, name))
             except OSError:
                 continue
             found.environment.setdefault(name, text.strip("\n"))
@@ -233,7 +243,7 @@ def _generate(found: ServiceSettings, server: FoundServer) -> None:
     for name, text in (("loadmodule.conf", lines), ("global.conf", []), ("include.conf", included)):
         path = _in_copy(server, f"{GENERATED}/{name}")
         if path and not os.path.exists(path):
-            found.overlay[from_system(path)] = "".join(f"{line}\n" for line in text).encode()
+            found.overlay[from_system(path)] = os.fsencode("".join(f"{line}\n" for line in text))
 
 
 def _module_line(word: str) -> str:
@@ -263,6 +273,7 @@ def sourced_envvars(path: str, root: str) -> dict[str, str]:
     output = _output_of(
         ["/bin/sh", "-c", '. "$0" >/dev/null; exec /usr/bin/env -0', path if "/" in path else f"./{path}"],
         {**os.environ, "APACHE_CONFDIR": root},
+        path,
     )
     pairs = (entry.partition(b"=") for entry in output.split(b"\0") if b"=" in entry)
     return {
@@ -270,8 +281,8 @@ def sourced_envvars(path: str, root: str) -> dict[str, str]:
     }
 
 
-def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
-    """Return the output of a program.
+def _output_of(argv: list[str], environment: dict[str, str], path: str) -> bytes:
+    """Return the output of a program that reads *path*; raises OSError if it fails or does not end.
 
     Importing subprocess takes longer than checking a small configuration.
     """
@@ -281,7 +292,30 @@ def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
         pid = os.posix_spawn(argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
     finally:
         os.close(theirs)
-    with open(ours, "rb") as file:
-        output = file.read()
-    os.waitpid(pid, 0)
+    try:
+        output = _read_until(ours, time.monotonic() + SHELL_SECONDS)
+    finally:
+        os.close(ours)
+    if output is None:
+        from signal import SIGKILL  # a slow import
+
+        os.kill(pid, SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if output is None:
+        raise OSError(errno.ETIMEDOUT, f"sh did not end within {SHELL_SECONDS} seconds", path)
+    if status:
+        raise OSError(errno.EINVAL, f"sh ended with status {status}", path)
     return output
+
+
+def _read_until(handle: int, end: float) -> bytes | None:
+    """Return what *handle* gives until it is closed; None if it is open at *end* (monotonic)."""
+    pieces: list[bytes] = []
+    poller = select.poll()
+    poller.register(handle)
+    while poller.poll(max(0.0, end - time.monotonic()) * 1000):
+        piece = os.read(handle, 1 << 16)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+    return None

@@ -29,6 +29,7 @@ from whimbrel.cli.options import (
     encoded,
     is_colored,
 )
+from whimbrel.cli.servers import why_no_server
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _options(
         build=build,
     )
     if what.options is None:
-        raise UsageError(f"{path}: no main file of a server")
+        raise UsageError(why_no_server(str(path)) if path is not None else "no main file of a server")
     return what.options
 
 

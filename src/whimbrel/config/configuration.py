@@ -84,6 +84,7 @@ class Configuration:
         self.variables: dict[str, str] = {}
         self.budget = ReadBudget()
         self.includes: list[Included] = []
+        self.include_patterns: list[str] = []  # absolute paths of Include, also of those that match nothing
         # line of the Include that was executed last, which DUMP_INCLUDES shows for each file
         self.include_line: int | None = None
         self.messages: list[StartMessage] = []

@@ -5,6 +5,7 @@ A file of this machine is no part of a copy, even if the text names it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from whimbrel.base.errors import SourceLocation
@@ -44,10 +45,12 @@ class CopiedPaths:
     def place(self, path: str) -> str:
         """Return the location of *path*, "" if it lies outside of the copy."""
         declared = self.declared_root.rstrip("/")
-        if declared in ("", self.root):
+        if declared in ("", self.root) or path == os.devnull:
             return path
         if f"{path}/".startswith(f"{self.root}/"):
             return self._found(declared + path[len(self.root) :]) or path
+        if any(place and f"{path}/".startswith(f"{place}/") for _original, place in self._places):
+            return path  # a line that was changed for the copy
         return self._found(path)
 
     def _found(self, path: str) -> str:

@@ -179,6 +179,7 @@ class Includer:
             raise MissingResource(f"Could not open configuration file {path}: not in this copy", matters=True)
         if not self.optional and self.included_from is not None:
             copied = self.configuration.stand_in(copied, self.included_from, "Include")
+        self.configuration.include_patterns.append(copied)
         for file in Finder(
             old=not self.configuration.dialect.include_needs_match, optional=self.optional
         ).files(copied):

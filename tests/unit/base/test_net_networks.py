@@ -93,6 +93,23 @@ def test_what_is_no_address_is_in_no_list() -> None:
     assert "nonsense" not in Networks([parse_written("0.0.0.0/1"), parse_written("0.0.0.1/0.0.0.1")])
 
 
+@pytest.mark.parametrize(
+    ("text", "is_address"),
+    [
+        ("fe80::1%eth0.1", True),
+        ("fe80::1%2", True),
+        ("2001:db8::1%eth0", False),
+        ("192.0.2.1%eth0", False),
+        ("fe80::1%", False),
+        ("fe80::1%$(id)", False),
+        ("fe80::1%../x", False),
+    ],
+)
+def test_link_local_addresses_alone_have_a_zone(text: str, is_address: bool) -> None:
+    """RFC 4007, section 11. A proxy's field may name any text: it goes into names of files and commands."""
+    assert (numeric_address(text)[1] >= 0) is is_address
+
+
 octets4 = st.integers(0, 2**32 - 1)
 pairs = st.tuples(
     octets4, st.sampled_from((0, 1, 8, 24, 31, 32, -1))

@@ -77,3 +77,32 @@ def test_the_list_of_directives_is_that_of_the_loaded_modules(
     assert err == ""
     assert call(tmp_path, "Nosuch\n", "-L") == 1
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ServerName a\n".encode("utf-16"), "the text is UTF-16, which httpd does not read; convert it: "),
+        (b"\xef\xbb\xbfServerName a\nListen 1\n", "the file begins with a byte order mark"),
+        (b"Listen 80\rServerName a\rListen 81\r", "lines end with carriage returns alone"),
+    ],
+)
+def test_a_text_of_another_encoding_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], text: bytes, reason: str
+) -> None:
+    """Not the module that no line of it can load."""
+    (tmp_path / "httpd.conf").write_bytes(text)
+    assert run(["whimbrel-httpd", "-d", str(tmp_path), "-f", "httpd.conf", "-t"]) == 1
+    hints = [line for line in capfd.readouterr().err.splitlines() if line.startswith("hint: ")]
+    assert len(hints) == 1 and hints[0].startswith(f"hint: {tmp_path}/httpd.conf:1: {reason}"), hints
+
+
+def test_a_recursion_has_its_reason_after_the_names(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """httpd's message ends at 8192 characters, before the reason; ours follows."""
+    assert call(tmp_path, f"Include {tmp_path}/httpd.conf\n", "-t") == 1
+    *_warnings, first, hint = capfd.readouterr().err.splitlines()
+    assert len(first) > 8000 and "maximum include depth" not in first
+    assert hint.startswith("hint: whimbrel-httpd: Syntax error on line 3 of ")
+    assert "maximum include depth" in hint

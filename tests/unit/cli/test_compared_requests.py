@@ -75,6 +75,8 @@ def other() -> Iterator[http.server.HTTPServer]:
         line("POST / HTTP/1.1"),
         line("GET http://o.example/ HTTP/1.1"),
         line("GET / HTTP/1.1", mark="1"),
+        line("GET /\\x01 HTTP/1.1"),
+        line("GET /\\xe9 HTTP/1.1"),
         line("-"),
         "200\t10\th\tGET / HTTP/1.1\n",
         "anything\n",

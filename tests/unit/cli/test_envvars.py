@@ -175,3 +175,10 @@ def test_bombs_end(tmp_path: Path) -> None:
     (tmp_path / "envvars").unlink()
     loop = f". {tmp_path}/envvars\n" * 3
     assert parsed(tmp_path, loop).undecided
+
+
+def test_values_have_the_bytes_of_the_file(tmp_path: Path) -> None:
+    """As in the environment of a program: UTF-8, other bytes as surrogates, and no zero byte."""
+    (tmp_path / "envvars").write_bytes(b"export A=/srv/m\xc3\xbcller\nexport B=\xfc\0x\n")
+    values = read(str(tmp_path / "envvars"), {}).values
+    assert values == {"A": "/srv/m\u00fcller", "B": "\udcfcx"}

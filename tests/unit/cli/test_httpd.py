@@ -10,7 +10,7 @@ import pytest
 
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.catalogue.load import catalogue
-from whimbrel.cli import servers, version_text
+from whimbrel.cli import servers, service_settings, version_text
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.httpd import run
 from whimbrel.cli.service_settings import envvars_of, sourced_envvars
@@ -260,6 +260,31 @@ def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:
     found = sourced_envvars(envvars_of(server), "/c")
     assert (found["RUN_USER"], found["NAME"]) == ("www-/c", "a x")
     assert "SECRET" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "reason"),
+    [
+        ("while :; do :; done\n", 0.2, "sh did not end within 0.2 seconds"),
+        ("export A='b\n", 30, "sh ended with status 2"),
+        ("exit 7\n", 30, "sh ended with status 7"),
+    ],
+)
+def test_variables_that_sh_cannot_read_stop_the_command(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    text: str,
+    seconds: float,
+    reason: str,
+) -> None:
+    """A server with none of its variables would be another server."""
+    monkeypatch.setattr(service_settings, "SHELL_SECONDS", seconds)
+    (tmp_path / "apache2.conf").write_text("ServerName a\n")
+    (tmp_path / "envvars").write_text(text)
+    assert run(["whimbrel-httpd", "-d", str(tmp_path), "-t"]) == 1
+    printed = capfd.readouterr().err
+    assert printed.endswith(f"whimbrel-httpd: could not read {tmp_path}/envvars: {reason}\n"), printed
 
 
 def test_other_folders_have_no_variables(tmp_path: Path) -> None:

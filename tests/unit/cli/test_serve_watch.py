@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -21,8 +22,35 @@ def test_directories_of_links_and_of_their_files(tmp_path: Path) -> None:
     (tree / "available/a.conf").write_text("ServerTokens Prod\n")
     (tree / "enabled/a.conf").symlink_to("../available/a.conf")
     with served(tree) as loader:
-        found = serve_watch.watched_directories(loader.load_to_serve())
-    assert found == sorted(str(tree / name) for name in ("conf", "available", "enabled"))
+        found = serve_watch.watched(loader.load_to_serve())
+    assert found.directories == tuple(str(tree / name) for name in ("available", "conf", "enabled"))
+
+
+def test_directories_of_includes_without_a_file(tmp_path: Path) -> None:
+    """A file may appear in an empty directory, in one that is made later, and below a wildcard."""
+    tree = lay(
+        tmp_path,
+        "IncludeOptional empty/*.conf\nIncludeOptional none/d/*.conf\nIncludeOptional sites/*/conf/*.conf\n"
+        "Include all\n",
+    )
+    for name in ("empty", "sites", "all"):
+        (tree / name).mkdir()
+    with served(tree) as loader:
+        found = serve_watch.watched(loader.load_to_serve())
+    names = ("all", "conf", "empty", "none/d", "sites")
+    assert found.directories == tuple(str(tree / name) for name in names)
+    assert found.existing() == {str(tree), *(str(tree / name) for name in names if name != "none/d")}
+    assert found.is_concerned(f"{tree}/none") and found.is_concerned(f"{tree}/empty/a.conf")
+    assert not found.is_concerned(f"{tree}/other") and not found.is_concerned(f"{tree}/nonesuch")
+
+
+def test_logs_beside_the_configuration_are_no_change(tmp_path: Path) -> None:
+    """Each restart writes into them, so it would cause the next one."""
+    (tmp_path / "httpd.conf").write_text("x")
+    files = serve_watch.Watched((str(tmp_path),), (f"{tmp_path}/error.log",))
+    assert not files.is_concerned(f"{tmp_path}/error.log") and files.is_concerned(f"{tmp_path}/httpd.conf")
+    now = time.time()
+    assert files.has_changed(now - 1000) and not files.has_changed(now + 1000)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +76,8 @@ def test_the_server_is_signalled_for_valid_texts(
     tree = lay(tmp_path / "copy", f"{line}\n")
     kill = mock.create_autospec(serve_watch.os.kill)
     with served(tree) as loader, mock.patch.object(serve_watch.os, "kill", kill):
-        serve_watch.reload(loader, str(pid_file), 4711)
+        files = serve_watch.reload(loader, str(pid_file), 4711, serve_watch.Watched(("/d",)))
+    assert ("/d" in files.directories) is not is_valid and str(tree / "conf") in files.directories
     assert kill.call_count == signals
     captured = capfd.readouterr()
     assert ("Invalid command 'Foo'" in captured.err) is not is_valid

@@ -251,3 +251,14 @@ def test_a_server_in_place_is_left_where_it_is(tmp_path: Path) -> None:
     assert f"{loader.places.directory}/written{tree}/none/log" in targets
     assert configuration.spec.pid_file == f"{loader.places.directory}/httpd.pid"
     assert not Path(loader.places.directory).exists()
+
+
+def test_messages_name_the_paths_of_the_text(tmp_path: Path) -> None:
+    """A file that was not copied, below a directory of links that the user does not know."""
+    tree = lay(tmp_path / "machine", "Include /etc/none.d/none.conf\n").rename(tmp_path / "httpd")
+    with served(tree) as loader, pytest.raises(ConfigError) as caught:
+        loader.load_to_serve()
+    assert caught.value.reason == (
+        "Could not open configuration file /etc/none.d/none.conf: No such file or directory"
+    )
+    assert caught.value.place is not None and caught.value.place.path == f"{tree}/conf/httpd.conf"

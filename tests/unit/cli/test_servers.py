@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from whimbrel.cli.servers import server_at
+from whimbrel.cli.servers import server_at, why_no_server
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,28 @@ def test_the_server_root_of_the_text_counts_where_the_file_lies_in_it(tmp_path: 
     (conf / "main.conf").write_text(f'ServerRoot "{tmp_path}/elsewhere"\n')
     found = server_at(str(conf / "main.conf"))
     assert found is not None and found.root == str(conf)
+
+
+def test_why_there_is_no_server(tmp_path: Path) -> None:
+    """The reason that the user can act upon: what is there instead of a main file."""
+    path = str(tmp_path)
+    main = tmp_path / "httpd.conf"
+    assert why_no_server(f"{path}/none") == f"{path}/none: No such file or directory"
+    assert why_no_server(path).startswith(f"{path}: no main file of httpd in there, such as conf/httpd.conf")
+    main.symlink_to("gone.conf")
+    assert why_no_server(path) == f"{main}: a symbolic link that leads nowhere"
+    main.unlink()
+    main.symlink_to("httpd.conf")
+    assert why_no_server(path) == f"{main}: Too many levels of symbolic links"
+    main.unlink()
+    main.mkdir()
+    assert why_no_server(path) == f"{main}: not a regular file"
+    main.rmdir()
+    main.touch()
+    assert server_at(path) is None
+    assert why_no_server(path) == (
+        f"{main}: nothing in it shows a main file of httpd; give this path to read it as one"
+    )
+    main.chmod(0)
+    if os.getuid() != 0:
+        assert why_no_server(path) == f"{main}: Permission denied"

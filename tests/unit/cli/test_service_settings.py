@@ -37,6 +37,8 @@ def settings(image: Path, name: str, files: dict[str, str]) -> ServiceSettings:
         ('A="b c"\n', "A", "b c"),
         ("# A=1\nB=$A\n", "B", "$A"),
         ("A=1\\\n2\n", "A", "1 2"),
+        ("A=/srv/m\u00fcller\u2028x\n", "A", "/srv/m\u00fcller\u2028x"),
+        ("A=1\x002\n=x\n1B=2\nC D=3\n", "A", "12"),
     ],
 )
 def test_an_environment_file_of_systemd_expands_nothing(
@@ -44,7 +46,9 @@ def test_an_environment_file_of_systemd_expands_nothing(
 ) -> None:
     unit = "[Service]\nEnvironmentFile=-/etc/own.env\nEnvironmentFile=-/etc/missing\n"
     files = {"/usr/lib/systemd/system/httpd.service": unit, "/etc/own.env": text}
-    assert settings(tmp_path, "Red Hat's packages", files).environment[name] == value
+    environment = settings(tmp_path, "Red Hat's packages", files).environment
+    assert environment[name] == value
+    assert set(environment) <= {"A", "B"}
 
 
 def test_a_drop_in_changes_the_unit(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from whimbrel.config.copied_paths import CopiedPaths
         ((("/usr/local", "/c"), ("/usr/local/etc/apache24", "/c")), "/c/etc/apache24/a", "/c/a"),
         ((("/usr/local", "/c"), ("/usr/local/etc/apache24", "/c")), "/c/www", "/c/www"),
         ((("/etc/httpd", "/i/etc/httpd"), ("/", "/i")), "/srv/www", "/i/srv/www"),
+        ((("/etc/httpd", "/i/etc/httpd"), ("/", "/i")), "/i/srv/www", "/i/srv/www"),
+        ((("/etc/httpd", "/i/etc/httpd"), ("/", "/i")), "/image", "/i/image"),
+        ((("/etc/httpd", "/c"),), "/dev/null", "/dev/null"),
     ],
 )
 def test_the_longest_directory_counts(places: tuple[tuple[str, str], ...], path: str, place: str) -> None:

@@ -95,7 +95,7 @@ async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
             r.err_headers_out = always  # the filters run again, for the page
-            closes = not r.plan.dialect.wire_22 and _unsatisfiable_again(r)
+            closes = not r.plan.dialect.wire_22 and _without_any_range(r)
             r.drop_body()
             return build_response(await _error_page(r, status), measured=False, refused=closes)
     failure = r.body_in.failure
@@ -106,7 +106,7 @@ async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
     return response
 
 
-def _unsatisfiable_again(r: Request) -> bool:
+def _without_any_range(r: Request) -> bool:
     """Do what the header filter of 2.4 has done before it reads that no range is satisfiable; return True if
     the connection ends.
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import struct
 
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
@@ -32,10 +32,7 @@ def require_library(*_: Any) -> None:
     try:
         import lmdb  # noqa: F401
     except ImportError:
-        raise StartError(
-            "shared object caches shmcb and dbm need the Python package lmdb, which is not installed: "
-            "pip install 'whimbrel[cache]'"
-        ) from None
+        raise MissingPackage("shared object caches shmcb and dbm", "lmdb", "cache") from None
 
 
 def path_of(configuration: Configuration, name: str) -> str:

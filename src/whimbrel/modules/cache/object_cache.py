@@ -14,6 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.catalogue.checks.providers import SOCACHE
+from whimbrel.config.execute import state_of
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
@@ -95,4 +96,5 @@ def read_kind(cmd: Command, word: str) -> tuple[str, str]:
     wrong = kind.check(argument)
     if wrong:
         raise ConfigError(wrong)
+    state_of(cmd).configuration.declare(GROUP, SOCACHE.get(name, name))
     return SOCACHE.get(name, name), argument

@@ -81,10 +81,12 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     name = words[0]
     lacking = missing_package(name) if name in DRIVERS else ""
     if name not in DRIVERS or lacking:
-        raise ConfigError(
-            f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so",
-            hint=f"install Whimbrel with the extra {lacking}" if lacking else "",
+        problem = ConfigError(
+            f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so"
         )
+        if lacking:
+            problem.details = (f"not installed here: packages of mod_dbd: pip install 'whimbrel[{lacking}]'",)
+        raise problem
     record.driver = name
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import MissingPackage
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
@@ -167,10 +167,7 @@ def require_library(_config: CompletedConfig) -> None:
     try:
         import brotli  # noqa: F401
     except ImportError:
-        raise StartError(
-            "mod_brotli needs the Python package brotli, which is not installed: "
-            "pip install 'whimbrel[brotli]'"
-        ) from None
+        raise MissingPackage("mod_brotli", "brotli", "brotli") from None
 
 
 def libraries(_config: Any) -> tuple[str, ...]:

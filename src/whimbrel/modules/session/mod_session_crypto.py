@@ -178,8 +178,8 @@ def check_driver(finished: Any) -> None:
         return
     if not has_ciphers():
         text = (
-            "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra "
-            "session-crypto"
+            "AH01845: The crypto library 'openssl' could not be loaded: "
+            "pip install 'whimbrel[session-crypto]'"
         )
         raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True)
 

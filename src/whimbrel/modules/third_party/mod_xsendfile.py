@@ -81,7 +81,8 @@ def merged_path(root: str, name: str, *, may_go_above: bool = False) -> str | No
             parts.append(part)
     if not may_go_above and parts[: len(base)] != base:
         return None
-    return "/" + "/".join(parts)
+    is_directory = name.rpartition("/")[2] in ("", ".", "..")  # it stays so: no file has this name
+    return "/" + "/".join(parts) + "/" * (is_directory and bool(parts))
 
 
 async def _script_directory(r: Any) -> str:
@@ -199,8 +200,8 @@ class XSendFile(OutputFilter):
 
 
 def _etag(r: Any, info: os.stat_result) -> str | None:
-    """Return the ETag. Of 2.4 it has the size of the file, but the time of the script: mod_xsendfile replaces
-    the former only.
+    """Return the ETag. Of 2.4 it has the size of the file, but the time of the script, 0 for a back end:
+    mod_xsendfile replaces the former only.
     """
     from whimbrel.modules.http.etag import make_etag  # imports what -t does not need
 
@@ -208,8 +209,8 @@ def _etag(r: Any, info: os.stat_result) -> str | None:
     modified = r.mtime
     if script is not None:
         r.finfo = info
-        if r.plan.dialect.messages_24:
-            r.mtime = script.st_mtime_ns // 1000
+    if r.plan.dialect.messages_24:
+        r.mtime = script.st_mtime_ns // 1000 if script is not None else 0
     tag = make_etag(r)
     r.mtime = modified
     return tag

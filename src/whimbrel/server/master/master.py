@@ -55,6 +55,7 @@ class StartOptions:
         detached: the server runs in the background, without the streams of the starting process
         built: build date
         ready: called when the server serves
+        keeps_old: a graceful restart with an invalid configuration changes nothing
     """
 
     load: Callable[[], Configuration]
@@ -63,6 +64,7 @@ class StartOptions:
     detached: bool = False
     built: str = ""
     ready: Callable[[], None] = lambda: None
+    keeps_old: bool = False
 
 
 class Master:
@@ -190,6 +192,9 @@ class Master:
         faulthandler.enable(2)  # a crash of the interpreter, in a worker too, leaves a trace in the log
         try:
             return self._serve()
+        except (KeyboardInterrupt, SystemExit):  # a signal before this process handles signals
+            self.children.terminate(self.generation)
+            return 0
         except BaseException as problem:
             self._report(problem)
             self.children.terminate(self.generation)
@@ -396,6 +401,17 @@ class Master:
         self.children.terminate(self.generation)
 
     # restarting -------------------------------------------------------------------------------
+    def _load(self, *, keeps_old: bool) -> Configuration | None:
+        """Read the configuration; with *keeps_old* log what is wrong with it and return None."""
+        try:
+            return self.options.load()
+        except (ConfigError, StartError) as problem:
+            if not keeps_old:
+                raise
+            complain(format_error(problem, self.generation.dialect, self.generation.configuration.program))
+            self.notifier.ready()
+            return None
+
     def restart(self, *, graceful: bool) -> int | None:
         """Start a new generation; return None when it runs, else the exit status."""
         self.notifier.reloading()
@@ -405,7 +421,9 @@ class Master:
         if not graceful:
             old.configuration.inherited.clear()
         try:
-            configuration = self.options.load()
+            configuration = self._load(keeps_old=graceful and self.options.keeps_old)
+            if configuration is None:
+                return None
             if not graceful:
                 self.board.forget()
                 self._segments.forget()

@@ -212,7 +212,7 @@ def _follow(done: set[str], spared: frozenset[str]) -> None:
 def _import(name: str) -> None:
     try:
         import_module(name, _PACKAGE)
-    except ImportError:
-        if name.startswith("."):
+    except ModuleNotFoundError as problem:
+        if f"{problem.name}.".startswith(f"{_PACKAGE}."):
             raise
-        # an optional library
+        # an optional library: without it a start with directives that need it is refused

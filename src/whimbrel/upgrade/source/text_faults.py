@@ -36,6 +36,7 @@ class FaultKind(Enum):
 
     BINARY = "binary", True
     UTF_16 = "utf-16", True
+    ONE_LINE = "one line", True
     FOREIGN = "foreign", True
     BYTE_ORDER_MARK = "byte order mark", False
     NUL = "nul", False
@@ -85,10 +86,19 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
     return (*_damaged_bytes(data), *(() if marks else _node_faults(document.children)))
 
 
+def encoding_faults(data: bytes) -> tuple[TextFault, ...]:
+    """Return the faults of a file that its bytes show, without a parse."""
+    fault = _encoding_fault(data)
+    return (fault,) if fault is not None else tuple(_damaged_bytes(data))
+
+
 def _encoding_fault(data: bytes) -> TextFault | None:
     if data[:2] in _UTF16 or _is_bare_utf16(data):
         reason = "the text is UTF-16, which httpd does not read"
         return TextFault(FaultKind.UTF_16, 1, reason, "convert it: iconv -f UTF-16 -t UTF-8")
+    if b"\n" not in data and data.rstrip(b"\r").count(b"\r") > 0:
+        reason = "lines end with carriage returns alone, which httpd reads as one line"
+        return TextFault(FaultKind.ONE_LINE, 1, reason, "convert it: tr '\\r' '\\n'")
     if b"\0" in data:
         controls = len(data) - len(data.translate(None, _CONTROLS))
         if data[:4] == b"\x7fELF" or controls > MAX_CONTROL_SHARE * len(data):

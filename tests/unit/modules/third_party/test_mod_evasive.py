@@ -156,7 +156,9 @@ def test_nothing_is_written_or_run_where_programs_are_forbidden(tmp_path: Path) 
     assert not (tmp_path / "told").exists()
 
 
-@pytest.mark.parametrize("address", ["1.2.3.4; rm -rf x", "$(id)", "../x", "junk"])
+@pytest.mark.parametrize(
+    "address", ["1.2.3.4; rm -rf x", "$(id)", "../x", "junk", "fe80::1%;id", "fe80::1%$(id)", "::1%x"]
+)
 def test_a_text_that_is_no_address_is_passed_to_no_program(tmp_path: Path, address: str) -> None:
     """mod_rpaf of 0.6 takes any text for the client."""
     notices = Notices(EvasiveServerConfig(log_directory=str(tmp_path), command="touch %s", mail_to=""))

@@ -35,6 +35,10 @@ def script(name: str, more: str = "") -> dict[str, str]:
         ("/a/b", "c/../../../../../x", None),
         ("/a/b", "/a/b/../c", None),
         ("/", "x", "/x"),
+        ("/a", "c/", "/a/c/"),
+        ("/a", "c/.", "/a/c/"),
+        ("/a", "c/d/..", "/a/c/"),
+        ("/", ".", "/"),
     ],
 )
 def test_files_lie_below_the_root(root: str, name: str, path: str | None) -> None:

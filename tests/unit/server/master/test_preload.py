@@ -18,6 +18,7 @@ import pytest
 
 import whimbrel
 from whimbrel.modules.database.dbd_drivers import DRIVERS, LIBRARIES
+from whimbrel.server.master import preload
 from whimbrel.server.master.preload import LAZY_IMPORTS
 
 PACKAGE = Path(whimbrel.__file__).parent
@@ -267,3 +268,39 @@ def test_names_are_looked_up_without_a_codec() -> None:
         "_resolve('localhost'), _reverse_lookup('127.0.0.1'), _numeric('127.1'), _resolved('localhost')\n"
         "print(*sys.modules)"
     )
+
+
+def test_an_optional_library_does_not_stop_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that functions import when they need it; one of this package that is missing is an error."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "att_needs_library.py").write_text("import no_such_library\n")
+    (tmp_path / "att_needs_own.py").write_text("import whimbrel.no_such_module\n")
+    preload._import("att_needs_library")
+    with pytest.raises(ModuleNotFoundError, match=r"whimbrel\.no_such_module"):
+        preload._import("att_needs_own")
+
+
+def test_loaded_modules_need_no_optional_library() -> None:
+    """A module that is loaded and not used, as by distributions: its hooks are made without the libraries,
+    which the directives that use them require.
+    """
+    code = """
+import sys
+from importlib import import_module
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in OPTIONAL:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+OPTIONAL = set(sys.argv[1].split())
+sys.meta_path.insert(0, Missing())
+from whimbrel.modules import ALL
+
+for name in ALL:
+    for hook in ALL[name].hooks:
+        import_module(hook.make.__module__)
+"""
+    optional = "OpenSSL acme brotli cryptography h2 josepy ldap lmdb lupa lxml psycopg pymysql watchfiles"
+    done = subprocess.run([sys.executable, "-c", code, optional], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from whimbrel.base.errors import PostConfigError, StartError
+from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.spec import Setter, Versions
@@ -86,7 +86,7 @@ def check_start(configuration: Any) -> None:
         )
     main = next(iter(configuration.servers())).config(AuthnzLdapServerConfig)
     if main.is_used and not is_installed():
-        raise StartError(settings.EXTRA)
+        raise MissingPackage("mod_authnz_ldap", "python-ldap", "ldap")
     if main.charset_file:
         main.charsets = _read_charsets(main.charset_file)
 

@@ -16,7 +16,7 @@ from whimbrel.registry.settings import UNSET, setting
 if TYPE_CHECKING:
     from whimbrel.base.regex import Regex
 
-EXTRA = "mod_authnz_ldap needs the package python-ldap: install Whimbrel with the extra ldap"
+EXTRA = "mod_authnz_ldap: the package python-ldap is not installed: pip install 'whimbrel[ldap]'"
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
 GROUP_CLASSES = ("groupOfNames", "groupOfUniqueNames")
 _MAX_NAMES = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import MissingPackage
 from whimbrel.base.numbers import lower
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, add_output_filter
@@ -112,9 +112,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 def check_library(_configuration: Any) -> None:
     """Refuse to start without the parser."""
     if find_spec("lxml") is None:
-        raise StartError(
-            'mod_proxy_html needs the package lxml; install the extra "html" (pip install whimbrel[html])'
-        )
+        raise MissingPackage("mod_proxy_html", "lxml", "html")
 
 
 def libraries(_configuration: Any) -> tuple[str, ...]:

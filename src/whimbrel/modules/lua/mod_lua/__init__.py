@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, Final
 
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import MissingPackage
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.lua.mod_lua import setters, settings
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaServerConfig
@@ -85,7 +85,7 @@ def _hooks() -> tuple[Hook, ...]:
 def require_library(_configuration: Any) -> None:
     """Refuse the start without an interpreter."""
     if find_spec("lupa") is None:
-        raise StartError("lua: the package lupa is not installed: pip install 'whimbrel[lua]'")
+        raise MissingPackage("mod_lua", "lupa", "lua")
 
 
 MODULE = Module(

@@ -14,12 +14,11 @@ from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.md.mod_md.directives import SERVER_SETTERS
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig, MdServerConfig
-from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
+from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER, POST_READ_REQUEST
 from whimbrel.registry.settings import UNSET
 
 _PACKAGE: Final = "whimbrel.modules.md.mod_md"
-_HOOKS: Final = f"{_PACKAGE}.hooks"
 _SSL: Final = ("mod_ssl.c", "mod_tls.c")
 
 
@@ -59,6 +58,8 @@ def challenge(configuration: Any, connection: Any, server: Any, name: str) -> An
 
 def section(r: Any, is_plain: bool) -> Any:
     """Return the part of server-status (hooks.section)."""
+    if not _is_used(r.engine.configuration):
+        return ""
     return _imported("hooks", "section")(r, is_plain)
 
 
@@ -72,6 +73,18 @@ async def worker_ends(engine: Any) -> None:
     """End renewals of this worker."""
     if _is_used(engine.configuration):
         await _imported("worker", "end")(engine)
+
+
+def _maker(name: str) -> HookMaker:
+    """Return the hook maker hooks.*name*; without managed domains the packages are not needed."""
+
+    def make(scope: Scope) -> CompiledHook | None:
+        if scope.provider("md", "manager") is None:
+            return None
+        maker: HookMaker = _imported("hooks", name)
+        return maker(scope)
+
+    return make
 
 
 def libraries(configuration: Any) -> list[str]:
@@ -90,11 +103,11 @@ MODULE: Final = Module(
     server_setters=SERVER_SETTERS,
     own_context_checks=frozenset(("MDRequireHttps",)),
     hooks=(
-        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_unavailable"), Order.MIDDLE, after=_SSL),
-        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_require_https"), Order.MIDDLE, after=_SSL),
-        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_challenge"), Order.MIDDLE),
-        Hook(POST_READ_REQUEST, lazy_maker(_HOOKS, "make_certificate_status"), Order.MIDDLE - 1),
-        Hook(HANDLER, lazy_maker(_HOOKS, "make_handler")),
+        Hook(POST_READ_REQUEST, _maker("make_unavailable"), Order.MIDDLE, after=_SSL),
+        Hook(POST_READ_REQUEST, _maker("make_require_https"), Order.MIDDLE, after=_SSL),
+        Hook(POST_READ_REQUEST, _maker("make_challenge"), Order.MIDDLE),
+        Hook(POST_READ_REQUEST, _maker("make_certificate_status"), Order.MIDDLE - 1),
+        Hook(HANDLER, _maker("make_handler")),
     ),
     providers=(
         Provider("ssl_certificates", "md", certificates, Versions.V24),

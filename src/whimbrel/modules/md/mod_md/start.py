@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final
 
-from whimbrel.base.errors import PostConfigError, StartError
+from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.config.model import Server, Stage
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.modules.md.mod_md import activation, keys, matching
@@ -34,9 +34,6 @@ from whimbrel.modules.md.mod_md.store import CHALLENGES, DOMAINS, STAGING, FileS
 from whimbrel.modules.md.mod_md.values import slice_text
 from whimbrel.registry.settings import UNSET
 
-_NEEDED: Final = (
-    "whimbrel: managed domains need the packages acme and cryptography: install Whimbrel with the extra acme"
-)
 _NO_STAPLING: Final = "whimbrel: MDStapling has no effect: handshakes have no OCSP response"
 _FALLBACK: Final = "fallback-"
 Pairs = list[tuple[str, str]]
@@ -74,7 +71,7 @@ def begin(configuration: Any) -> Manager | None:
     if found is not None or record is None or record.definitions is UNSET or not record.definitions:
         return found
     if find_spec("cryptography") is None or find_spec("acme") is None:
-        raise StartError(_NEEDED)
+        raise MissingPackage("mod_md", "acme", "acme")
     lines = _Lines(configuration)
     lines.log("info", "AH10071", f"mod_md (v{VERSION}), initializing...")
     conf = configuration.main.config(MdGlobalConfig)

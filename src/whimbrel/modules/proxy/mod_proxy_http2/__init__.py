@@ -47,7 +47,7 @@ def refuse_mappings(configuration: Any) -> None:
     from importlib.util import find_spec
 
     if find_spec("h2") is None:
-        advice = "install whimbrel[proxy-http2]"
+        advice = "pip install 'whimbrel[proxy-http2]'"
         refuse_schemes(configuration, _NAMES, "back ends of HTTP/2 without the package h2", advice)
 
 

@@ -16,7 +16,7 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, fields
-from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS, check_context, files_of
+from whimbrel.modules.ssl.mod_ssl.context_checks import check_context, files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import (
     EncryptedKey,
     KeyPair,
@@ -32,6 +32,7 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_LEAF,
     CRL_NONE,
+    DEFAULT_CIPHERS,
     VERIFY_NO_CA,
     VERIFY_NONE,
     SslProxyDirConfig,

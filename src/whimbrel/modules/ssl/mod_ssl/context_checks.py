@@ -11,6 +11,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_NONE,
+    DEFAULT_CIPHERS,
     VERIFY_REQUIRE,
     SslProxyDirConfig,
     SslServerConfig,
@@ -28,7 +29,6 @@ TLS13_CIPHERS: Final = frozenset(
     """TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256 TLS_AES_128_CCM_SHA256
     TLS_AES_128_CCM_8_SHA256""".split()
 )
-DEFAULT_CIPHERS: Final = "DEFAULT:!aNULL:!eNULL:!EXP"
 
 
 def check_context(

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 from cryptography import x509
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.modules.ssl.mod_ssl import dh_groups
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import load, set_protocols
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
-from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS, files_of
+from whimbrel.modules.ssl.mod_ssl.context_checks import files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
 from whimbrel.modules.ssl.mod_ssl.sessions import note_name
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_NONE,
+    DEFAULT_CIPHERS,
     OFF,
     PROTOCOLS,
     VERIFY_NONE,
@@ -37,10 +38,7 @@ if TYPE_CHECKING:
 
 _BEFORE_13: Final = frozenset(PROTOCOLS) - {"TLSv1.3"}
 TICKETS: Final = 1  # of a handshake of TLS 1.3: a second one is a tenth of its work, and few clients use it
-_NEEDED: Final = (
-    "whimbrel: client certificates, stapling, SSLCipherSuite TLSv1.3 and SSLOpenSSLConfCmd need the package "
-    "pyOpenSSL: install Whimbrel with the extra tls"
-)
+_NEEDED: Final = "mod_ssl with client certificates, stapling, SSLCipherSuite TLSv1.3 or SSLOpenSSLConfCmd"
 
 
 def settings_key(each: TlsServer) -> tuple[Any, ...]:
@@ -126,7 +124,7 @@ def context_for(dialect: Dialect, each: TlsServer, protocol: str) -> TlsContext:
     if not needs_openssl(each):
         return _standard(dialect, each, protocol)
     if find_spec("OpenSSL") is None:
-        raise StartError(_NEEDED)
+        raise MissingPackage(_NEEDED, "pyOpenSSL", "tls")
     return _openssl(dialect, each, protocol)
 
 

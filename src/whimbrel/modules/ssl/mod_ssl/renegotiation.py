@@ -18,8 +18,8 @@ from whimbrel.engine.tls import RENEGOTIATION_NOTE
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS, differs_in_trust
-from whimbrel.modules.ssl.mod_ssl.context_checks import DEFAULT_CIPHERS
 from whimbrel.modules.ssl.mod_ssl.settings import (
+    DEFAULT_CIPHERS,
     OPT_RENEGOTIATE,
     VERIFY_NO_CA,
     VERIFY_NONE,

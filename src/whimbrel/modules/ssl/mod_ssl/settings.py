@@ -30,6 +30,7 @@ CRL_CHAIN = "chain"
 NO_CRL_OK: Final = "no_crl_for_cert_ok"
 
 PROTOCOLS: Final = ("SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")  # in the order of their versions
+DEFAULT_CIPHERS: Final = "DEFAULT:!aNULL:!eNULL:!EXP"
 DEFAULT_DEPTH: Final = 1
 DEFAULT_REQUEST_BUFFER: Final = 128 * 1024
 FIRST_CERTIFICATES: Final = 3  # of an inherited list: those that a virtual host's own replace one by one

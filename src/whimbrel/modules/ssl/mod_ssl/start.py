@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server, Stage
@@ -129,9 +129,7 @@ def _backends(each: TlsServer) -> list[SslProxyDirConfig]:
 
 def _require_library() -> None:
     if find_spec("cryptography") is None:
-        raise StartError(
-            "whimbrel: mod_ssl needs the package cryptography: install Whimbrel with the extra tls"
-        )
+        raise MissingPackage("mod_ssl", "cryptography", "tls")
 
 
 def _run(configuration: Configuration, servers: list[TlsServer]) -> None:
