@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+from importlib.util import find_spec
 
 import pytest
 
@@ -17,6 +18,15 @@ permit_programs()
 doubles.install()
 _STATE = tempfile.TemporaryDirectory(prefix="whimbrel-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name  # of upgrades that tests write, in place of the user's
+
+
+def pytest_configure() -> None:
+    """No property test fails because the machine is slow: only tests of tests/performance judge speed."""
+    if find_spec("hypothesis") is not None:
+        from hypothesis import HealthCheck, settings
+
+        settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("any machine")
 
 
 def pytest_collection_finish() -> None:
