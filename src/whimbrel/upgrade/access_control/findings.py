@@ -32,9 +32,8 @@ from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
-    MAIN_FILE,
-    OUTER_PASSWORD,
     needs_access_compat,
+    outer_password_finding,
     remaining,
     stays_finding,
 )
@@ -77,7 +76,7 @@ def _remaining_findings(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[
     other finding says so."""
     persistent = persistent_cache(tree)
     for section, result in remaining(tree, analysis):
-        earlier = persistent.get(key_of(section))
+        earlier = persistent.get(key_of(section)) if section is not None else None
         if not (isinstance(earlier, Finding) and earlier.risk is Risk.BREAKS):
             yield result
 
@@ -111,7 +110,7 @@ def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> 
 def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> Finding:
     if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, walk(unit.lines))):
         return stays_finding(
-            unit, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
+            unit.place, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
         )
     return Finding(
         number,
@@ -394,12 +393,7 @@ def _compat_note(
     if number == "C17" and is_loose(tree, section):
         if tree.options.style is Style.COMPAT or not any(map(needs_access_compat, walk(section.lines))):
             return None
-        return stays_finding(
-            section,
-            OUTER_PASSWORD,
-            f"{MAIN_FILE}; or, if no outer section asks for a password, --assume no-outer-password writes "
-            f"{analysis.lone_reason(section)}",
-        )
+        return outer_password_finding(analysis, section)
     if number != "C20":
         return None
     return Finding(

@@ -7,7 +7,8 @@ loaded into one that has all modules of httpd, so that only what no server accep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -20,16 +21,21 @@ from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
+from whimbrel.config.execute import IN_MAIN_FILE, IN_SECTION
 from whimbrel.config.htaccess import ALL, Override, parse
 from whimbrel.config.load import DeepRecursion, complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL as MODULES
+from whimbrel.syntax import tree
+from whimbrel.syntax.lines import V24_LINES
+from whimbrel.syntax.tree import Directive, Node, Section
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.config_tree import Role, SourceFile, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
+from whimbrel.upgrade.source.queries import BRANCH_SECTIONS
 from whimbrel.upgrade.source.text_faults import FaultKind
 
 MAX_LINES: Final = 10
@@ -42,16 +48,22 @@ _ADVICE: Final = {
     "require": _PROVIDERS,
     "loadmodule": "install the module for 2.4, or remove the line",
 }
-_OF_SURROUNDINGS: Final = (
-    "not allowed here",
+_NOT_ALLOWED: Final = "not allowed here"
+_OF_OTHERS: Final = (
     "Unknown Authn provider",
     "Unknown DAV provider",
     "not defined",
     "cannot be accessed",
 )
-"""Parts of messages about lines that other surroundings than those of a file alone may admit."""
+"""Parts of messages about lines that other surroundings than those of a file alone may admit, wherever they
+stand."""
 _FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi"}
 """Modules of other origin that are known, with the names of their files."""
+_ACCESS_COMPAT: Final = ("order", "allow", "deny", "satisfy")
+"""Names of mod_access_compat, which rules mark where they stay."""
+_OF_ACCESS_COMPAT: Final = ("C17", "R10")
+"""Rules whose findings say that lines need mod_access_compat."""
+_WITHOUT_ACCESS_COMPAT: Final = ("!mod_access_compat.c", "!access_compat_module")
 _UNUSED_PORT: Final = 65534
 """A port that no file alone listens on: a second Listen of one port is an error."""
 _MAIN: Final = "/whimbrel-all-modules.conf"
@@ -73,11 +85,7 @@ class RefusedLine:
 def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     """Add a finding for each line that 2.4 refuses; *options* are those of the server, None without one."""
     problems = _file_problems(result) if options is None else _server_problems(result, options)
-    known = {
-        (finding.place.path, finding.place.line)
-        for finding in result.findings
-        if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
-    }
+    known = _known(result)
     for problem in problems:
         finding = _finding(result, problem)
         if _is_of_this_machine(result, problem) or _is_of_damaged_text(result, finding):
@@ -86,6 +94,25 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
             result.scope = result.scope.with_items([_foreign_item(problem, finding.place)])
         elif (finding.place.path, finding.place.line) not in known:
             result.findings = [*result.findings, finding]
+
+
+def _known(result: UpgradeResult) -> set[tuple[str, int]]:
+    """Return the lines of which a finding says that 2.4 refuses them.
+
+    A section or file that keeps lines of mod_access_compat is marked at its first line, which may be wrong
+    for another reason.
+    """
+    findings = [
+        finding
+        for finding in result.findings
+        if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
+    ]
+    places = {(finding.place.path, finding.place.line) for finding in findings}
+    kept = {(f.place.path, f.place.line) for f in findings if f.rule in _OF_ACCESS_COMPAT}
+    if kept:
+        lines = result.tree.named(*_ACCESS_COMPAT, include_inactive=True)
+        kept -= {(line.place.path, line.place.line) for line in lines}
+    return places - kept
 
 
 def _is_of_this_machine(result: UpgradeResult, problem: RefusedLine) -> bool:
@@ -145,37 +172,107 @@ def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[Re
 
 
 def _file_problems(result: UpgradeResult) -> Iterator[RefusedLine]:
-    """Yield the problems of files without their server."""
+    """Yield the problems of files without their server, under each surroundings that their branches test."""
+    seen: set[tuple[str, int]] = set()
+    for options in _surroundings(result):
+        configuration, _problem_of_all = _load(options)
+        if configuration is None:
+            return
+        for file in result.tree.files.values():
+            if file.foreign or file.is_template:
+                continue
+            for problem in (
+                _htaccess_problems(result, configuration, file)
+                if file.role is Role.HTACCESS
+                else _fragment_problems(result, options, file)
+            ):
+                place = (problem.place.path, problem.place.line) if problem.place is not None else ("", 0)
+                if place not in seen and problem.name.lower() not in _ACCESS_COMPAT:
+                    seen.add(place)
+                    yield problem
+
+
+def _surroundings(result: UpgradeResult) -> Iterator[LoadOptions]:
+    """Yield servers with all modules of httpd: plain; where a branch tests for them, without
+    mod_access_compat, and with all names defined."""
+    yield _server_with_all(frozenset(), frozenset())
+    tests = [(line.name, line.args.strip().strip('"')) for line in result.tree.all_statements()]
+    names = frozenset(args.lstrip("!") for name, args in tests if name == "<ifdefine")
+    if any(name == "<ifmodule" and args.lower() in _WITHOUT_ACCESS_COMPAT for name, args in tests):
+        yield _server_with_all(frozenset(("access_compat_module",)), frozenset())
+    if names:
+        yield _server_with_all(frozenset(), names)
+
+
+def _server_with_all(without: frozenset[str], names: frozenset[str]) -> LoadOptions:
+    """Return a server that has all modules but *without*, and in which *names* are defined."""
     lines = ["ServerName localhost", f"Listen {_UNUSED_PORT}"]
     lines += [f"LoadModule {name}_module modules/{file}.so" for name, file in _FOREIGN.items()]
     for module in sorted(catalogue("2.4").modules, key=lambda module: bool(module.needs)):
-        if not module.is_static and (module.kind != "mpm" or module.identifier == "mpm_event_module"):
+        is_of_mpm = module.kind == "mpm" and module.identifier != "mpm_event_module"
+        if not module.is_static and not is_of_mpm and module.identifier not in without:
             lines.append(f"LoadModule {module.identifier} modules/{module.file}.so")
     main = to_bytes("\n".join(lines) + "\n")
-    options = LoadOptions(server_root="/", file=_MAIN, overlay={_MAIN: main})
-    configuration, _problem_of_all = _load(options)
-    if configuration is None:
-        return
-    for file in result.tree.files.values():
-        if file.foreign or file.is_template:
-            continue
-        if file.role is Role.HTACCESS:
-            yield from _htaccess_problems(result, configuration, file)
-        else:
-            yield from _fragment_problems(result, options, main, file)
+    return LoadOptions(server_root="/", file=_MAIN, overlay={_MAIN: main}, defines=tuple(sorted(names)))
 
 
 def _fragment_problems(
-    result: UpgradeResult, options: LoadOptions, main: bytes, file: SourceFile
+    result: UpgradeResult, options: LoadOptions, file: SourceFile
 ) -> Iterator[RefusedLine]:
-    """Yield the problems of a file that an unknown server includes."""
-    overlay = {file.path: result.files.get(file.path, file.document.bytes)}
-    text = main + b'Include "' + to_bytes(file.path) + b'"\n'
+    """Yield the problems of a file that an unknown server includes: of its lines for servers at the top
+    level, of those for directories alone in a <Directory>."""
+    data = result.files.get(file.path, file.document.bytes)
+    include = b'Include "' + to_bytes(file.path) + b'"\n'
+    of_server = _lines_for(IN_MAIN_FILE, data)
+    yield from _included_problems(result, options, file, of_server, include)
+    if of_server != data:
+        of_directory = _lines_for(IN_SECTION, data)
+        section = b'<Directory "/">\n' + include + b"</Directory>\n"
+        yield from _included_problems(result, options, file, of_directory, section)
+        if of_directory != data:  # no place admits all lines
+            yield from _included_problems(result, options, file, data, include, is_complete=True)
+
+
+def _lines_for(context: int, data: bytes) -> bytes:
+    """Return the text without the lines outside of sections that 2.4 refuses in *context*."""
+    nodes = list(tree.parse(data, V24_LINES).children)
+    text = bytearray(data)
+    for start, end in _spans_of_others(nodes, context):
+        text[start:end] = re.sub(rb"[^\n]", b" ", text[start:end])
+    return bytes(text)
+
+
+def _spans_of_others(nodes: Iterable[Node], context: int) -> Iterator[tuple[int, int]]:
+    for node in nodes:
+        if not isinstance(node, Directive | Section):
+            continue
+        name = node.name.lower() if isinstance(node, Directive) else f"<{node.name.lower()}"
+        rows = catalogue("2.4").find(name)
+        if name in BRANCH_SECTIONS and isinstance(node, Section):
+            yield from _spans_of_others(node.children, context)
+        elif rows and not any(row.where & context for row in rows):
+            yield node.start, node.end
+
+
+def _included_problems(
+    result: UpgradeResult,
+    options: LoadOptions,
+    file: SourceFile,
+    data: bytes,
+    include: bytes,
+    *,
+    is_complete: bool = False,
+) -> Iterator[RefusedLine]:
+    """Yield the problems of the text *data* of a file that the lines *include* add to a server; those of
+    directives that stand at a wrong place only if *is_complete*."""
+    admitted = _OF_OTHERS if is_complete else (_NOT_ALLOWED, *_OF_OTHERS)
+    overlay = {file.path: data}
+    text = options.overlay[_MAIN] + include
     for _ in range(MAX_LINES):
         _, problem = _load(replace(options, overlay={**overlay, _MAIN: text}))
         if problem is None or problem.place is None or problem.place.path != file.path:
             return
-        if not any(part in problem.text for part in _OF_SURROUNDINGS) and not _is_of_another_mpm(problem):
+        if not any(part in problem.text for part in admitted) and not _is_of_another_mpm(problem):
             yield problem
         without = _without(result, problem, overlay)
         if without is None:
