@@ -25,6 +25,7 @@ from tests.upgrade.apache_process import Apache
 from whimbrel.base.latin1 import from_system
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.check.loading import MAX_LINES
 from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR, Finding, Risk, UpgradeOptions
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import BRANCH_SECTIONS
@@ -72,6 +73,8 @@ def upgraded(path: Path, options: UpgradeOptions | None = None) -> Lone:
         for finding in result.needs_review
         if finding.risk is Risk.BREAKS and finding.place.path == name
     ]
+    if sum(mark.rule == LOAD_ERROR for mark in marks) >= MAX_LINES:
+        return Lone(path.name, new, True, b"")  # further lines are not reported
     after = tree.reparse(result.files, tree)
     lines = new.split(b"\n")
     for statement in _marked(result, after, name, marks):

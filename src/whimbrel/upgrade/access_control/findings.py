@@ -10,7 +10,7 @@ from whimbrel.access.decision import AccessVerdict
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.access_control import advisories, native
+from whimbrel.upgrade.access_control import native, refused_htaccess
 from whimbrel.upgrade.access_control.analysis import (
     UPGRADED,
     AccessAnalysis,
@@ -344,7 +344,7 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
         cached = tree.cache["refused files"] = frozenset(
-            htaccess_finding.place.path for htaccess_finding in advisories.htaccess_findings(tree)
+            htaccess_finding.place.path for htaccess_finding in refused_htaccess.htaccess_findings(tree)
         )
     return cached
 
