@@ -60,15 +60,35 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
             else:
                 persistent[key_of(section)] = result
             yield result
-    for section, reason in analysis.left.items():
-        earlier = persistent.get(key_of(section))
-        if isinstance(earlier, Finding) and earlier.rule == number:
+    for section, earlier in _left_of_rule(tree, analysis, number):
+        if earlier is not None:
             yield replace(earlier, place=section.place)  # outer sections were edited since
-        elif reason and number == _row_of_left(analysis, section, reason):
-            result = persistent[key_of(section)] = _stays(tree, number, section, reason)
+        else:
+            result = persistent[key_of(section)] = _stays(tree, number, section, analysis.left[section])
             yield result
     if number == "C17" and tree.options.style is not Style.COMPAT:
         yield from _remaining_findings(tree, analysis)
+
+
+def _left_of_rule(
+    tree: ConfigTree, analysis: AccessAnalysis, number: str
+) -> list[tuple[AccessSection, Finding | None]]:
+    """Return the sections without edits that the rule *number* reports, each with its finding before the
+    edits; computed once for all rules."""
+    cached = tree.cache.get("access control left")
+    if not isinstance(cached, tuple) or cached[0] is not analysis:
+        persistent = persistent_cache(tree)
+        groups: dict[str, list[tuple[AccessSection, Finding | None]]] = {}
+        for section, reason in analysis.left.items():
+            earlier = persistent.get(key_of(section))
+            if isinstance(earlier, Finding):
+                groups.setdefault(earlier.rule, []).append((section, earlier))
+            row = _row_of_left(analysis, section, reason) if reason else ""
+            if row and not (isinstance(earlier, Finding) and earlier.rule == row):
+                groups.setdefault(row, []).append((section, None))
+        cached = tree.cache["access control left"] = (analysis, groups)
+    sections: list[tuple[AccessSection, Finding | None]] = cached[1].get(number, [])
+    return sections
 
 
 def _remaining_findings(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[Finding]:
