@@ -271,7 +271,7 @@ class _NeedSearch:
             yield from self._named(line, _PASSWORDS, line.words(), line.node.name)
         elif name == "authtype":
             yield from self._named(line, _TYPES, [line.args.strip().strip('"')], "AuthType")
-        elif name in ("sslsessioncache", "sslstaplingcache", "authnsocache", "cachesocache"):
+        elif name in ("sslsessioncache", "sslstaplingcache", "authncachesocache", "cachesocache"):
             yield from self._cache(line)
         elif name in ("proxypass", "proxypassmatch", "proxyset", "balancermember", "<proxy"):
             yield from self._balancer(line)
