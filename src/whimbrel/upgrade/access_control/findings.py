@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
+from whimbrel.access.layers import AccessLine
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
@@ -347,15 +348,17 @@ def _solved_finding(
         if section.is_page and plan.possible
         else ""
     )
+    remark = _remark(analysis, section)
     return Finding(
         number,
         section.place,
-        _message(analysis, section) + note,
+        _message(analysis, section) + note + (f"; {remark}" if remark else ""),
         _advice(plan),
         Risk.BREAKS,
         Safety.SAFE,
         edits,
         evidence,
+        remark=remark,
     )
 
 
@@ -477,9 +480,31 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
         "Require decides by other rules in 2.4: the lines of an inner section replace the "
         "outer ones, lines are alternatives, arguments are exact"
     )
-    return text + "".join(
-        f"; Require {args.strip()} had no effect in 2.2" for args in _without_effect(lines, plan.control)[:1]
-    )
+    return text
+
+
+def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none."""
+    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
+    after = list(flatten_directives(plan.control))
+    requires = [_normalized(line.args) for line in after if line.name == "require"]
+    if has_directive(lines, RECORD | {"satisfy"}):
+        is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
+        void = [_as_text(line) for line in flatten_directives(lines) if is_constant and _has_clients(line)]
+    else:
+        void = [f"Require {args.strip()}" for args in _without_effect(lines, plan.control)]
+    return f"`{void[0]}` had no effect here in 2.2" if void else ""
+
+
+def _has_clients(line: AccessLine) -> bool:
+    """Return True if the line is about some clients or users, not about all."""
+    if line.name in ("allow", "deny"):
+        return len(line.args.split()) > 1 and _normalized(line.args) != "from all"
+    return line.name == "require"
+
+
+def _as_text(line: AccessLine) -> str:
+    return f"{line.name.capitalize()} {_normalized(line.args)}"
 
 
 def _without_effect(lines: Lines, after: Lines) -> list[str]:

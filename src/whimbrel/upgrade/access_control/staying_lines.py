@@ -25,6 +25,7 @@ OUTER_PASSWORD: Final = (
     "they stay, because an outer section may ask for a password, and Require would replace it"
 )
 BOTH_VERSIONS: Final = "they stay beside lines of 2.4, and the file alone does not tell which are meant"
+OTHER_SECTION: Final = "they stay: no rule changes access in this kind of section"
 MAIN_FILE: Final = "give the main file with -f"
 
 
@@ -66,7 +67,9 @@ def remaining(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[Acce
         place = unit.place if unit is not None else scopes[-1].place
         if place not in seen:
             seen.add(place)
-            if unit is None or unit.is_upgraded:
+            if unit is None:
+                yield unit, stays_finding(place, OTHER_SECTION, "write Require lines by hand")
+            elif unit.is_upgraded:
                 yield unit, stays_finding(place, BOTH_VERSIONS, MAIN_FILE)
             else:
                 yield unit, outer_password_finding(analysis, unit)
