@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
-from whimbrel.access.layers import AccessLine
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
@@ -21,6 +20,7 @@ from whimbrel.upgrade.access_control.analysis import (
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
     RECORD,
+    EffectiveDirective,
     EffectiveRules,
     flatten_directives,
     has_directive,
@@ -492,18 +492,26 @@ def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
         is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
         void = [_as_text(line) for line in flatten_directives(lines) if is_constant and _has_clients(line)]
     else:
+        unknown = [
+            line.args
+            for line in flatten_directives(lines)
+            if line.name == "require" and _is_unknown_require(line.args)
+            if _normalized(line.args) not in requires
+        ]
+        if unknown:
+            return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
         void = [f"Require {args.strip()}" for args in _without_effect(lines, plan.control)]
     return f"`{void[0]}` had no effect here in 2.2" if void else ""
 
 
-def _has_clients(line: AccessLine) -> bool:
+def _has_clients(line: EffectiveDirective) -> bool:
     """Return True if the line is about some clients or users, not about all."""
     if line.name in ("allow", "deny"):
         return len(line.args.split()) > 1 and _normalized(line.args) != "from all"
     return line.name == "require"
 
 
-def _as_text(line: AccessLine) -> str:
+def _as_text(line: EffectiveDirective) -> str:
     return f"{line.name.capitalize()} {_normalized(line.args)}"
 
 

@@ -41,3 +41,9 @@ def test_a_line_without_effect(tmp_path: Path, lines: str, line: str) -> None:
 @pytest.mark.parametrize("lines", WITH_EFFECT)
 def test_lines_with_an_effect(tmp_path: Path, lines: str) -> None:
     assert remarks(tmp_path, lines) == []
+
+
+def test_a_word_that_no_module_knows(tmp_path: Path) -> None:
+    assert remarks(tmp_path, f"{USER}Require unknown x\n") == [
+        "no module of httpd 2.2 knows `Require unknown x`"
+    ]
