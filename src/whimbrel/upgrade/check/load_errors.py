@@ -75,11 +75,11 @@ def _known(result: UpgradeResult) -> set[tuple[str, int]]:
         if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
     ]
     places = {(finding.place.path, finding.place.line) for finding in findings}
-    kept = {(f.place.path, f.place.line) for f in findings if f.rule in _OF_ACCESS_COMPAT}
-    if kept:
+    staying = {(f.place.path, f.place.line) for f in findings if f.rule in _OF_ACCESS_COMPAT}
+    if staying:
         lines = result.tree.named(*ACCESS_COMPAT, include_inactive=True)
-        kept -= {(line.place.path, line.place.line) for line in lines}
-    return places - kept
+        staying -= {(line.place.path, line.place.line) for line in lines}
+    return places - staying
 
 
 def _server_problems(texts: LoadedTexts, options: LoadOptions) -> Iterator[RefusedLine]:

@@ -96,8 +96,8 @@ class ProbeSource:
                 around = scope
                 while around.outer is not None and around.kind != "htaccess":
                     around = around.outer
-                is_outside = known.isdisjoint(with_parents(around.args)) and around.args not in above
-                if around.kind == "htaccess" and is_outside:
+                is_unreached = known.isdisjoint(with_parents(around.args)) and around.args not in above
+                if around.kind == "htaccess" and is_unreached:
                     found.add(id(scope))
         return frozenset(found)
 
