@@ -24,7 +24,8 @@ LINE = re.compile(r"Syntax error on line (\d+) of ([^\n]+?):(?=\s)")
 HERE_ALONE = re.compile(
     r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) "
     r"name|is not a directory|must be a valid directory|"
-    r"Unable to (?:open|find)|Unknown DAV provider|Could not resolve|Missing suexec binary|SSLCertificate"
+    r"Unable to (?:open|find)|Unknown DAV provider|Could not resolve|file for map \S+ not found|"
+    r"Missing suexec binary|SSLCertificate"
 )
 UNKNOWN = re.compile(r"Invalid command '([^']*)'")
 needs_apache = pytest.mark.skipif(

@@ -6,7 +6,6 @@ taken out one by one.
 
 from __future__ import annotations
 
-import random
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,35 +23,36 @@ from tests.corpus.httpd_check import (
 )
 from tests.upgrade.apache_process import Apache
 from whimbrel.base.latin1 import from_system
-from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
-from whimbrel.upgrade.model import Finding, UpgradeOptions
+from whimbrel.upgrade.check.loading import MAX_LINES
+from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR, Finding, Risk, UpgradeOptions
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import BRANCH_SECTIONS
 from whimbrel.upgrade.source.reading import Sources, is_htaccess, read_config_tree
 
 STEPS = 100
+ACCESS = {"order", "allow", "deny", "satisfy", "require", "<requireall", "<requireany", "<requirenone"}
 NOT_LOADED = re.compile(r"mpm_|access_compat|php|md$|heart|http2")
 """Modules that the target does not load: mod_access_compat, and those that need a server of their own."""
-FEW = (
-    "mpm_prefork alias auth_basic authn_core authn_file authz_core authz_groupfile authz_host authz_user dir "
-    "env expires headers mime proxy rewrite setenvif"
-).split()
-"""Modules that the generated files need: a server with all of them takes three times as long to start."""
 ALERT = re.compile(r"\[core:alert\].*?(?:AH\d+: )?(/\S+/h(\d+)/\.htaccess): (.*)")
 
 
 @dataclass(frozen=True)
 class Lone:
-    """A file before and after its upgrade.
+    """A file after its upgrade.
 
     Attributes:
         name: its file name, which decides whether it is a .htaccess file.
-        new: its text after the upgrade.
-        marked: the findings that a reader has to look at.
+        new: its text.
+        is_broken: a finding says that 2.4 refuses a line of it.
+        rest: the text without the lines of which a finding says so.
     """
 
     name: str
     new: bytes
-    marked: tuple[Finding, ...]
+    is_broken: bool
+    rest: bytes
 
     @property
     def is_htaccess(self) -> bool:
@@ -61,11 +61,60 @@ class Lone:
 
 def upgraded(path: Path, options: UpgradeOptions | None = None) -> Lone:
     """Upgrade the file without its server."""
-    tree = read_config_tree(Sources(fragments=(from_system(str(path)),)), options or UpgradeOptions())
+    name = from_system(str(path))
+    tree = read_config_tree(Sources(fragments=(name,)), options or UpgradeOptions())
     result = upgrade(tree)
     add_load_errors(result, None)
-    new = result.files.get(from_system(str(path)), path.read_bytes())
-    return Lone(path.name, new, tuple(result.needs_review))
+    new = result.files.get(name, path.read_bytes())
+    if any(finding.rule == READ_ERROR for finding in result.needs_review):
+        return Lone(path.name, new, True, b"")  # the text has no structure
+    marks = [
+        finding
+        for finding in result.needs_review
+        if finding.risk is Risk.BREAKS and finding.place.path == name
+    ]
+    if sum(mark.rule == LOAD_ERROR for mark in marks) >= MAX_LINES:
+        return Lone(path.name, new, True, b"")  # further lines are not reported
+    after = tree.reparse(result.files, tree)
+    lines = new.split(b"\n")
+    for statement in _marked(result, after, name, marks):
+        node = statement.node
+        first = new.count(b"\n", 0, node.start)
+        for number in range(first, new.count(b"\n", 0, node.end - 1) + 1):
+            lines[number] = b""
+    return Lone(path.name, new, bool(marks), b"\n".join(lines))
+
+
+def _marked(result: UpgradeResult, after: ConfigTree, name: str, marks: list[Finding]) -> Iterator[Statement]:
+    """Yield the statements of the new text that the findings are about: what stands at their lines; where a
+    rule about access marks a section or a file, its lines about access."""
+    line_map = result.line_maps.get(name)
+    origin = line_map.original_line if line_map is not None else int
+    exact = {mark.place.line for mark in marks if mark.rule == LOAD_ERROR}
+    others = {mark.place.line for mark in marks if mark.rule != LOAD_ERROR}
+    unknown = {mark.place.line for mark in marks if "Invalid command" in mark.message}
+    statements = [statement for statement in after.all_statements() if statement.file.path == name]
+    names = {statement.name for statement in statements if origin(statement.place.line) in unknown}
+    is_file_marked = any(
+        _is_of_file(statement) and origin(statement.place.line) in others
+        for statement in statements
+        if is_htaccess(name) or statement.name in ACCESS
+    )
+    for statement in statements:
+        line = origin(statement.place.line)
+        around = {origin(section.place.line) for section in statement.enclosing()}
+        if line in exact or around & exact or statement.name in names:  # one finding for each unknown name
+            yield statement
+        elif statement.name in ACCESS or not statement.is_section:
+            of_marked = bool(around & others) or (is_file_marked and _is_of_file(statement))
+            if line in others or (of_marked and statement.name in ACCESS):
+                yield statement
+
+
+def _is_of_file(statement: Statement) -> bool:
+    """Return True for a line outside of the sections that are about some requests."""
+    transparent = ("<limit", "<limitexcept", *BRANCH_SECTIONS)
+    return all(section.name in transparent for section in statement.enclosing())
 
 
 def modules() -> list[str]:
@@ -79,12 +128,10 @@ def modules() -> list[str]:
     return first + [name for name in names if not NOT_LOADED.search(name) and name not in first]
 
 
-def refusals(
-    lones: Iterable[Lone], where: Path, names: Sequence[str] | None = None
-) -> Iterator[tuple[Lone, str]]:
-    """Yield the files that apache2, with the modules *names* (default: all), refuses, each with apache2's
-    message."""
-    names = modules() if names is None else names
+def refusals(lones: Iterable[Lone], where: Path) -> Iterator[tuple[Lone, str]]:
+    """Yield the files of which apache2, with all modules of the target, refuses a line that no finding
+    marks, each with apache2's message."""
+    names = modules()
     every = list(lones)
     yield from _refused_htaccess([lone for lone in every if lone.is_htaccess], where / "htaccess", names)
     for number, lone in enumerate(lone for lone in every if not lone.is_htaccess):
@@ -105,7 +152,7 @@ def _refused_htaccess(lones: list[Lone], where: Path, names: Sequence[str]) -> I
     for number, lone in enumerate(lones):
         directory = where / "htdocs" / f"h{number}"
         directory.mkdir(parents=True)
-        (directory / ".htaccess").write_bytes(lone.new)
+        (directory / ".htaccess").write_bytes(lone.rest)
     waiting = list(range(len(lones)))
     with Apache(where, (), names) as server:
         for _ in range(STEPS):
@@ -138,15 +185,26 @@ def _without_foreign_line(path: Path, text: str) -> bool:
 
 
 def _refused_fragment(lone: Lone, where: Path, names: Sequence[str]) -> str:
-    """Return apache2's message about the file, included by an empty server; "" if it is accepted."""
+    """Return apache2's message about the file; "" if it is accepted at the top level of an empty server, or
+    in a <Directory>."""
     where.mkdir(parents=True)
     fragment = where / "fragment.conf"
-    fragment.write_bytes(BUILT_IN.sub(b"#", lone.new))
+    messages = []
+    for opening, closing in (("", ""), ("<Directory /srv/www>\n", "</Directory>\n")):
+        fragment.write_bytes(BUILT_IN.sub(b"#", lone.rest))
+        message = _refused_include(f"{opening}Include {fragment}\n{closing}", where, names)
+        if not message:
+            return ""
+        messages.append(message)
+    return "".join(messages)
+
+
+def _refused_include(include: str, where: Path, names: Sequence[str]) -> str:
     main = where / "main-of-the-test.conf"
     main.write_text(
         "".join(f"LoadModule {name}_module {MODULES}/mod_{name}.so\n" for name in names)
         + f"ServerName localhost\nListen 127.0.0.1:1\nErrorLog {where}/error_log\nUser daemon\nGroup daemon\n"
-        + f"DefaultRuntimeDir {where}\nInclude {fragment}\n"
+        + f"DefaultRuntimeDir {where}\n{include}"
     )
     for _ in range(STEPS):
         done = subprocess.run(
@@ -157,87 +215,10 @@ def _refused_fragment(lone: Lone, where: Path, names: Sequence[str]) -> str:
             check=False,
         )
         text = (done.stdout + done.stderr).decode("utf-8", "replace")
-        if done.returncode == 0:
-            return ""
         found = LINE.findall(text)
-        if not found:
-            return ""  # all lines were read; what follows is about this machine
+        if done.returncode == 0 or not found:
+            return ""  # all lines were read; a message without a line is about this machine
         line = Path(found[-1][1]).read_bytes().split(b"\n")[int(found[-1][0]) - 1]
         if not is_of_this_machine(text, line) or not comment_out_culprit(text, where):
             return text
     return ""
-
-
-# generated files ------------------------------------------------------------------------------------
-_LISTS = (
-    "Order allow,deny\nAllow from all",
-    "Order deny,allow\nDeny from all\nAllow from 10.0.0.0/8 .example.test",
-    "order Allow,Deny\nallow from env=known",
-    "Deny from 192.0.2.7",
-    "Satisfy Any",
-)
-_BASIC = 'AuthType Basic\nAuthName "area"\nAuthUserFile /etc/users'
-_OTHERS = (
-    "Options -Indexes",
-    "DirectoryIndex index.html",
-    "AddType text/x-log .log",
-    "RewriteEngine On\nRewriteRule ^old$ /new [R=301,L]",
-    "Require valid-user",
-    f"{_BASIC}\nRequire user ann",
-    "ErrorDocument 404 /missing.html",
-    "DefaultType text/plain",
-    "Header set X-A b",
-    "ExpiresActive On",
-    "SetEnvIf User-Agent ^known known",
-)
-_WRAPPERS = (
-    ('<Files ~ "\\.inc$">', "</Files>"),
-    ('<FilesMatch "\\.(log|bak)$">', "</FilesMatch>"),
-    ("<Limit GET POST>", "</Limit>"),
-    ("<LimitExcept GET>", "</LimitExcept>"),
-    ("<IfModule mod_authz_host.c>", "</IfModule>"),
-    ("<IfModule mod_access_compat.c>", "</IfModule>"),
-    ("<IfModule !mod_authz_core.c>", "</IfModule>"),
-    ("<IfDefine SECRET>", "</IfDefine>"),
-    ("<IfVersion < 2.4>", "</IfVersion>"),
-)
-_SECTIONS = (
-    ("<Directory /srv/www>", "</Directory>"),
-    ("<Location /a>", "</Location>"),
-    ("<VirtualHost *:80>\n<Directory />", "</Directory>\n</VirtualHost>"),
-    ("<Proxy *>", "</Proxy>"),
-)
-_REFUSED = (
-    "RequireAny",
-    "Require unknown-word",
-    "Require all",
-    "<RequireNone>\nRequire ip 10\n</RequireNone>",
-    "Order allow, deny",
-    "ServerTokens Maximal",
-    "AllowOverride Everything",
-    "ExpiresActive maybe",
-)
-"""Lines that 2.4 refuses although no rule is about them."""
-
-
-def generated(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of lone files of both kinds."""
-    choice = random.Random(seed)
-    for number in range(count):
-        blocks = [_block(choice) for _ in range(choice.randint(1, 4))]
-        if choice.random() < 0.1:
-            blocks.insert(choice.randrange(len(blocks) + 1), choice.choice(_REFUSED))
-        if number % 2:
-            yield ".htaccess", "\n".join(blocks) + "\n"
-            continue
-        opening, closing = choice.choice(_SECTIONS)
-        bare = [choice.choice(_LISTS)] if choice.random() < 0.1 else []
-        yield f"f{number}.conf", "\n".join([opening, *blocks, closing, *bare]) + "\n"
-
-
-def _block(choice: random.Random) -> str:
-    text = choice.choice(_LISTS if choice.random() < 0.6 else _OTHERS)
-    for _ in range(choice.choice((0, 0, 1, 2))):
-        opening, closing = choice.choice(_WRAPPERS)
-        text = f"{opening}\n{text}\n{closing}"
-    return text

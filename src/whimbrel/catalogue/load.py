@@ -225,7 +225,9 @@ def _entry_or_none(line: str | None) -> ModuleEntry | None:
     return None if line is None else _module_entry(line)
 
 
+@cache
 def _module_entry(line: str) -> ModuleEntry:
+    """Return the module of a line; the cache has one entry for each line of the table at most."""
     version, identifier, file, source, kind, linkage, has_dir_config, needs, symbol = line.split("\t")
     return ModuleEntry(
         version, identifier, file, source, kind, linkage == "static", bool(has_dir_config), needs, symbol

@@ -16,6 +16,7 @@ from typing import Final
 
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
+from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
 from whimbrel.cli.serve_places import ServePlaces, without_drive
 from whimbrel.config.addresses import BadAddress, parse_host_port
 from whimbrel.config.configuration import Configuration
@@ -137,6 +138,18 @@ class ServedLines:
         def change(at: int, word: str) -> str:
             mechanism, colon, path = word.partition(":")
             return word if at or not path else mechanism + colon + self._written(path, is_directory=True)
+
+        return changed(text, change)
+
+    def change_mechanism_file(self, node: Node, text: str) -> str:
+        """Change the file of mechanism:file, and keep a (size) behind it."""
+
+        def change(at: int, word: str) -> str:
+            path = "" if at else written_path(node.name.lower(), word)
+            if not path:
+                return word
+            mechanism, colon, rest = word.partition(":")
+            return mechanism + colon + self._written(path) + rest.removeprefix(path)
 
         return changed(text, change)
 
@@ -375,6 +388,13 @@ def _for(names: str, change: Changer) -> dict[str, Changer]:
     return dict.fromkeys(names.split(), change)
 
 
+_WRITTEN_CHANGES: Final[Mapping[WrittenKind, Changer]] = {
+    WrittenKind.LOG: ServedLines.change_log,
+    WrittenKind.FILE: ServedLines.change_written_file,
+    WrittenKind.DIRECTORY: ServedLines.change_written_directory,
+    WrittenKind.MECHANISM_FILE: ServedLines.change_mechanism_file,
+    WrittenKind.MECHANISM_DIRECTORY: ServedLines.change_mutex,
+}
 _CHANGES: Final[Mapping[str, Changer]] = {
     **_for("listen", ServedLines.change_listen),
     **_for("<virtualhost namevirtualhost", ServedLines.change_addresses),
@@ -382,20 +402,8 @@ _CHANGES: Final[Mapping[str, Changer]] = {
     **_for(" ".join(PAIR), ServedLines.change_certificate),
     **_for("sslpassphrasedialog", ServedLines.change_pass_phrase),
     **_for("typesconfig", ServedLines.change_types),
+    **{name: _WRITTEN_CHANGES[kind] for name, kind in WRITTEN.items()},
     **_for("pidfile", ServedLines.change_pid_file),
-    **_for(
-        "errorlog customlog transferlog globallog cookielog forensiclog rewritelog", ServedLines.change_log
-    ),
-    **_for(
-        "scoreboardfile lockfile rewritelock scriptlog scriptsock davlockdb davgenericlockdb "
-        "fcgidprocesstablepath",
-        ServedLines.change_written_file,
-    ),
-    **_for(
-        "defaultruntimedir coredumpdirectory cacheroot cachelockpath fcgidipcdir fastcgiipcdir mdstoredir",
-        ServedLines.change_written_directory,
-    ),
-    **_for("mutex", ServedLines.change_mutex),
     **_for("<directory", ServedLines.change_section),
     **_for("<directorymatch", ServedLines.change_section_match),
     **_for("alias scriptalias aliasmatch scriptaliasmatch", ServedLines.change_last),

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -70,6 +71,7 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
     ]
     lines += [line for group in groups(entries) for line in action_lines(group)]
     applied = [finding for finding in result.findings if finding.edits]
+    lines += _remarks(applied, directory)
     counts = Counter(finding.rule for finding in applied)
     if counts:
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
@@ -87,6 +89,18 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
     stream.flush()
     stream.buffer.write(b"".join(encoded(printable_line(line)) + b"\n" for line in lines))
     stream.flush()
+
+
+def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
+    """Yield the facts that explain startling edits, equal ones once with their first place."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for finding in applied:
+        if finding.remark and not finding.needs_review:
+            place = f"{display_path(finding.place.path, directory)}:{finding.place.line}"
+            places.setdefault((finding.rule, finding.remark), []).append(place)
+    for (rule, remark), found in places.items():
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        yield f"{found[0]}{more}: {rule}: {remark}"
 
 
 def _review(result: UpgradeResult) -> str:

@@ -78,6 +78,7 @@ class Finding:
         evidence: further text: a counterexample, recorded answers.
         new: the lines that applied edits wrote.
         decision: a decision for the user that equal answers leave open.
+        remark: a fact that explains a startling edit with equal answers, which `upgrade` prints.
     """
 
     rule: str
@@ -90,6 +91,7 @@ class Finding:
     evidence: str = ""
     new: tuple[str, ...] = ()
     decision: str = ""
+    remark: str = ""
 
     @property
     def needs_review(self) -> bool:

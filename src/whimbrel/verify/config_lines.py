@@ -15,6 +15,7 @@ from whimbrel.config.model import Server
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import getword
 from whimbrel.syntax import tree
+from whimbrel.verify.derive.mapped_directories import PATTERNED, above, mapped_directories, mass_directories
 from whimbrel.verify.derive.mass_hosts import mass_hosts
 from whimbrel.verify.side import Side
 
@@ -118,6 +119,7 @@ class SideLines:
     Attributes:
         scopes: in the order of reading; those of .htaccess files last.
         directories: existing directories below what servers map, with the names in them.
+        mass_tops: the directories that have those of all hosts of VirtualDocumentRoot.
         is_cut: not all directories were looked at.
     """
 
@@ -134,6 +136,7 @@ class SideLines:
         self._served: dict[tuple[str, int], ServedPaths] = {}
         self._main_aliases = self._aliases(("", 0))
         self.directories: dict[str, list[str]] = {}
+        self.mass_tops: set[str] = set()
         self.is_cut = False
         self._walk()
 
@@ -215,7 +218,9 @@ class SideLines:
         found = []
         for scope in self._own.get(host, []):
             for line in scope.lines if scope.kind == "server" else ():
-                if line.name in ("alias", "scriptalias") and len(words := line.words()) == 2:
+                if line.name in PATTERNED:
+                    found += mapped_directories(line.name, line.words(), self.side.loaded.root)
+                elif line.name in ("alias", "scriptalias") and len(words := line.words()) == 2:
                     target = os.path.join(self.side.loaded.root, words[1])
                     slash = words[0].endswith("/")
                     found.append((words[0] if slash else words[0] + "/", target.rstrip("/") + "/"))
@@ -230,6 +235,14 @@ class SideLines:
         }
         files = 0
         tops = dict.fromkeys(top for server in self.side.loaded.servers() for top in self.served(server).tops)
+        for host in self.hosts.values():
+            for line in host.lines:
+                self.mass_tops.update(mass_directories(line.name, line.words(), self.side.loaded.root))
+        tops.update(dict.fromkeys(sorted(self.mass_tops)))
+        for directory in sorted({outer for top in tops for outer in above(top)}):
+            if not any(outer in tops for outer in (directory, *above(directory))):
+                for name in sorted(names):
+                    self._htaccess(directory, name)
         for top in tops:
             for raw, below, found in os.walk(to_bytes(top)):
                 directory = to_text(raw).rstrip("/") + "/"

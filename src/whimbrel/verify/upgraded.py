@@ -42,6 +42,8 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     the comparison, "" if there is nothing to say."""
     if not result.files:
         return ""
+    if sum(1 for _ in result.tree.named("<virtualhost")) > MAX_HOSTS:  # before both sides are loaded
+        return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
     upgraded = replace(options, overlay={**options.overlay, **result.files})
     old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
@@ -51,8 +53,6 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
             return _not_verified(
                 result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
             )
-    if len(old.loaded.virtual_hosts) > MAX_HOSTS:
-        return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     comparison.cover_lines(_REMOVALS)

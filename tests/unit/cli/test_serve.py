@@ -7,10 +7,11 @@ from unittest import mock
 
 import pytest
 
-from whimbrel.base.errors import NotBound
+from whimbrel.base.errors import NotBound, SourceLocation
 from whimbrel.cli.serve import port_hint, ports_of
 from whimbrel.cli.serve_places import ServePlaces
 from whimbrel.cli.served_lines import ServedLines
+from whimbrel.directives.node import Node
 from whimbrel.utilities.usage_error import UsageError
 
 
@@ -44,3 +45,22 @@ def test_the_option_for_another_port(
     """The option names the port of the text, which an earlier one may have replaced."""
     lines = ServedLines(mock.create_autospec(ServePlaces, instance=True), ports, offset)
     assert port_hint(lines, NotBound("no", port=port, number=number)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("SSLSessionCache", "shmcb:/run/c(512000)", "shmcb:/new/run/c(512000)"),
+        ("SSLSessionCache", "none", "none"),
+        ("CacheLockPath", "/run/lock", "/new/run/lock"),
+        ("ScriptSock", "/run/cgisock", "/new/run/cgisock"),
+        ("Mutex", "file:/run/locks default", "file:/new/run/locks default"),
+    ],
+)
+def test_what_the_server_writes(name: str, args: str, expected: str) -> None:
+    places = mock.create_autospec(ServePlaces, instance=True)
+    places.root, places.image, places.has_drives = "/srv", "/copy", False
+    places.place.side_effect = lambda path: path
+    places.written.side_effect = lambda path, *, is_directory=False: f"/new{path}"
+    lines = ServedLines(places, {})
+    assert lines.arguments(Node(name, args, SourceLocation("", 1))) == expected

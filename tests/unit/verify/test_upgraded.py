@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from tests.unit.upgrade.config_trees import laid
@@ -13,6 +14,7 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
+from whimbrel.verify import upgraded
 from whimbrel.verify.upgraded import verify_upgrade
 
 LOADED = ("authz_host", "auth_basic", "authn_file", "authz_user", "alias", "dir", "mime")
@@ -163,3 +165,16 @@ def test_lines_for_24_that_24_rejects_are_findings(
         (line, message) for line, message in zip(lines, messages, strict=True) if message
     ]
     assert all(one.needs_review and one.risk is Risk.BREAKS and one.advice for one in found)
+
+
+def test_more_hosts_than_are_compared_are_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_sides = create_autospec(upgraded.load_sides)
+    monkeypatch.setattr(upgraded, "load_sides", load_sides)
+    monkeypatch.setattr(upgraded, "MAX_HOSTS", 1)
+    hosts = "".join(f"<VirtualHost *:808{n}>\nServerName h{n}\n</VirtualHost>\n" for n in range(2))
+    text, result = verified(tmp_path, hosts)
+    assert text.startswith("not verified: more than 1 virtual hosts")
+    assert result.scope.deciding
+    load_sides.assert_not_called()

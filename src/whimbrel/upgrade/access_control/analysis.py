@@ -42,8 +42,6 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
 )
 from whimbrel.upgrade.model import FileEdit, InputContext, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.queries import is_24_config
-from whimbrel.upgrade.source.walk import walk
 
 _SHOWN: Final = 8
 """Lines that a message quotes."""
@@ -274,12 +272,6 @@ UPGRADED: Final = "access control is carried"
 """Key in `persistent_cache`: edits of access control were applied, and the tree was read again after them."""
 
 
-GIVEN: Final = "files with containers of 2.4"
-"""Key in `persistent_cache`: the .htaccess files of a server of 2.2 that had `CONTAINERS_24` before the first
-edit."""
-CONTAINERS_24: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
-
-
 def persistent_cache(tree: ConfigTree) -> dict[object, object]:
     """Return the cache that outlives edits."""
     persistent = tree.cache.setdefault("persistent", {})
@@ -293,15 +285,6 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
     if isinstance(cached, AccessAnalysis):
         return cached
     inventory = find_sections(tree)
-    persistent = persistent_cache(tree)
-    if GIVEN not in persistent:
-        persistent[GIVEN] = frozenset(
-            unit.file.path
-            for unit in inventory.sections
-            if unit.kind is SectionKind.HTACCESS
-            and not is_24_config(tree)
-            and any(line.name in CONTAINERS_24 for line in walk(unit.file.statements))
-        )
     bounds = Bounds()
     analysis = _settled(tree, inventory, VhostEquivalence(tree, inventory, bounds).equivalents(), bounds)
     if analysis is None:

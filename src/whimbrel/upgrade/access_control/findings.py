@@ -10,7 +10,7 @@ from whimbrel.access.decision import AccessVerdict
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.access_control import advisories, native
+from whimbrel.upgrade.access_control import native, refused_htaccess
 from whimbrel.upgrade.access_control.analysis import (
     UPGRADED,
     AccessAnalysis,
@@ -20,6 +20,7 @@ from whimbrel.upgrade.access_control.analysis import (
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
     RECORD,
+    EffectiveDirective,
     EffectiveRules,
     flatten_directives,
     has_directive,
@@ -32,9 +33,8 @@ from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
-    MAIN_FILE,
-    OUTER_PASSWORD,
     needs_access_compat,
+    outer_password_finding,
     remaining,
     stays_finding,
 )
@@ -61,15 +61,35 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
             else:
                 persistent[key_of(section)] = result
             yield result
-    for section, reason in analysis.left.items():
-        earlier = persistent.get(key_of(section))
-        if isinstance(earlier, Finding) and earlier.rule == number:
+    for section, earlier in _left_of_rule(tree, analysis, number):
+        if earlier is not None:
             yield replace(earlier, place=section.place)  # outer sections were edited since
-        elif reason and number == _row_of_left(analysis, section, reason):
-            result = persistent[key_of(section)] = _stays(tree, number, section, reason)
+        else:
+            result = persistent[key_of(section)] = _stays(tree, number, section, analysis.left[section])
             yield result
     if number == "C17" and tree.options.style is not Style.COMPAT:
         yield from _remaining_findings(tree, analysis)
+
+
+def _left_of_rule(
+    tree: ConfigTree, analysis: AccessAnalysis, number: str
+) -> list[tuple[AccessSection, Finding | None]]:
+    """Return the sections without edits that the rule *number* reports, each with its finding before the
+    edits; computed once for all rules."""
+    cached = tree.cache.get("access control left")
+    if not isinstance(cached, tuple) or cached[0] is not analysis:
+        persistent = persistent_cache(tree)
+        groups: dict[str, list[tuple[AccessSection, Finding | None]]] = {}
+        for section, reason in analysis.left.items():
+            earlier = persistent.get(key_of(section))
+            if isinstance(earlier, Finding):
+                groups.setdefault(earlier.rule, []).append((section, earlier))
+            row = _row_of_left(analysis, section, reason) if reason else ""
+            if row and not (isinstance(earlier, Finding) and earlier.rule == row):
+                groups.setdefault(row, []).append((section, None))
+        cached = tree.cache["access control left"] = (analysis, groups)
+    sections: list[tuple[AccessSection, Finding | None]] = cached[1].get(number, [])
+    return sections
 
 
 def _remaining_findings(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[Finding]:
@@ -77,7 +97,7 @@ def _remaining_findings(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[
     other finding says so."""
     persistent = persistent_cache(tree)
     for section, result in remaining(tree, analysis):
-        earlier = persistent.get(key_of(section))
+        earlier = persistent.get(key_of(section)) if section is not None else None
         if not (isinstance(earlier, Finding) and earlier.risk is Risk.BREAKS):
             yield result
 
@@ -111,7 +131,7 @@ def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> 
 def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> Finding:
     if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, walk(unit.lines))):
         return stays_finding(
-            unit, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
+            unit.place, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
         )
     return Finding(
         number,
@@ -328,15 +348,17 @@ def _solved_finding(
         if section.is_page and plan.possible
         else ""
     )
+    remark = _remark(analysis, section)
     return Finding(
         number,
         section.place,
-        _message(analysis, section) + note,
+        _message(analysis, section) + note + (f"; {remark}" if remark else ""),
         _advice(plan),
         Risk.BREAKS,
         Safety.SAFE,
         edits,
         evidence,
+        remark=remark,
     )
 
 
@@ -345,7 +367,7 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
         cached = tree.cache["refused files"] = frozenset(
-            htaccess_finding.place.path for htaccess_finding in advisories.htaccess_findings(tree)
+            htaccess_finding.place.path for htaccess_finding in refused_htaccess.htaccess_findings(tree)
         )
     return cached
 
@@ -394,12 +416,7 @@ def _compat_note(
     if number == "C17" and is_loose(tree, section):
         if tree.options.style is Style.COMPAT or not any(map(needs_access_compat, walk(section.lines))):
             return None
-        return stays_finding(
-            section,
-            OUTER_PASSWORD,
-            f"{MAIN_FILE}; or, if no outer section asks for a password, --assume no-outer-password writes "
-            f"{analysis.lone_reason(section)}",
-        )
+        return outer_password_finding(analysis, section)
     if number != "C20":
         return None
     return Finding(
@@ -463,9 +480,39 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
         "Require decides by other rules in 2.4: the lines of an inner section replace the "
         "outer ones, lines are alternatives, arguments are exact"
     )
-    return text + "".join(
-        f"; Require {args.strip()} had no effect in 2.2" for args in _without_effect(lines, plan.control)[:1]
-    )
+    return text
+
+
+def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none."""
+    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
+    after = list(flatten_directives(plan.control))
+    requires = [_normalized(line.args) for line in after if line.name == "require"]
+    if has_directive(lines, RECORD | {"satisfy"}):
+        is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
+        void = [_as_text(line) for line in flatten_directives(lines) if is_constant and _has_clients(line)]
+    else:
+        unknown = [
+            line.args
+            for line in flatten_directives(lines)
+            if line.name == "require" and _is_unknown_require(line.args)
+            if _normalized(line.args) not in requires
+        ]
+        if unknown:
+            return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
+        void = [f"Require {args.strip()}" for args in _without_effect(lines, plan.control)]
+    return f"`{void[0]}` had no effect here in 2.2" if void else ""
+
+
+def _has_clients(line: EffectiveDirective) -> bool:
+    """Return True if the line is about some clients or users, not about all."""
+    if line.name in ("allow", "deny"):
+        return len(line.args.split()) > 1 and _normalized(line.args) != "from all"
+    return line.name == "require"
+
+
+def _as_text(line: EffectiveDirective) -> str:
+    return f"{line.name.capitalize()} {_normalized(line.args)}"
 
 
 def _without_effect(lines: Lines, after: Lines) -> list[str]:

@@ -43,7 +43,12 @@ def password_area() -> AccessSection:
 
 def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
     """Return True if the sections around *unit* are not known."""
-    return tree.context is not InputContext.SERVER or unit.file.role is Role.FRAGMENT
+    return is_loose_file(tree, unit.file)
+
+
+def is_loose_file(tree: ConfigTree, file: SourceFile) -> bool:
+    """Return True if the server that reads the file is not known."""
+    return tree.context is not InputContext.SERVER or file.role is Role.FRAGMENT
 
 
 def unmapped(tree: ConfigTree, inventory: Inventory, chains: list[Chain], bounds: Bounds) -> list[Chain]:

@@ -26,7 +26,8 @@ from whimbrel.upgrade.access_control.replacement import FILES, Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, Values
-from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.walk import walk
 
 
 def limited(tree: ConfigTree) -> Iterator[Finding]:
@@ -107,13 +108,19 @@ def _reevaluations(
 
 
 def _tests_method(section: AccessSection) -> bool:
-    if not any(line.is_section or line.name == "require" for line in section.lines_24):
+    if not any(_may_test_method(line) for line in walk(section.lines_24)):
         return False
     lines = to_access_lines_24(section.lines_24)
     return _has_limit(lines) or any(
         line.name == "require" and "method" in line.args.lower().split()[:2]
         for line in flatten_directives(lines)
     )
+
+
+def _may_test_method(line: Statement) -> bool:
+    if line.name == "require":
+        return "method" in line.args.lower()
+    return line.name in ("<limit", "<limitexcept")
 
 
 def _is_reevaluated(analysis: AccessAnalysis, chain: Chain) -> bool:

@@ -232,8 +232,10 @@ def to_access_lines_24(
         if statement.name in TRANSPARENT or statement.name == "include":
             lines += to_access_lines_24(statement.children, outer, values)
         elif is_access_statement(statement):
-            children = to_access_lines_24(statement.children, outer, values) if statement.is_section else ()
-            lines.append(replace(to_access_line(statement), children=children))
+            line = to_access_line(statement)
+            if statement.is_section:
+                line = replace(line, children=to_access_lines_24(statement.children, outer, values))
+            lines.append(line)
     return tuple(lines)
 
 
@@ -299,13 +301,24 @@ def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:
 def _statements_24_only(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Yield the statements that 2.4 executes and 2.2 skips."""
     for statement in statements:
-        if statement.in_24 is False or statement.name in _KINDS or statement.name == "<virtualhost":
+        name = statement.name
+        if not statement.children:  # most lines: both versions read them
+            if statement.in_22 is False and statement.in_24 is not False and not _is_outer(name):
+                if name not in TRANSPARENT and name != "include":
+                    yield statement
+            continue
+        if statement.in_24 is False or _is_outer(name):
             continue
         of_24 = statement.is_section and statement.taken[0] is False and not is_access_statement(statement)
-        if statement.name in TRANSPARENT or statement.name == "include" or of_24:
+        if name in TRANSPARENT or name == "include" or of_24:
             yield from _statements_24_only(statement.children)
         elif statement.in_22 is False:
             yield statement
+
+
+def _is_outer(name: str) -> bool:
+    """Return True for a section with lines about access of its own."""
+    return name in _KINDS or name == "<virtualhost"
 
 
 Inventory = SectionInventory[AccessSection, Statement]

@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
 from whimbrel.upgrade.access_control.effective import RECORD
-from whimbrel.upgrade.access_control.fragment_context import is_loose
+from whimbrel.upgrade.access_control.fragment_context import is_loose_file
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Finding, Risk
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
-from whimbrel.upgrade.source.queries import scope_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import BRANCH_SECTIONS
 
 _MODULE: Final = ("mod_access_compat.c", "access_compat_module")
+_TRANSPARENT: Final = (*BRANCH_SECTIONS, "<limit", "<limitexcept")
 EFFECT: Final = "2.4 reads Order, Allow, Deny and Satisfy with mod_access_compat alone"
 OUTER_PASSWORD: Final = (
     "they stay, because an outer section may ask for a password, and Require would replace it"
 )
 BOTH_VERSIONS: Final = "they stay beside lines of 2.4, and the file alone does not tell which are meant"
+OTHER_SECTION: Final = "they stay: no rule changes access in this kind of section"
 MAIN_FILE: Final = "give the main file with -f"
 
 
@@ -38,34 +41,51 @@ def needs_access_compat(line: Statement) -> bool:
     )
 
 
-def remaining(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
-    """Yield a finding for each section of such a file that still has one of these lines."""
-    sections = {unit.statement: unit for unit in analysis.inventory.sections if unit.statement is not None}
+def sections_around(line: Statement) -> list[Statement]:
+    """Return the sections that *line* applies to, the innermost first, without branches and <Limit>."""
+    return [section for section in line.enclosing() if section.name not in _TRANSPARENT]
+
+
+def remaining(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection | None, Finding]]:
+    """Yield a finding for each section of such a file that still has one of these lines; R10 reports lines
+    outside of sections.
+
+    The analysis of access knows no section such as <If>, which has None.
+    """
+    units = {unit.statement: unit for unit in analysis.inventory.sections if unit.statement is not None}
     files = {unit.file: unit for unit in analysis.inventory.sections if unit.statement is None}
-    seen: set[AccessSection] = set()
+    seen: set[SourceLocation] = set()
     for line in tree.named(*RECORD, "satisfy", include_inactive=True):
-        if not needs_access_compat(line):
+        if not needs_access_compat(line) or not is_loose_file(tree, line.file):
             continue
-        unit = _section_of(line, sections, files)
-        if unit is not None and unit not in seen and is_loose(tree, unit):
-            seen.add(unit)
-            yield unit, stays_finding(unit, BOTH_VERSIONS, MAIN_FILE)
+        scopes = sections_around(line)
+        unit = next((units[section] for section in scopes if section in units), None)
+        if unit is None and not scopes:
+            unit = files.get(line.file)
+        if unit is None and not scopes:
+            continue
+        place = unit.place if unit is not None else scopes[-1].place
+        if place not in seen:
+            seen.add(place)
+            if unit is None:
+                yield unit, stays_finding(place, OTHER_SECTION, "write Require lines by hand")
+            elif unit.is_upgraded:
+                yield unit, stays_finding(place, BOTH_VERSIONS, MAIN_FILE)
+            else:
+                yield unit, outer_password_finding(analysis, unit)
 
 
-def _section_of(
-    line: Statement,
-    sections: dict[Statement, AccessSection],
-    files: dict[SourceFile, AccessSection],
-) -> AccessSection | None:
-    """Return the section that *line* belongs to, the .htaccess file outside of sections."""
-    scope = scope_of(line)
-    while scope is not None and scope not in sections:
-        scope = scope_of(scope)
-    if scope is not None:
-        return sections[scope]
-    return files.get(line.file) if line.file.role is Role.HTACCESS else None
-
-
-def stays_finding(unit: AccessSection, reason: str, advice: str) -> Finding:
+def stays_finding(place: SourceLocation, reason: str, advice: str) -> Finding:
     """Return the finding about a section that keeps these lines."""
-    return Finding("C17", unit.place, f"{EFFECT}; {reason}", advice, Risk.BREAKS)
+    return Finding("C17", place, f"{EFFECT}; {reason}", advice, Risk.BREAKS)
+
+
+def outer_password_finding(analysis: AccessAnalysis, unit: AccessSection) -> Finding:
+    """Return the finding about a section that keeps these lines for the sake of an outer password, with both
+    ways out."""
+    return stays_finding(
+        unit.place,
+        OUTER_PASSWORD,
+        f"{MAIN_FILE}; or, if no outer section asks for a password, --assume no-outer-password writes "
+        f"{analysis.lone_reason(unit)}",
+    )

@@ -14,6 +14,7 @@ from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.config.load import DeepRecursion
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.edits.diff import added_lines
@@ -74,9 +75,10 @@ def upgrade(
     tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None
 ) -> UpgradeResult:
     """Upgrade *tree*, which must come from `read_config_tree`; no file is written."""
-    return _Fixpoint(
-        tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree: finding)
-    ).run()
+    with DeepRecursion():  # a tree is a million live objects, which each collection would traverse
+        return _Fixpoint(
+            tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree: finding)
+        ).run()
 
 
 class _Fixpoint:

@@ -1,39 +1,39 @@
 """Lines with which 2.4 does not start, or answers 500, after the upgrade, as findings.
 
 Each text is loaded by the 2.4 side before it is shown, whether rules changed it or not: unknown names, texts
-of other programs, and lines that 2.4 refuses although nothing in them is old. A file without its server is
-loaded into one that has all modules of httpd, so that only what no server accepts is found.
+of other programs, and lines that 2.4 refuses although nothing in them is old.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
 from whimbrel.base.dialect import V24
-from whimbrel.base.errors import ConfigError, SourceLocation, StartError, UnknownDirective
-from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.lazy_dataclasses import dataclass, replace
-from whimbrel.base.programs import without_programs
-from whimbrel.catalogue import catalogue
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue.load import directive_names
-from whimbrel.config.configuration import Configuration
-from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
-from whimbrel.config.htaccess import ALL, Override, parse
-from whimbrel.config.load import DeepRecursion, complete, read_as_its_build
-from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
-from whimbrel.modules import ALL as MODULES
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.check.loading import (
+    MAX_LINES,
+    LoadedTexts,
+    RefusedLine,
+    htaccess_problems,
+    is_of_damaged_text,
+    is_of_this_machine,
+    load,
+    without,
+)
+from whimbrel.upgrade.check.lone_files import ACCESS_COMPAT, lone_problems
+from whimbrel.upgrade.check.new_lines import add_new_lines
+from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
-from whimbrel.upgrade.source.config_tree import Role, SourceFile, Statement
+from whimbrel.upgrade.source.config_tree import Role, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
-from whimbrel.upgrade.source.text_faults import FaultKind
 
-MAX_LINES: Final = 10
-"""The maximum number of lines of a text that are reported: each needs the text to be loaded again."""
 _CLIENTS: Final = "write `from all`, an address, a network with a mask of at least one bit, or a host name"
 _PROVIDERS: Final = "write a provider that 2.4 has: all, ip, host, env, method, expr, user, group, valid-user"
 _ADVICE: Final = {
@@ -42,202 +42,62 @@ _ADVICE: Final = {
     "require": _PROVIDERS,
     "loadmodule": "install the module for 2.4, or remove the line",
 }
-_OF_SURROUNDINGS: Final = (
-    "not allowed here",
-    "Unknown Authn provider",
-    "Unknown DAV provider",
-    "not defined",
-    "cannot be accessed",
-)
-"""Parts of messages about lines that other surroundings than those of a file alone may admit."""
-_FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi"}
-"""Modules of other origin that are known, with the names of their files."""
-_UNUSED_PORT: Final = 65534
-"""A port that no file alone listens on: a second Listen of one port is an error."""
-_MAIN: Final = "/whimbrel-all-modules.conf"
-
-
-_EVERYTHING: Final = Override(ALL, OPT_ALL | OPT_MULTI | OPT_SYM_OWNER)
-"""AllowOverride All with every option: what the real AllowOverride forbids is a question of the server."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedLine:
-    """One reason why 2.4 refuses a text; *name* is that of an unknown directive, else ""."""
-
-    text: str
-    place: SourceLocation | None
-    name: str = ""
+_OF_ACCESS_COMPAT: Final = ("C17", "R10")
+"""Rules whose findings say that lines need mod_access_compat."""
 
 
 def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     """Add a finding for each line that 2.4 refuses; *options* are those of the server, None without one."""
-    problems = _file_problems(result) if options is None else _server_problems(result, options)
-    known = {
-        (finding.place.path, finding.place.line)
-        for finding in result.findings
-        if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
-    }
+    texts = LoadedTexts(result.tree, result.files, V24)
+    problems = lone_problems(texts) if options is None else _server_problems(texts, options)
+    known = _known(result)
     for problem in problems:
         finding = _finding(result, problem)
-        if _is_of_this_machine(result, problem) or _is_of_damaged_text(result, finding):
+        if is_of_this_machine(texts, problem) or is_of_damaged_text(result.tree, finding.place.path):
             continue
         if _is_of_foreign_module(problem, options):
             result.scope = result.scope.with_items([_foreign_item(problem, finding.place)])
         elif (finding.place.path, finding.place.line) not in known:
             result.findings = [*result.findings, finding]
+    if options is None:
+        add_new_lines(result)
 
 
-def _is_of_this_machine(result: UpgradeResult, problem: RefusedLine) -> bool:
-    """Return True if the line has a variable without a value here, or names what has no behaviour here: both
-    are items of the scope."""
-    if "no behaviour here" in problem.text:
-        return True
-    file = result.tree.files.get(problem.place.path) if problem.place is not None else None
-    if problem.place is None or file is None:
-        return False
-    lines = result.files.get(file.path, file.document.bytes).split(b"\n")
-    return 0 < problem.place.line <= len(lines) and b"${" in lines[problem.place.line - 1]
+def _known(result: UpgradeResult) -> set[tuple[str, int]]:
+    """Return the lines of which a finding says that 2.4 refuses them.
+
+    A section or file that keeps lines of mod_access_compat is marked at its first line, which may be wrong
+    for another reason.
+    """
+    findings = [
+        finding
+        for finding in result.findings
+        if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
+    ]
+    places = {(finding.place.path, finding.place.line) for finding in findings}
+    staying = {(f.place.path, f.place.line) for f in findings if f.rule in _OF_ACCESS_COMPAT}
+    if staying:
+        lines = result.tree.named(*ACCESS_COMPAT, include_inactive=True)
+        staying -= {(line.place.path, line.place.line) for line in lines}
+    return places - staying
 
 
-def _is_of_damaged_text(result: UpgradeResult, finding: Finding) -> bool:
-    """Return True if the file is a template, or the finding follows from a fault that is reported."""
-    file = result.tree.files.get(finding.place.path)
-    if file is None:
-        return False
-    return file.is_template or any(fault.kind is not FaultKind.MISSPELLED for fault in file.faults)
-
-
-# loading ------------------------------------------------------------------------------------------
-def _load(options: LoadOptions) -> tuple[Configuration | None, RefusedLine | None]:
-    """Load a configuration under 2.4; what this machine lacks is left out."""
-    options = replace(options, is_elsewhere=True, check_only=True)
-    try:
-        with without_programs():
-            return complete(read_as_its_build(options, MODULES, V24)), None
-    except ConfigError as problem:
-        return None, _problem(problem)
-    except StartError as problem:
-        return None, RefusedLine(problem.lines[0], None)
-
-
-def _problem(problem: ConfigError) -> RefusedLine:
-    name = problem.reason.split("'")[1] if isinstance(problem, UnknownDirective) else ""
-    return RefusedLine(format_error(problem, V24, is_short=True).splitlines()[-1], problem.place, name)
-
-
-def _server_problems(result: UpgradeResult, options: LoadOptions) -> Iterator[RefusedLine]:
+def _server_problems(texts: LoadedTexts, options: LoadOptions) -> Iterator[RefusedLine]:
     """Yield the problems of a whole server, then those of its .htaccess files."""
-    overlay = {**options.overlay, **result.files}
+    overlay = {**options.overlay, **texts.changed}
     for _ in range(MAX_LINES):
-        configuration, problem = _load(replace(options, overlay=overlay))
+        configuration, problem = load(replace(options, overlay=overlay), V24)
         if problem is None:
             break
         yield problem
-        without = _without(result, problem, overlay)
-        if problem.place is None or without is None:
+        rest = without(texts, problem, overlay)
+        if problem.place is None or rest is None:
             return
-        overlay[problem.place.path] = without
+        overlay[problem.place.path] = rest
     if configuration is not None:
-        for file in result.tree.files.values():
+        for file in texts.tree.files.values():
             if file.role is Role.HTACCESS:
-                yield from _htaccess_problems(result, configuration, file)
-
-
-def _file_problems(result: UpgradeResult) -> Iterator[RefusedLine]:
-    """Yield the problems of files without their server."""
-    lines = ["ServerName localhost", f"Listen {_UNUSED_PORT}"]
-    lines += [f"LoadModule {name}_module modules/{file}.so" for name, file in _FOREIGN.items()]
-    for module in sorted(catalogue("2.4").modules, key=lambda module: bool(module.needs)):
-        if not module.is_static and (module.kind != "mpm" or module.identifier == "mpm_event_module"):
-            lines.append(f"LoadModule {module.identifier} modules/{module.file}.so")
-    main = to_bytes("\n".join(lines) + "\n")
-    options = LoadOptions(server_root="/", file=_MAIN, overlay={_MAIN: main})
-    configuration, _problem_of_all = _load(options)
-    if configuration is None:
-        return
-    for file in result.tree.files.values():
-        if file.foreign or file.is_template:
-            continue
-        if file.role is Role.HTACCESS:
-            yield from _htaccess_problems(result, configuration, file)
-        else:
-            yield from _fragment_problems(result, options, main, file)
-
-
-def _fragment_problems(
-    result: UpgradeResult, options: LoadOptions, main: bytes, file: SourceFile
-) -> Iterator[RefusedLine]:
-    """Yield the problems of a file that an unknown server includes."""
-    overlay = {file.path: result.files.get(file.path, file.document.bytes)}
-    text = main + b'Include "' + to_bytes(file.path) + b'"\n'
-    for _ in range(MAX_LINES):
-        _, problem = _load(replace(options, overlay={**overlay, _MAIN: text}))
-        if problem is None or problem.place is None or problem.place.path != file.path:
-            return
-        if not any(part in problem.text for part in _OF_SURROUNDINGS) and not _is_of_another_mpm(problem):
-            yield problem
-        without = _without(result, problem, overlay)
-        if without is None:
-            return
-        overlay[file.path] = without
-
-
-def _is_of_another_mpm(problem: RefusedLine) -> bool:
-    """Return True for a directive of a module of 2.4 that cannot be loaded beside the others."""
-    return bool(problem.name) and bool(catalogue("2.4").find(problem.name.lower()))
-
-
-def _htaccess_problems(
-    result: UpgradeResult, configuration: Configuration, file: SourceFile
-) -> Iterator[RefusedLine]:
-    """Yield the problems of a .htaccess file that may have every directive."""
-    overlay = {file.path: result.files.get(file.path, file.document.bytes)}
-    for _ in range(MAX_LINES):
-        with DeepRecursion(), without_programs():
-            parsed = parse(configuration, configuration.main, file.path, overlay[file.path], _EVERYTHING)
-        refusal = parsed.problem
-        if refusal is None:
-            return
-        problem = replace(_problem(refusal), text=refusal.reason)
-        yield problem
-        without = _without(result, problem, overlay)
-        if without is None:
-            return
-        overlay[file.path] = without
-
-
-def _without(result: UpgradeResult, problem: RefusedLine, overlay: Mapping[str, bytes]) -> bytes | None:
-    """Return the file of *problem* with its line empty, or the section that begins there; of an unknown name,
-    with all its lines empty. None for an unknown file."""
-    place = problem.place
-    file = result.tree.files.get(place.path) if place is not None else None
-    if place is None or file is None:
-        return None
-    lines = overlay.get(place.path, file.document.bytes).split(b"\n")
-    if not 0 < place.line <= len(lines) or not lines[place.line - 1].strip():
-        return None
-    starts = [place.line - 1]
-    if problem.name:
-        name = to_bytes(problem.name).lower()
-        starts += [n for n, line in enumerate(lines) if line.split()[:1] and line.split()[0].lower() == name]
-    for start in starts:
-        for number in range(start, _end_of(lines, start)):
-            lines[number] = b""
-    return b"\n".join(lines)
-
-
-def _end_of(lines: list[bytes], start: int) -> int:
-    """Return the number of the line behind a section, or behind a directive with its continuation lines."""
-    first = lines[start].lstrip()
-    if first[:1] == b"<" and first[1:2].isalpha():
-        closing = b"</" + first[1:].split(b">")[0].split()[0].lower()
-        ends = (n for n in range(start, len(lines)) if lines[n].lstrip().lower().startswith(closing))
-        return next(ends, len(lines) - 1) + 1
-    end = start
-    while end < len(lines) - 1 and lines[end].rstrip(b"\r").endswith(b"\\"):
-        end += 1
-    return end + 1
+                yield from htaccess_problems(texts, configuration, file)
 
 
 # findings -----------------------------------------------------------------------------------------
@@ -262,7 +122,7 @@ def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
     effect = "2.4 answers 500 in this directory" if is_htaccess else "2.4 does not start"
     return Finding(
         LOAD_ERROR,
-        SourceLocation(place.path, line, via if via is not None and via.path != _MAIN else None),
+        SourceLocation(place.path, line, via if via is not None and via.path != MAIN else None),
         f"{effect} with this line{branch}: {problem.text}",
         _advice(problem, statement),
         Risk.BREAKS,

@@ -141,6 +141,7 @@ class _NeedSearch:
         self.kinds = {row.identifier: row.kind for row in self.catalogue_24.modules}
         self.owners: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self.reported: set[str] = set()
+        self.named: set[str] = set()  # modules that a word needs; the first line is reported
         self.threads_directive: str = ""
 
     def all(self) -> Iterator[NeededModule]:
@@ -200,7 +201,9 @@ class _NeedSearch:
             if owners[1] and statement.name not in self.reported:
                 yield from self._of_directive(statement, *owners)
             if not statement.is_section or statement.name == "<proxy":
-                yield from self._of_words(statement)
+                for need in self._of_words(statement):
+                    self.named.add(need.identifier)
+                    yield need
 
     def _is_executed(self, statement: Statement) -> bool:
         """Return True if 2.4 executes the line, or should: <IfModule> may test a module that another line
@@ -268,7 +271,7 @@ class _NeedSearch:
             yield from self._named(line, _PASSWORDS, line.words(), line.node.name)
         elif name == "authtype":
             yield from self._named(line, _TYPES, [line.args.strip().strip('"')], "AuthType")
-        elif name in ("sslsessioncache", "sslstaplingcache", "authnsocache", "cachesocache"):
+        elif name in ("sslsessioncache", "sslstaplingcache", "authncachesocache", "cachesocache"):
             yield from self._cache(line)
         elif name in ("proxypass", "proxypassmatch", "proxyset", "balancermember", "<proxy"):
             yield from self._balancer(line)
@@ -286,7 +289,9 @@ class _NeedSearch:
     ) -> Iterator[NeededModule]:
         for word in words:
             module = table.get(word if what == "Require" else word.lower())
-            if module is not None and (what == "Require" or line.file.role is Role.MAIN):
+            if module is None or f"{module}_module" in self.named:
+                continue
+            if what == "Require" or line.file.role is Role.MAIN:
                 yield NeededModule(
                     f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` needs it", line
                 )

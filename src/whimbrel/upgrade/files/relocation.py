@@ -12,18 +12,13 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
 from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Directive, parse
 
 _INCLUDES: Final = ("include", "includeoptional")
-_WRITTEN: Final = frozenset(
-    "pidfile errorlog customlog transferlog globallog forensiclog rewritelog scriptlog scriptsock cookielog"
-    " scoreboardfile lockfile sslmutex acceptmutex davlockdb davgenericlockdb coredumpdirectory"
-    " defaultruntimedir ssllog cacheroot authdigestnonceshmfile".split()
-)
-"""Directives whose first argument is a file or directory that the server writes."""
-_DIRECTORIES: Final = ("coredumpdirectory", "defaultruntimedir", "cacheroot")
+_DIRECTORIES: Final = (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
 _DOCUMENTS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 """Directives of documents, with the position of the path."""
 _MODULES: Final = {"loadmodule": 1, "loadfile": 0}
@@ -69,10 +64,12 @@ class Relocation:
             yield words[0], self.copy
         elif name in _INCLUDES and words:
             yield words[0], self._moved(words[0])
-        elif name in _WRITTEN and words and not words[0].startswith(("|", "syslog", "none")):
-            moved = self._moved(words[0])
-            self._note_written(name, moved)
-            yield words[0], moved
+        elif name in WRITTEN:
+            path = written_path(name, words[0]) if words else ""
+            if path:
+                moved = self._moved(path)
+                self._note_written(name, moved)
+                yield path, moved
         elif name in _MODULES and len(words) > _MODULES[name]:
             directory, slash, _file = words[_MODULES[name]].rpartition("/")
             if slash and not directory.startswith("/"):
@@ -90,7 +87,7 @@ class Relocation:
     def _note_written(self, name: str, path: str) -> None:
         inside = path.removeprefix(f"{self.copy}/")
         if not inside.startswith(("/", "$")):
-            self.written.add(inside if name in _DIRECTORIES else os.path.dirname(inside))
+            self.written.add(inside if WRITTEN[name] in _DIRECTORIES else os.path.dirname(inside))
 
     def _moved(self, path: str) -> str:
         for root in self.roots:

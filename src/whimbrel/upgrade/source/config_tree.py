@@ -39,7 +39,7 @@ class SourceFile:
         path: the path as httpd opens it, one character per byte.
         role: the use of the file.
         directory: the directory that a .htaccess file applies to, "" for other files.
-        is_template: template marks stand in the file, so any argument may be replaced.
+        template_lines: the lines with template marks.
         foreign: the file is no configuration and has no statements.
         faults: the faults of the whole text: a file with one of them is not edited.
         suppressions: the lines that comments exempt from rules, computed on first use.
@@ -50,12 +50,17 @@ class SourceFile:
     document: Document = field(repr=False)
     role: Role = Role.MAIN
     directory: str = ""
-    is_template: bool = False
+    template_lines: tuple[int, ...] = ()
     foreign: bool = False
     faults: tuple[TextFault, ...] = ()
     suppressions: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
     _newline: bytes = field(default=b"", repr=False)
+
+    @property
+    def is_template(self) -> bool:
+        """Return True if template marks stand in the file, so that any argument may be replaced."""
+        return bool(self.template_lines)
 
     @property
     def newline(self) -> bytes:

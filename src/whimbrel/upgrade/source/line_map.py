@@ -26,7 +26,7 @@ class LineEdits:
     """The line ranges of one set of edits to *data*."""
 
     def __init__(self, data: bytes, edits: Iterable[Edit]) -> None:
-        self.spans = list(_spans(data, sorted(edits, key=lambda edit: (edit.start, edit.end))))
+        self.spans = list(_spans(data, _joined(sorted(edits, key=lambda edit: (edit.start, edit.end)))))
         self._starts = [span.new_start for span in self.spans]
 
     def source_line(self, line: int) -> int:
@@ -42,6 +42,19 @@ class LineEdits:
 
     def _span(self, line: int) -> LineSpan:
         return self.spans[max(0, bisect_right(self._starts, line) - 1)]
+
+
+def _joined(edits: Iterable[Edit]) -> list[Edit]:
+    """Return the edits with one in place of neighbours: lines that an insertion adds directly behind removed
+    lines replace those."""
+    joined: list[Edit] = []
+    for edit in edits:
+        last = joined[-1] if joined else None
+        if last is not None and last.end == edit.start and last.start < last.end:
+            joined[-1] = Edit(last.start, edit.end, last.text + edit.text)
+        else:
+            joined.append(edit)
+    return joined
 
 
 def _spans(data: bytes, edits: list[Edit]) -> Iterator[LineSpan]:

@@ -116,6 +116,13 @@ def is_24_config(tree: ConfigTree) -> bool:
     return bool(cached)
 
 
+def was_24_config(tree: ConfigTree) -> bool:
+    """Return True if `is_24_config` held before the first edit."""
+    persistent = tree.cache.setdefault("persistent", {})
+    assert isinstance(persistent, dict)
+    return bool(persistent.setdefault("was new", is_24_config(tree)))
+
+
 def _loads_24_module(line: Statement) -> bool:
     words = line.words()
     if not words or words[0] in THIRD_PARTY_22:

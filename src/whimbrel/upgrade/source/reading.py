@@ -76,13 +76,15 @@ class Sources:
 class Overlay:
     """Files as they would be after edits: contents by path and real path, read before the disk.
 
-    *parsed* caches the trees of files without edits, *resolved* the real paths. A path that was read once is
-    not read again: another person may put a link there meanwhile.
+    *parsed* caches the trees of files without edits, *checked* the files that an earlier reading made of such
+    trees, *resolved* the real paths. A path that was read once is not read again: another person may put a
+    link there meanwhile.
     """
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
     parsed: Mapping[str, Document] = field(default_factory=dict)
     resolved: dict[str, str] = field(default_factory=dict)
+    checked: Mapping[Document, SourceFile] = field(default_factory=dict)
 
     def real_path(self, path: str) -> str:
         """Return the path with all symbolic links resolved, as they were on first use."""
@@ -152,7 +154,8 @@ def read_config_tree(
         contents = {
             name: data for path, data in files.items() for name in (path, reader.overlay.real_path(path))
         }
-        overlay = Overlay(contents, _by_names(previous, reader.overlay), resolved)
+        checked = {file.document: file for file in previous.files.values()}
+        overlay = Overlay(contents, _by_names(previous, reader.overlay), resolved, checked)
         reread = read_config_tree(
             sources, options, overlay=overlay, progress=progress, built_in=tree.built_in
         )
@@ -371,14 +374,16 @@ class ConfigTreeReader:
         text as it is.
         """
         data = file.document.bytes
-        file.faults = text_faults(data, file.document)
+        checked = self.overlay.checked.get(file.document)
+        file.faults = text_faults(data, file.document) if checked is None else checked.faults
         file.foreign = any(fault.kind.is_unreadable for fault in file.faults)
         for fault in file.faults:
             if fault.kind is not FaultKind.MISSPELLED:  # where 2.4 loads the result, it is a finding of that
                 self._record_error(SourceLocation(file.path, fault.line), fault.reason, advice=fault.advice)
-        marks = [] if file.foreign else marked_lines(data)
+        if not file.foreign:
+            file.template_lines = tuple(marked_lines(data)) if checked is None else checked.template_lines
+        marks = file.template_lines
         if marks:
-            file.is_template = True
             self._record_error(
                 SourceLocation(file.path, marks[0]),
                 (

@@ -103,11 +103,15 @@ def _all(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[ServedRoo
 
 def _above(path: str, mark: str, line: Statement) -> Iterator[ServedRoot]:
     """Yield the part of *path* above the first component that contains *mark*."""
+    fixed = fixed_part(path, mark)
+    if fixed.strip("/"):
+        yield ServedRoot(fixed, line)
+
+
+def fixed_part(path: str, mark: str) -> str:
+    """Return *path* without its first component that contains *mark*, and what follows it."""
     head, found, _ = path.partition(mark)
-    if not found:
-        yield ServedRoot(path, line)
-    elif head.rpartition("/")[0].strip("/"):
-        yield ServedRoot(head.rpartition("/")[0], line)
+    return head.rpartition("/")[0] if found else path
 
 
 def _of_users(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[ServedRoot]:

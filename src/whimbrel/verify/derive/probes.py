@@ -90,11 +90,14 @@ class ProbeSource:
                 if is_follower:
                     found.update(map(id, (*lines.of_host(key_of(server)), *shared.inside(served.tops))))
         for lines, known in zip(self.sides, tops, strict=True):
+            known.update(lines.mass_tops)
+            above = {outer for top in known for outer in with_parents(top)}
             for scope in lines.of_host(("", 0)):
                 around = scope
                 while around.outer is not None and around.kind != "htaccess":
                     around = around.outer
-                if around.kind == "htaccess" and known.isdisjoint(with_parents(around.args)):
+                is_unreached = known.isdisjoint(with_parents(around.args)) and around.args not in above
+                if around.kind == "htaccess" and is_unreached:
                     found.add(id(scope))
         return frozenset(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.derive.mapped_directories import above
 
 _DIRECTORY = frozenset(("directory", "htaccess"))
 
@@ -26,8 +27,8 @@ class SharedScopes:
                 self.general.append(scope)
                 continue
             self._at.setdefault(directory, []).append(scope)
-            for above in _above(directory):
-                self._inside.setdefault(above, []).append(scope)
+            for outer in above(directory):
+                self._inside.setdefault(outer, []).append(scope)
 
     def inside(self, tops: Iterable[str]) -> list[LineScope]:
         """Return the scopes of *tops* (each with its slash) and of directories below them."""
@@ -35,7 +36,7 @@ class SharedScopes:
 
     def around(self, tops: Iterable[str]) -> list[LineScope]:
         """Return the scopes of the directories above *tops*."""
-        return _distinct(self._at.get(above, []) for top in tops for above in _above(top))
+        return _distinct(self._at.get(outer, []) for top in tops for outer in above(top))
 
 
 def _directory_of(scope: LineScope) -> str:
@@ -53,17 +54,10 @@ def _directory_of(scope: LineScope) -> str:
     return words[0].rstrip("/") + "/"
 
 
-def _above(directory: str) -> Iterator[str]:
-    """Yield the directories above *directory*, each with its slash, the root last."""
-    while directory != "/":
-        directory = directory[:-1].rpartition("/")[0] + "/"
-        yield directory
-
-
 def with_parents(directory: str) -> Iterator[str]:
     """Yield *directory* and the directories above it, each with its slash, the root last."""
     yield directory
-    yield from _above(directory)
+    yield from above(directory)
 
 
 def _distinct(found: Iterable[list[LineScope]]) -> list[LineScope]:

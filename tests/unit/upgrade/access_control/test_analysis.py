@@ -175,7 +175,7 @@ def test_groups_that_2_2_never_asked_for_are_told(tmp_path: Path) -> None:
         "Require user bob\n</Location>\n"
     )
     ((message, review),) = said(tmp_path, conf)
-    assert message.endswith("; Require group admins had no effect in 2.2")
+    assert message.endswith("; `Require group admins` had no effect here in 2.2")
     assert not review
 
 

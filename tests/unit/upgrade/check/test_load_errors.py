@@ -225,3 +225,34 @@ def test_a_section_in_the_wrong_place(tmp_path: Path) -> None:
 )
 def test_what_another_machine_may_have_is_not_refused_alone(text: str, tmp_path: Path) -> None:
     assert refused_alone(tmp_path, "a.conf", text) == []
+
+
+BRANCHES = [
+    ("<IfModule !mod_access_compat.c>\nExpiresActive maybe\n</IfModule>\n", 2),
+    ("<IfDefine SECRET>\nExpiresActive maybe\n</IfDefine>\n", 2),
+    ("<IfDefine !SECRET>\nExpiresActive maybe\n</IfDefine>\n", 2),
+    ("AuthType Basic\nExpiresActive maybe\n", 2),
+]
+
+
+@pytest.mark.parametrize("name", [".htaccess", "part.conf"])
+@pytest.mark.parametrize(("text", "line"), BRANCHES)
+def test_every_branch_of_a_file_alone_is_loaded(tmp_path: Path, name: str, text: str, line: int) -> None:
+    assert [at for at, _ in refused(checked(tmp_path, {name: text}, alone=True))] == [line]
+
+
+def test_lines_for_directories_and_for_servers_in_one_fragment(tmp_path: Path) -> None:
+    """apache2: "AllowOverride not allowed here", and in a <Directory> "ServerTokens not allowed in
+    <Directory> context"."""
+    for_directories = "AllowOverride None\nAuthType Basic\n"
+    for_servers = "ServerTokens Prod\nListen 8081\n"
+    assert refused(checked(tmp_path / "a", {"part.conf": for_directories}, alone=True)) == []
+    assert refused(checked(tmp_path / "b", {"part.conf": for_servers}, alone=True)) == []
+    found = refused(checked(tmp_path / "c", {"part.conf": for_directories + for_servers}, alone=True))
+    assert [line for line, _ in found] == [1, 2]
+
+
+def test_a_section_that_keeps_access_lines_may_be_wrong_for_another_reason(tmp_path: Path) -> None:
+    text = "<Location /a>\n<FilesMatch a>\nOrder deny,allow\n</FilesMatch>\n</Location>\n"
+    found = refused(checked(tmp_path, {"part.conf": text}, alone=True))
+    assert found == [(2, "<FilesMatch> cannot occur within <Location> section")]

@@ -37,6 +37,10 @@ def test_lines_come_in() -> None:
     assert origins(Edit(4, 4, b"a\nb\n")) == ([1, 2, 0, 0, 3, 4, 5], [1, 2, 3, 3, 3, 4, 5])
 
 
+def test_a_line_comes_in_behind_lines_that_go() -> None:
+    assert origins(Edit(0, 4, b""), Edit(4, 4, b"a\n")) == ([0, 3, 4, 5], [1, 3, 4, 5])
+
+
 def test_lines_for_lines() -> None:
     assert origins(Edit(2, 6, b"a\nb\nc\n"), Edit(8, 10, b"e\n")) == ([1, 0, 0, 0, 4, 0], [1, 2, 3, 3, 4, 5])
 

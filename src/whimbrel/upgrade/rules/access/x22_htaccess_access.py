@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.advisories import htaccess_findings
+from whimbrel.upgrade.access_control.refused_htaccess import htaccess_findings
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree

@@ -8,7 +8,7 @@ from whimbrel.upgrade.edits.helpers import insert_for_server, replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server
+from whimbrel.upgrade.source.queries import is_in_main_server, was_24_config
 
 
 def line_for(kind: str) -> str:
@@ -24,7 +24,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         kind = "".join(line.words()[:1])
         if kind.lower() != "none":
             yield _finding(tree, line, kind, is_only_type=len(kinds) == 1)
-    if not is_24_config(tree) and not any(map(is_in_main_server, lines)):
+    if not was_24_config(tree) and not any(map(is_in_main_server, lines)):
         yield from _unset_default(tree)
 
 

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.staying_lines import needs_access_compat
+from whimbrel.upgrade.access_control.staying_lines import needs_access_compat, sections_around
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import scope_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the first such line of each fragment."""
     seen: dict[str, list[Statement]] = {}
-    for line in tree.named("order", "allow", "deny", "satisfy"):
-        if line.file.role is Role.FRAGMENT and scope_of(line) is None and needs_access_compat(line):
+    for line in tree.named("order", "allow", "deny", "satisfy", include_inactive=True):
+        if line.file.role is Role.FRAGMENT and not sections_around(line) and needs_access_compat(line):
             seen.setdefault(line.file.path, []).append(line)
     for lines in seen.values():
         first = min(lines, key=lambda line: line.node.number)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
-from whimbrel.upgrade.access_control.advisories import htaccess_findings
+from whimbrel.upgrade.access_control.refused_htaccess import htaccess_findings
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree

@@ -1,0 +1,85 @@
+"""Directories that lines with patterns map: those of users, of AliasMatch, and of all hosts of
+VirtualDocumentRoot."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.config.execute import is_directory
+from whimbrel.upgrade.source.served_roots import fixed_part
+
+PATTERNED: Final = frozenset(("userdir", "aliasmatch", "scriptaliasmatch"))
+"""Directives that map URLs of one form to directories."""
+MAX_USERS: Final = 200
+"""The maximum number of directories of users of one word of UserDir."""
+_MASS: Final = (
+    "virtualdocumentroot",
+    "virtualdocumentrootip",
+    "virtualscriptalias",
+    "virtualscriptaliasip",
+)
+_LITERAL: Final = re.compile(r"\^?(/[\w/~.%-]*/)")
+
+
+def mapped_directories(name: str, words: list[str], root: str) -> list[tuple[str, str]]:
+    """Return URL prefixes with the directories that a line of `PATTERNED` maps them to, both with a slash.
+
+    Of AliasMatch it is the part of both before the first group: most expressions copy the rest.
+    """
+    if name == "userdir":
+        return [pair for word in _directory_words(words) for pair in _of_users(word)]
+    if len(words) < 2:
+        return []
+    prefix = _LITERAL.match(words[0])
+    target = fixed_part(os.path.join(root, words[1]), "$").rstrip("/")
+    return [(prefix[1].replace("\\", "") if prefix is not None else "/", f"{target}/")] if target else []
+
+
+def mass_directories(name: str, words: list[str], root: str) -> list[str]:
+    """Return the directory, with its slash, that has those of all hosts of a VirtualDocumentRoot line."""
+    if name not in _MASS or not words or words[0].lower() == "none":
+        return []
+    fixed = fixed_part(os.path.join(root, words[0]), "%").rstrip("/")
+    return [f"{fixed}/"] if fixed else []
+
+
+def above(directory: str) -> Iterator[str]:
+    """Yield the directories above *directory*, each with its slash, the root last."""
+    while len(directory) > 1:
+        directory = directory[: directory.rstrip("/").rfind("/") + 1]
+        yield directory
+
+
+def _directory_words(words: list[str]) -> list[str]:
+    if not words or words[0].lower() in ("enabled", "disabled"):
+        return []
+    return [word for word in words if "://" not in word]
+
+
+def _of_users(word: str) -> Iterator[tuple[str, str]]:
+    """Yield the URLs and directories of users that exist, of `UserDir public_html`, `UserDir /srv/*/web` and
+    `UserDir /srv/web`."""
+    if word[:1] == "/":
+        head, star, tail = word.partition("*")
+        start = head if star else f"{word.rstrip('/')}/"
+        found = [(name, f"{start}{name}{tail}") for name in _names(start)]
+    else:
+        users = sorted(pwd.getpwall(), key=lambda user: user.pw_name)
+        found = [
+            (from_system(user.pw_name), f"{from_system(user.pw_dir).rstrip('/')}/{word}") for user in users
+        ]
+    existing = [(name, path) for name, path in found if is_directory(path)]
+    for name, path in existing[:MAX_USERS]:
+        yield f"/~{name}/", f"{path.rstrip('/')}/"
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(map(to_text, os.listdir(to_bytes(directory or "/"))))
+    except OSError:
+        return []

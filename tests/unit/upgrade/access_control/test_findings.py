@@ -1,0 +1,49 @@
+"""Lines that an exact edit leaves out, because they had no effect in 2.2, are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.access_texts import MODULES, USER
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.rules import rules_of
+
+WITHOUT_EFFECT = [
+    ("Order allow,deny\nAllow from 10.0.0.1\nDeny from all\n", "Allow from 10.0.0.1"),
+    ("Order deny,allow\nAllow from 10.0.0.1\n", "Allow from 10.0.0.1"),
+    ("Order deny,allow\nDeny from 10.0.0.1\nAllow from all\n", "Deny from 10.0.0.1"),
+    (f"Order allow,deny\nAllow from all\nSatisfy any\n{USER}Require valid-user\n", "Require valid-user"),
+]
+WITH_EFFECT = [
+    "Order deny,allow\nDeny from all\nAllow from 10.0.0.1\n",
+    "Order allow,deny\nAllow from all\n",
+    "Order allow,deny\nDeny from all\n",
+    f"Order deny,allow\nDeny from all\nAllow from 10.0.0.1\nSatisfy any\n{USER}Require valid-user\n",
+]
+
+
+def remarks(root: Path, lines: str) -> list[str]:
+    section = f"<Directory ROOT/htdocs>\nAllowOverride None\n{lines}</Directory>\n"
+    text = f"{MODULES}DocumentRoot ROOT/htdocs\n{section}"
+    result = upgrade(config_tree(root, {"conf/httpd.conf": text, "htdocs/x": ""}), rules_of("access"))
+    assert result.files
+    return [finding.remark for finding in result.findings if finding.remark]
+
+
+@pytest.mark.parametrize(("lines", "line"), WITHOUT_EFFECT)
+def test_a_line_without_effect(tmp_path: Path, lines: str, line: str) -> None:
+    assert remarks(tmp_path, lines) == [f"`{line}` had no effect here in 2.2"]
+
+
+@pytest.mark.parametrize("lines", WITH_EFFECT)
+def test_lines_with_an_effect(tmp_path: Path, lines: str) -> None:
+    assert remarks(tmp_path, lines) == []
+
+
+def test_a_word_that_no_module_knows(tmp_path: Path) -> None:
+    assert remarks(tmp_path, f"{USER}Require unknown x\n") == [
+        "no module of httpd 2.2 knows `Require unknown x`"
+    ]
