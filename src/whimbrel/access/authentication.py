@@ -50,7 +50,8 @@ def _basic(query: AccessQuery) -> Outcomes:
     realm = query.auth_name()
     if not realm:
         return constant(query.space, 500)
-    settings, sends = query.dir_config(AuthBasicDirConfig), query.variable(HasCredentials("basic"))
+    settings = query.dir_config(AuthBasicDirConfig)
+    sends = query.variable(HasCredentials("basic"))
     result = _authn_status(query, settings.providers, "basic", realm if settings.digest else "")
     answers = {AUTH_GRANTED: OK, AUTH_DENIED: 401, AUTH_USER_NOT_FOUND: 401, AUTH_GENERAL_ERROR: 500}
     if not settings.authoritative:
@@ -161,7 +162,8 @@ def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> 
     if area is None:
         return constant(query.space, AUTH_GENERAL_ERROR)
     area += f" realm {realm}" if realm else ""
-    known, right = query.variable(KnownUser(scheme, area)), query.variable(PasswordValid(scheme, area))
+    known = query.variable(KnownUser(scheme, area))
+    right = query.variable(PasswordValid(scheme, area))
     return choose_outcomes(
         query.space,
         known,

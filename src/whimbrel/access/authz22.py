@@ -103,7 +103,8 @@ def _groupfile(query: AccessQuery) -> Outcomes:
         return constant(query.space, DECLINED)
     if query.unreadable(settings.file.path):
         return constant(query.space, 500)
-    noted, source = _notes_group(query), query.file_source(settings.file.path)
+    noted = _notes_group(query)
+    source = query.file_source(settings.file.path)
     return _groups(
         query,
         lines,
@@ -115,7 +116,8 @@ def _groupfile(query: AccessQuery) -> Outcomes:
 
 
 def _dbm(query: AccessQuery) -> Outcomes:
-    settings, noted = query.dir_config(AuthzDbmDirConfig), _notes_group(query)
+    settings = query.dir_config(AuthzDbmDirConfig)
+    noted = _notes_group(query)
     lines = [line for line in _group_lines(query) if noted or line.name.lower() == "group"]
     if not settings.path or not lines:
         return constant(query.space, DECLINED)

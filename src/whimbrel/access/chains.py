@@ -205,7 +205,8 @@ class _ServerMap(Generic[S, V]):
         order."""
         walk = self._walks.get(directory)
         if walk is None:
-            walk = self._walks[directory] = self._walk(directory)
+            walk = self._walk(directory)
+            self._walks[directory] = walk
         return walk
 
     def _walk(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
@@ -291,7 +292,9 @@ class ServedRequests(Generic[S, V]):
     """The servers of one configuration, for the chains of requests below a directory or URL path."""
 
     def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
-        self._root, self._inventory, self._bounds = root, inventory, Bounds(walked=bounds.walked)
+        self._root = root
+        self._inventory = inventory
+        self._bounds = Bounds(walked=bounds.walked)
         self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
 
     def below(
@@ -331,7 +334,8 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
     """Yield URL paths of *directory*, of maps below it, and of directories and maps below *prefixes*."""
     yield from prefixes
     for prefix, target in server.maps:
-        url, top = prefix.rstrip("/"), target.rstrip("/") + "/"
+        url = prefix.rstrip("/")
+        top = target.rstrip("/") + "/"
         if top.startswith(directory) or any(f"{url}/".startswith(given + "/") for given in prefixes):
             yield url
         elif directory.startswith(top):

@@ -50,13 +50,10 @@ class ClientCredentials:
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
-        return f"as {self.user}{groups}" + (
-            ""
-            if self.is_password_valid
-            else " with a wrong password"
-            if self.is_known_user
-            else ", whom nobody knows"
-        )
+        if self.is_password_valid:
+            return f"as {self.user}{groups}"
+        doubt = " with a wrong password" if self.is_known_user else ", whom nobody knows"
+        return f"as {self.user}{groups}{doubt}"
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,8 @@ def _one_of(space: Space, atoms: Sequence[Atom], signatures: list[Signature]) ->
 
 
 def _at_most_one(space: Space, atoms: Sequence[Atom]) -> Any:
-    one, none = space.true, space.true
+    one = space.true
+    none = space.true
     for atom in reversed(atoms):
         variable = space.variable(atom)
         one, none = space.choose(variable, none, one), ~variable & none

@@ -52,7 +52,8 @@ class AccessDecision:
     __slots__ = ("name", "space", "when")
 
     def __init__(self, space: Space, when: Mapping[AccessVerdict, Function], name: str = "") -> None:
-        self.space, self.name = space, name
+        self.space = space
+        self.name = name
         self.when: dict[AccessVerdict, Function] = {
             verdict: when.get(verdict, space.false) for verdict in AccessVerdict
         }

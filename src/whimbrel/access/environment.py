@@ -65,7 +65,8 @@ class AccessEnvironment:
         """
         settings_found = self._settings.get(dialect.name)
         if settings_found is None:
-            settings_found = self._settings[dialect.name] = ModuleSettings(self, dialect)
+            settings_found = ModuleSettings(self, dialect)
+            self._settings[dialect.name] = settings_found
         return settings_found
 
 
@@ -168,9 +169,12 @@ class ModuleSettings:
     ) -> None:
         """Execute *lines* into *config_layer*; raises ConfigError, or StartError for what httpd checks after
         reading."""
-        allowed = (
-            int(Context.OR_ALL) if htaccess else IN_MAIN_FILE if kind is SectionKind.SERVER else IN_SECTION
-        )
+        if htaccess:
+            allowed = int(Context.OR_ALL)
+        elif kind is SectionKind.SERVER:
+            allowed = IN_MAIN_FILE
+        else:
+            allowed = IN_SECTION
         state = CommandContext(self.configuration, self.configuration.main, config_layer, allowed)
         state.in_htaccess = htaccess
         state.path = "" if kind is SectionKind.SERVER else "/"
@@ -210,7 +214,8 @@ class _Trees:
     def __init__(self, configuration: Configuration) -> None:
         self._main = configuration.main
         self.dialect = configuration.dialect
-        self.loaded, self.warn = configuration.loaded, configuration.warn
+        self.loaded = configuration.loaded
+        self.warn = configuration.warn
 
     def servers(self) -> Sequence[Any]:
         server = Server()

@@ -34,7 +34,8 @@ def in_environment(query: AccessQuery, names: Iterable[str]) -> Function:
 def is_refused(query: AccessQuery) -> Function:
     """Return the condition under which Order, Allow and Deny refuse a client."""
     record = query.dir_config(AllowDenyDirConfig)
-    allowed, denied = _matches_any(query, record.allows), _matches_any(query, record.denies)
+    allowed = _matches_any(query, record.allows)
+    denied = _matches_any(query, record.denies)
     if record.order.get(query.method, DENY_THEN_ALLOW) == DENY_THEN_ALLOW:
         return denied & ~allowed
     return ~allowed | denied

@@ -94,7 +94,11 @@ class AccessQuery:
         if self.is_22:
             return self.dir_config(CoreDirConfig).auth_name
         value = self.dir_config(AuthnCoreDirConfig).auth_name
-        return None if value is None else value.string.text if value.fixed is None else value.fixed
+        if value is None:
+            return None
+        if value.fixed is None:
+            return value.string.text
+        return value.fixed
 
     def lines(self, *families: str) -> str:
         """Return the lines whose names begin with one of *families*, outermost first, as normalized text.

@@ -33,7 +33,8 @@ class Space:
             name = f"a{len(self._atoms)}"
             self.diagram.declare(name)
             self._atoms[name] = atom
-            function = self._variables[atom] = self.diagram.var(name)
+            function = self.diagram.var(name)
+            self._variables[atom] = function
         return function
 
     def choose(self, test: Function, then: Function, other: Function) -> Function:

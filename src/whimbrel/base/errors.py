@@ -46,7 +46,11 @@ class ConfigError(Exception):
         bare: bool = False,
     ) -> None:
         super().__init__(reason)
-        self.reason, self.place, self.hint, self.code, self.bare = reason, place, hint, code, bare
+        self.reason = reason
+        self.place = place
+        self.hint = hint
+        self.code = code
+        self.bare = bare
 
     def __str__(self) -> str:
         tail = f"\n  hint: {self.hint}" if self.hint else ""
@@ -74,9 +78,7 @@ class MissingResource(ConfigError):
         matters: answers may depend on it; those of the directory of a log do not.
     """
 
-    def __init__(
-        self, reason: str, place: SourceLocation | None = None, *, matters: bool = False
-    ) -> None:
+    def __init__(self, reason: str, place: SourceLocation | None = None, *, matters: bool = False) -> None:
         super().__init__(reason, place)
         self.matters = matters
 
@@ -130,7 +132,8 @@ class StartError(Exception):
 
     def __init__(self, *lines: str, status: int = 1) -> None:
         super().__init__("\n".join(lines))
-        self.lines, self.status = lines, status
+        self.lines = lines
+        self.status = status
 
 
 class NotBound(StartError):
@@ -174,6 +177,8 @@ class PostConfigError(StartError):
         coded: bool = True,
         exits: bool = False,
     ) -> None:
-        self.module, self.log_lines, self.repeat_in_log = module, log_lines, repeat_in_log
+        self.module = module
+        self.log_lines = log_lines
+        self.repeat_in_log = repeat_in_log
         self.exits = exits
         super().__init__(*(text for _level, text in log_lines), "AH00016: " * coded + "Configuration Failed")

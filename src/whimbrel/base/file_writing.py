@@ -72,7 +72,9 @@ class Place:
     __slots__ = ("directory", "name", "path")
 
     def __init__(self, directory: int, name: bytes, path: bytes) -> None:
-        self.directory, self.name, self.path = directory, name, path
+        self.directory = directory
+        self.name = name
+        self.path = path
 
     def close(self) -> None:
         """Close the directory."""
@@ -173,7 +175,8 @@ class Place:
         """Write *data* under this name in one step, with *owner* and its times, else with the owner of the
         present file.
         """
-        status, with_times = self.status(), owner is not None
+        status = self.status()
+        with_times = owner is not None
         if owner is None and status is not None and stat.S_ISREG(status.st_mode):
             owner = Owner.of(status)
         temporary = temporary or self.temporary()
@@ -192,7 +195,8 @@ def _naming(path: bytes) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        problem.filename, problem.filename2 = path, None
+        problem.filename = path
+        problem.filename2 = None
         raise
     finally:
         WRITING.reset(token)
@@ -245,7 +249,10 @@ class _Walk:
     """One way from a top to a place: a stack of open directories, so that ``..`` goes back by descriptor."""
 
     def __init__(self, tree: Tree, top: bytes, *, create: bool, follow: bool, replaces_link: bool) -> None:
-        self._tree, self._top, self._create, self._follow = tree, top, create, follow
+        self._tree = tree
+        self._top = top
+        self._create = create
+        self._follow = follow
         self._replaces_link = replaces_link
         self._links = MAX_LINKS
         self._names = list[bytes]()

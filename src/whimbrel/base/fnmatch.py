@@ -14,7 +14,8 @@ def compile_fnmatch(pattern: str, *, by_segment: bool = False, ignore_case: bool
     slashes (FNM_PATHNAME).
     """
     out: list[str] = []
-    at, end = 0, len(pattern)
+    at = 0
+    end = len(pattern)
     anything = "[^/]" if by_segment else "."
     while at < end:
         c = pattern[at]
@@ -66,7 +67,14 @@ def _class(pattern: str, at: int, by_segment: bool, ignore_case: bool) -> tuple[
     if by_segment:
         members = members | {ord("/")} if negated else members - {ord("/")}
     inside = "".join(f"\\x{m:02x}" for m in sorted(members))
-    part = f"[^{inside}]" if negated and inside else f"[{inside}]" if inside else "." if negated else "(?!)"
+    if negated and inside:
+        part = f"[^{inside}]"
+    elif inside:
+        part = f"[{inside}]"
+    elif negated:
+        part = "."
+    else:
+        part = "(?!)"
     return part, at + 1
 
 

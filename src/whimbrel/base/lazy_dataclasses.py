@@ -47,8 +47,13 @@ class Field:
         metadata: dict[str, Any],
         kw_only: Any,
     ) -> None:
-        self.default, self.default_factory, self.init, self.repr = default, default_factory, init, repr
-        self.compare, self.metadata, self.kw_only = compare, metadata, kw_only
+        self.default = default
+        self.default_factory = default_factory
+        self.init = init
+        self.repr = repr
+        self.compare = compare
+        self.metadata = metadata
+        self.kw_only = kw_only
 
 
 def _field(
@@ -170,14 +175,16 @@ def _methods(
     if eq:
         out["__eq__"] = _at_first_call(owner, "__eq__", _written_eq)
     if frozen and slots:
-        out["__getstate__"], out["__setstate__"] = _state, _set_state
+        out["__getstate__"] = _state
+        out["__setstate__"] = _set_state
     for name in out.keys() & own.keys():
         del out[name]  # the class defines it itself
     hashed = own.get("__hash__", MISSING)
     if eq and (hashed is MISSING or (hashed is None and "__eq__" in own)):
         out["__hash__"] = _at_first_call(owner, "__hash__", _written_hash) if frozen else None
     if frozen:
-        out["__setattr__"], out["__delattr__"] = _refuse_to_set, _refuse_to_delete
+        out["__setattr__"] = _refuse_to_set
+        out["__delattr__"] = _refuse_to_delete
     return out
 
 
@@ -403,6 +410,9 @@ def _standard_field(dataclasses: Any, f: Field) -> Any:
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, fields, replace
 else:
-    dataclass, field, fields, replace = _dataclass, _field, _fields, _replace
+    dataclass = _dataclass
+    field = _field
+    fields = _fields
+    replace = _replace
 
 __all__ = ["dataclass", "field", "fields", "replace"]

@@ -106,7 +106,8 @@ def _leading_octets(text: str) -> Network:
     parts = text.removesuffix(".").split(".") if text else []
     if len(parts) > 4 or any(not p or int(p) > 255 for p in parts):
         raise InvalidNetwork(INVALID_ADDRESS)
-    value = mask = 0
+    value = 0
+    mask = 0
     for index, part in enumerate(parts):
         value |= int(part) << (24 - 8 * index)
         mask |= 255 << (24 - 8 * index)
@@ -155,7 +156,8 @@ class Networks:
                 holes.setdefault((v6, mask), set()).add(value)
             else:
                 ranges[v6].append((value, value | rest))
-        self._v4, self._v6 = _packed(ranges[False], False), _packed(ranges[True], True)
+        self._v4 = _packed(ranges[False], False)
+        self._v6 = _packed(ranges[True], True)
         self._keep_holes(holes)
 
     def _keep_holes(self, holes: dict[tuple[bool, int], set[int]]) -> None:
@@ -185,7 +187,8 @@ class Networks:
         v6, value = numeric_address(address) if isinstance(address, str) else (False, -1)
         tables = self._tables
         if tables is None:
-            tables = self._tables = self._ready()
+            tables = self._ready()
+            self._tables = tables
         starts, ends = tables[v6]
         at = bisect_right(starts, value) - 1
         if at >= 0 and value <= ends[at]:
@@ -209,7 +212,8 @@ def _packed(ranges: list[tuple[int, int]], v6: bool) -> bytes:
     for low, high in sorted(ranges):
         if low <= last + 1:
             if high > last:
-                last = out[-1] = high
+                last = high
+                out[-1] = high
         else:
             out += (low, high)
             last = high

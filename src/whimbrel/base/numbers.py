@@ -90,7 +90,12 @@ def strtol(text: str, base: int = 10) -> tuple[int, str]:
     """
     if base == 0:
         digits = text.lstrip(BLANKS).lstrip("+-")[:3]
-        base = 16 if re.match("0[xX][0-9a-fA-F]", digits) else 8 if digits[:1] == "0" else 10
+        if re.match("0[xX][0-9a-fA-F]", digits):
+            base = 16
+        elif digits[:1] == "0":
+            base = 8
+        else:
+            base = 10
     match = _BASES[base].match(text)
     if match is None:
         return 0, text

@@ -106,7 +106,8 @@ class Pcre:
             if len(data) <= length:
                 search = self._compiled.get(limit)
                 if search is None:
-                    search = self._compiled[limit] = self._compile(limit).search
+                    search = self._compile(limit).search
+                    self._compiled[limit] = search
                 try:
                     match = search(data)
                 except pcre2.LibraryError as problem:
@@ -125,7 +126,8 @@ class Pcre:
 
         interpreter = self._interpreter
         if interpreter is None:
-            interpreter = self._interpreter = self._interpret()
+            interpreter = self._interpret()
+            self._interpreter = interpreter
         try:
             match = search_beside_loop(partial(interpreter, data))
         except (GaveUp, pcre2.LibraryError):
@@ -140,7 +142,8 @@ class Pcre:
         """See `Regex.find_all`; the subject is not copied. A search that PCRE gives up finds nothing."""
         from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
 
-        data, start = subject.encode("latin-1"), 0
+        data = subject.encode("latin-1")
+        start = 0
         pattern = self._interpreter_of_library()
         while True:
             if pattern is not None:
@@ -191,7 +194,8 @@ class BytesMatch:
 
     def __init__(self, match: Any) -> None:
         self._match = match
-        self.start, self.end = match.start, match.end
+        self.start = match.start
+        self.end = match.end
 
     def group(self, number: int = 0, /) -> Any:
         """Return the text of a group; None if it took no part."""

@@ -33,7 +33,9 @@ class Library:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library: Any = library
-        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
+        pointer = ctypes.c_void_p
+        size = ctypes.c_size_t
+        number = ctypes.c_uint32
         for name, result, arguments in (
             ("compile", pointer, (ctypes.c_char_p, size, number, pointer, pointer, pointer)),
             ("code_free", None, (pointer,)),
@@ -45,7 +47,8 @@ class Library:
             ("match", ctypes.c_int, (pointer, pointer, size, size, number, pointer, pointer)),
         ):
             function = getattr(library, f"pcre2_{name}_8")
-            function.restype, function.argtypes = result, arguments
+            function.restype = result
+            function.argtypes = arguments
 
     def compile(self, text: bytes, options: int) -> InterpretedPattern:
         """Return the pattern; *text* has been compiled with these PCRE2 options by the package `pcre2`.
@@ -53,7 +56,8 @@ class Library:
         Raises:
             GaveUp: this library does not compile it.
         """
-        error, offset = ctypes.c_int(), ctypes.c_size_t()
+        error = ctypes.c_int()
+        offset = ctypes.c_size_t()
         code = self._library.pcre2_compile_8(
             text, len(text), options, ctypes.byref(error), ctypes.byref(offset), None
         )
@@ -68,7 +72,8 @@ class InterpretedPattern:
     __slots__ = ("_code", "_library", "_required")
 
     def __init__(self, library: Any, code: int) -> None:
-        self._library, self._code = library, code
+        self._library = library
+        self._code = code
         self._required = self._required_bytes()
 
     def _required_bytes(self) -> tuple[bytes, ...]:
@@ -147,7 +152,9 @@ class Span:
     __slots__ = ("_data", "_offsets", "_start")
 
     def __init__(self, data: bytes, start: int, offsets: list[int]) -> None:
-        self._data, self._start, self._offsets = data, start, offsets
+        self._data = data
+        self._start = start
+        self._offsets = offsets
 
     def start(self, number: int = 0, /) -> int:
         """Return where a group begins, -1 if it took no part."""

@@ -77,7 +77,8 @@ class _Switched:
     _token: Token[bool] | Token[bool | None]
 
     def __init__(self, variable: ContextVar[bool] | ContextVar[bool | None], value: bool) -> None:
-        self._variable, self._value = variable, value
+        self._variable = variable
+        self._value = value
 
     def __enter__(self) -> None:
         self._token = self._variable.set(self._value)

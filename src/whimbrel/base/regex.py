@@ -44,7 +44,9 @@ class Regex:
     __slots__ = ("_compiled", "groups", "ignore_case", "names", "pattern", "search")
 
     def __init__(self, pattern: str, ignore_case: bool, compiled: Any) -> None:
-        self.pattern, self.ignore_case, self._compiled = pattern, ignore_case, compiled
+        self.pattern = pattern
+        self.ignore_case = ignore_case
+        self._compiled = compiled
         self.search: Any = compiled.search
         self.groups: int = compiled.groups
         self.names: dict[str, int] = dict(compiled.groupindex)
@@ -58,7 +60,8 @@ class Regex:
         if len(subject) > MAX_COPIED:
             yield from self._compiled.pcre().find_all(subject)
             return
-        search, start = self.search, 0
+        search = self.search
+        start = 0
         while (match := search(subject)) is not None:
             yield start, match
             end = match.end()
@@ -124,7 +127,8 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
 
     text, flags = _python_form(pattern, ignore_case, version22)
     try:
-        quick, bound = re.compile(text, flags), search_cost(text, flags)
+        quick = re.compile(text, flags)
+        bound = search_cost(text, flags)
     except (re.error, OverflowError):
         return None
     length = 0 if bound is None else bound[0].longest(_MAX_STEPS)
@@ -164,8 +168,12 @@ class _GuardedRe:
     def __init__(
         self, quick: re.Pattern[str], search: Callable[[str], Any], length: int, make: Callable[[], Any]
     ) -> None:
-        self.groups, self.groupindex, self._length = quick.groups, quick.groupindex, length
-        self._quick, self._make, self._sure = search, make, cast(Any, None)
+        self.groups = quick.groups
+        self.groupindex = quick.groupindex
+        self._length = length
+        self._quick = search
+        self._make = make
+        self._sure = cast(Any, None)
         self.search: Callable[[str], Any] = search if length >= _MAX_SUBJECT else self._search
 
     def _search(self, subject: str) -> Any:

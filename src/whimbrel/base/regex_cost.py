@@ -125,7 +125,8 @@ def scan_of(pattern: str, flags: re.RegexFlag) -> Scan | None:
 
 def _alphabet(proof: _Proof, items: Any) -> tuple[int, bool]:
     """Return the set of characters that *items* match, and True if one of them is an assertion."""
-    characters, has_assertion = 0, False
+    characters = 0
+    has_assertion = False
     for name, value in items:
         kind = str(name)
         if kind in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
@@ -149,7 +150,8 @@ def _alphabet(proof: _Proof, items: Any) -> tuple[int, bool]:
 def _is_anchored(tree: Any) -> bool:
     if not len(tree):
         return False
-    name, value = str(tree[0][0]), tree[0][1]
+    name = str(tree[0][0])
+    value = tree[0][1]
     if name == "SUBPATTERN":
         return _is_anchored(value[3])
     if name == "BRANCH":
@@ -164,7 +166,8 @@ class _Proof:
 
     def sequence(self, items: Any, follow: int) -> _Bound:
         """Return the bound of the sequence *items*; *follow* is what may come next."""
-        cost, walks = ONE, ONE
+        cost = ONE
+        walks = ONE
         for name, value in reversed(list(items)):
             bound = self.item(str(name), value, follow)
             cost, walks, follow = (
@@ -208,20 +211,21 @@ class _Proof:
         if single is not None:
             first = self.characters(*single)
             cost = Polynomial(1, 1) if unbounded else Polynomial(max(most, 1), 0)
-            walks = (
-                ONE
-                if not first & follow
-                else Polynomial(1, 1)
-                if unbounded
-                else Polynomial(most - least + 1, 0)
-            )
+            if not first & follow:
+                walks = ONE
+            elif unbounded:
+                walks = Polynomial(1, 1)
+            else:
+                walks = Polynomial(most - least + 1, 0)
             return _Bound(cost, walks, first if least else first | follow)
         if unbounded:
             raise _Unproven
         bound = self.sequence(body, follow)
         if most > 1:
             bound = self.sequence(body, follow | bound.first)
-        rounds, cost, walks = ONE, ONE, Polynomial(0, 0)
+        rounds = ONE
+        cost = ONE
+        walks = Polynomial(0, 0)
         for count in range(most + 1):
             if count >= least:
                 walks = walks.plus(rounds)
@@ -238,7 +242,8 @@ class _Proof:
         if name != "IN":
             cached = self.folded(1 << value)
             return _ANY & ~cached if name == "NOT_LITERAL" else cached
-        cached, negated = 0, False
+        cached = 0
+        negated = False
         for kind, member in value:
             kind = str(kind)
             if kind == "NEGATE":
@@ -257,7 +262,8 @@ class _Proof:
     def folded(self, characters: int) -> int:
         if not self.folds:
             return characters
-        upper, lower = (0x7FFFFFE << 64), (0x7FFFFFE << 96)
+        upper = 0x7FFFFFE << 64
+        lower = 0x7FFFFFE << 96
         return characters | (characters & upper) << 32 | (characters & lower) >> 32
 
 
@@ -267,7 +273,8 @@ def _single(body: Any) -> tuple[str, Any] | None:
     """
     if len(body) != 1:
         return None
-    name, value = str(body[0][0]), body[0][1]
+    name = str(body[0][0])
+    value = body[0][1]
     if name == "SUBPATTERN" and value[0] is None and not value[1] and not value[2]:
         return _single(value[3])
     return (name, value) if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY") else None

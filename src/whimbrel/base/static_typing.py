@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from typing import TypeVar as TypeVar
     from typing import cast as cast
 else:
-    Any = AnyStr = Final = TypeAlias = object
-    IntEnum = IntFlag = object
+    Any = object
+    AnyStr = object
+    Final = object
+    TypeAlias = object
+    IntEnum = object
+    IntFlag = object
 
     class Generic:
         """Base of generic classes."""

@@ -48,13 +48,15 @@ class _Steps(greenlet):  # type: ignore[misc]  # greenlet has no types
     def begin(self, step: Callable[[Any], Any], argument: Any) -> None:
         """Run *step* up to its end, or until it waits."""
         caller = getcurrent()
-        self.caller, self.gr_context = caller, caller.gr_context
+        self.caller = caller
+        self.gr_context = caller.gr_context
         self.switch(step, argument)
 
     def take(self) -> tuple[Any, BaseException | None]:
         """Return what the step has returned, and what it has raised."""
         outcome = self.result, self.problem
-        self.result = self.problem = None
+        self.result = None
+        self.problem = None
         return outcome
 
 
@@ -104,7 +106,8 @@ class SyncWaits:
             try:
                 argument = yield waiting
             except BaseException as thrown:
-                step, argument = work.throw, thrown
+                step = work.throw
+                argument = thrown
             else:
                 step = work.send
 

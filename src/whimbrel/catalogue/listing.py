@@ -39,7 +39,8 @@ def directive_text(row: DirectiveEntry, version: str, has_dir_config: bool = Tru
 
 def contexts(where: int, version: str, has_dir_config: bool = True) -> str:
     """Return where a directive with these bits is allowed, as -L words it (one or two lines)."""
-    main, inside = where & WHERE["RSRC_CONF"], where & (WHERE["OR_ALL"] | WHERE["ACCESS_CONF"])
+    main = where & WHERE["RSRC_CONF"]
+    inside = where & (WHERE["OR_ALL"] | WHERE["ACCESS_CONF"])
     # The main server accepts the classes Options, FileInfo and Indexes, with or without RSRC_CONF.
     if where & (WHERE["OR_OPTIONS"] | WHERE["OR_FILEINFO"] | WHERE["OR_INDEXES"]) or (main and inside):
         text = "anywhere"

@@ -10,7 +10,8 @@ from whimbrel.utilities.usage_error import UsageError
 
 LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
 LONG = ("--dialect", "--envvars", "--builtin")
-JSON, STRICT = "--json", "--strict"
+JSON = "--json"
+STRICT = "--strict"
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 DUMPS = (
     ("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"),
@@ -39,14 +40,23 @@ class Arguments:
 
     def __init__(self, program: str) -> None:
         self.program = program
-        self.root = self.file = self.show = self.signal = self.level = self.error_file = self.envvars = ""
-        self.dialect, self.builtin = "2.4", NAMES[0]
+        self.root = ""
+        self.file = ""
+        self.show = ""
+        self.signal = ""
+        self.level = ""
+        self.error_file = ""
+        self.envvars = ""
+        self.dialect = "2.4"
+        self.builtin = NAMES[0]
         self.defines: list[str] = []
         self.before: list[str] = []
         self.after: list[str] = []
-        self.check_only = self.is_single_process = False
+        self.check_only = False
+        self.is_single_process = False
         self.check_roots = True
-        self.json = self.is_strict = False
+        self.json = False
+        self.is_strict = False
         self.log_words = [program]
 
     @property

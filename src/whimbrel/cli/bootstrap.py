@@ -74,7 +74,11 @@ def _print_json(loader: ConfigLoader, problem: ConfigError | StartError | None) 
     json_output.write(json_output.check_document(configuration, problem))
     if problem is None and configuration is not None and loader.arguments.is_strict:
         return int(bool(refusal(configuration)))
-    return 0 if problem is None else problem.status if isinstance(problem, StartError) else 1
+    if problem is None:
+        return 0
+    if isinstance(problem, StartError):
+        return problem.status
+    return 1
 
 
 def _print_directives(loader: ConfigLoader, configuration: Configuration) -> int:

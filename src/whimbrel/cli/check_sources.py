@@ -47,9 +47,12 @@ def _servers_below(directory: Path, levels: int) -> Iterator[Path]:
         if entry.is_file() and entry.name.endswith((".conf", ".htaccess")):
             return
         if entry.is_dir() and not entry.is_symlink():
-            inner = (
-                [entry] if _is_server(entry) else list(_servers_below(entry, levels - 1)) if levels else []
-            )
+            if _is_server(entry):
+                inner = [entry]
+            elif levels:
+                inner = list(_servers_below(entry, levels - 1))
+            else:
+                inner = []
             if not inner and _has_configuration(entry):
                 return
             servers_found += inner

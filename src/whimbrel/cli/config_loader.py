@@ -48,7 +48,8 @@ class ConfigLoader:
     """
 
     def __init__(self, arguments: Arguments, *, is_silent: bool = False) -> None:
-        self.arguments, self.is_silent = arguments, is_silent
+        self.arguments = arguments
+        self.is_silent = is_silent
         self.dialect = DIALECTS[arguments.dialect]
         self.server = server_of(arguments.root, arguments.file, arguments.named_build)  # at a restart, too
         self.root, self.file = self.server.root, self.server.file
@@ -144,7 +145,8 @@ class ConfigLoader:
         try:
             return self.load_to_serve()
         except (ConfigError, StartError):
-            self.is_silent, self._messages = before, 0
+            self.is_silent = before
+            self._messages = 0
             self.print_messages()
             raise
         finally:

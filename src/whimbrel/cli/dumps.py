@@ -24,7 +24,8 @@ def directives(dialect: str, sources: Sequence[str]) -> str:
 
 def requested_dumps(configuration: Configuration) -> str:
     """Return the dumps that the command line requests, in httpd's order; "" for none."""
-    names, is_24 = set(configuration.options.defines), configuration.dialect.messages_24
+    names = set(configuration.options.defines)
+    is_24 = configuration.dialect.messages_24
     out = ""
     if "DUMP_INCLUDES" in names and is_24:
         out += includes(configuration)
@@ -93,15 +94,14 @@ def run_settings(configuration: Configuration) -> str:
     conf = configuration.main.config(MpmConfig)
     spec = configuration.spec
     sink = spec.error_log
-    shown_log = (
-        ""
-        if sink is None
-        else f"|{sink.target}"
-        if sink.piped
-        else f"syslog:{sink.target}".rstrip(":")
-        if sink.syslog
-        else sink.target
-    )
+    if sink is None:
+        shown_log = ""
+    elif sink.piped:
+        shown_log = f"|{sink.target}"
+    elif sink.syslog:
+        shown_log = f"syslog:{sink.target}".rstrip(":")
+    else:
+        shown_log = sink.target
     root = configuration.main.config(CoreServerConfig).document_root or configuration.default_document_root
     out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
     if conf.scoreboard_file:
@@ -126,7 +126,8 @@ def _define(configuration: Configuration, name: str) -> str:
 
 def _user(written: str, kind: str) -> str:
     """Return ``User: name="www-data" id=33``; a server without root privileges does not use it."""
-    number, name = -1, written
+    number = -1
+    name = written
     try:
         if written.startswith("#"):
             number = int(written[1:])

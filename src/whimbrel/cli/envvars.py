@@ -81,7 +81,9 @@ _OPERATORS: Final = re.compile(r"&&|\|\||;;|[;&|()<>]")
 def _words(text: str) -> list[_Word]:
     """Split *text* into words and operators; a line end is the operator ``;``."""
     found = list[_Word]()
-    at, line, size = 0, 1, len(text)
+    at = 0
+    line = 1
+    size = len(text)
     while at < size:
         char = text[at]
         if char == "\n":
@@ -174,7 +176,8 @@ class _Shell:
         self.undecided = list[UndecidedVariables]()
         self._unknown = set[str]()
         self._is_over = False
-        self._path = self._first = ""
+        self._path = ""
+        self._first = ""
 
     def source(self, path: str, depth: int) -> None:
         """Read a file; raises OSError."""
@@ -280,10 +283,12 @@ class _Shell:
 
     def _note(self, line: int, what: str) -> None:
         """Note a part that is not carried out; nothing of a sourced file is shown, which may be any file."""
-        text, matters = "not carried out, since the tools run no shell", True
+        text = "not carried out, since the tools run no shell"
+        matters = True
         if _NAME.fullmatch(what.removesuffix(" is")) and what.endswith(" is"):
             # a line of the configuration that uses the variable is an item of its own
-            text, matters = f"{what} not decided: the tools run no shell", False
+            text = f"{what} not decided: the tools run no shell"
+            matters = False
         elif self._path == self._first and _PLAIN.fullmatch(what):
             text = f"{text}: {what}"
         place = SourceLocation(from_system(self._path), line)
@@ -315,7 +320,9 @@ class _Shell:
     def _holds(self, words: list[_Word]) -> bool:
         """Return the value of a condition: tests joined by ``&&`` and ``||``; raises ShellUndecided."""
         words = [word for word in words if word.text != ";"]
-        result, joined, at = True, "&&", 0
+        result = True
+        joined = "&&"
+        at = 0
         while at < len(words):
             end = next((i for i in range(at, len(words)) if words[i].is_operator), len(words))
             value = self._test([word.text for word in words[at:end]])
@@ -363,7 +370,9 @@ class _Shell:
 
         Outside of an assignment (*is_value*), an expansion that the shell would split or match is undecided.
         """
-        out, at, length = list[str](), 0, 0
+        out = list[str]()
+        at = 0
+        length = 0
         while at < len(text):
             char = text[at]
             if char == "\\":
@@ -389,7 +398,8 @@ class _Shell:
         return "".join(out)
 
     def _quoted(self, text: str) -> str:
-        out, at = list[str](), 0
+        out = list[str]()
+        at = 0
         while at < len(text):
             char = text[at]
             if char == "\\" and text[at + 1 : at + 2] in ("$", "`", '"', "\\", "\n"):
@@ -427,7 +437,8 @@ class _Shell:
         name = _NAME.match(text)
         if name is None:
             raise ShellUndecided
-        value, rest = self._value(name[0]), text[name.end() :]
+        value = self._value(name[0])
+        rest = text[name.end() :]
         if not rest:
             return value or ""
         is_empty_unset = rest[0] == ":"
@@ -513,14 +524,16 @@ def _end_of_block(words: list[_Word], at: int) -> int:
 
 def _branches(words: list[_Word]) -> tuple[list[tuple[list[_Word], list[_Word]]], list[_Word]]:
     """Return the conditions of an if with their commands, and the commands of else."""
-    parts, nesting = list[tuple[str, list[_Word]]](), _Nesting()
+    parts = list[tuple[str, list[_Word]]]()
+    nesting = _Nesting()
     for word in words:
         command = nesting.enter(word)
         if len(nesting.ends) == 1 and command in ("if", "elif", "then", "else"):
             parts.append((command, []))
         elif nesting.ends and parts:
             parts[-1][1].append(word)
-    branches, last = list[tuple[list[_Word], list[_Word]]](), list[_Word]()
+    branches = list[tuple[list[_Word], list[_Word]]]()
+    last = list[_Word]()
     condition = list[_Word]()
     for kind, found in parts:
         if kind in ("if", "elif"):

@@ -47,9 +47,9 @@ class ConfigurationChoice:
         if conf is None:
             found = sources([], self.root, self.file, *lines, self.envvars, build=self.build)[0].options
         else:
-            found = sources(
-                [conf], None, None, *lines, self.envvars, as_server=True, build=self.build
-            )[0].options
+            found = sources([conf], None, None, *lines, self.envvars, as_server=True, build=self.build)[
+                0
+            ].options
         if found is None:
             raise UsageError(f"{conf}: not the configuration of a server")
         return found
@@ -93,7 +93,8 @@ def explain_request(
             _print_scope(scope, options.server_root)
         return EXIT_FINDINGS if explanation.errors else scope.exit_code(EXIT_OK)
     if diff in DIALECTS:
-        old, names = load_side(options, diff), (diff, choice.dialect)
+        old = load_side(options, diff)
+        names = (diff, choice.dialect)
     else:
         old_path, _, dialect = (
             diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
@@ -113,7 +114,8 @@ def _print_both(
     from whimbrel.report.knowledge import as_json as as_json_scope
 
     known = RequestKnowledge(old), RequestKnowledge(new)
-    before, after = explain_probe(old, probe), explain_probe(new, probe)
+    before = explain_probe(old, probe)
+    after = explain_probe(new, probe)
     scope = known[0].of(probe, before).merge(known[1].of(probe, after))
     changes = list(changed_steps(before, after))
     if as_json:

@@ -48,8 +48,10 @@ class CompiledFileFinder:
         """Return the spec of a module with a valid compiled file, else None."""
         if path is None or len(path) != 1 or not name.startswith(_PACKAGE):
             return None
-        directory, leaf = path[0], name.rpartition(".")[2]
-        source, is_package = f"{directory}/{leaf}.py", False
+        directory = path[0]
+        leaf = name.rpartition(".")[2]
+        source = f"{directory}/{leaf}.py"
+        is_package = False
         try:
             info = os.stat(source)
         except OSError:
@@ -66,7 +68,8 @@ class CompiledFileFinder:
         loader = CompiledFileLoader(name, source)
         loader.compiled = compiled
         spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
-        spec.has_location, spec.cached = True, cached
+        spec.has_location = True
+        spec.cached = cached
         if is_package:
             spec.submodule_search_locations = [directory]
         return spec
@@ -79,7 +82,8 @@ def install() -> None:
 
 
 def _header(info: os.stat_result) -> bytes:
-    time, size = int(info.st_mtime) & 0xFFFFFFFF, info.st_size & 0xFFFFFFFF
+    time = int(info.st_mtime) & 0xFFFFFFFF
+    size = info.st_size & 0xFFFFFFFF
     return MAGIC_NUMBER + bytes(4) + time.to_bytes(4, "little") + size.to_bytes(4, "little")
 
 

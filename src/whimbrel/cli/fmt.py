@@ -63,7 +63,8 @@ def fmt(
     """
     if files == ["-"]:
         raise typer.Exit(_filter(check, diff, indent))
-    changed = failed = 0
+    changed = 0
+    failed = 0
     for path, top in _expand(files):
         name = from_system(str(path))
         try:

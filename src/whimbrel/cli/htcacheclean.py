@@ -172,7 +172,8 @@ def _clean(root: str, chosen: CleanOptions) -> int:
 
 def _size(count: int) -> str:
     """Return bytes as K or M with one digit behind the point, cut off."""
-    tenths, letter = count * 10 // 1024, "K"
+    tenths = count * 10 // 1024
+    letter = "K"
     if tenths >= 10 * 1024:
         tenths, letter = tenths // 1024, "M"
     return f"{tenths // 10}.{tenths % 10}{letter}"

@@ -23,7 +23,11 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.utilities.dbm_edit import DbmDatabase
 
-PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER = 1, 2, 3, 5, 6
+PERMISSION = 1
+SYNTAX = 2
+DIFFERENT = 3
+TOO_LONG = 5
+BAD_USER = 6
 _MAX_USER_BYTES: Final = 64
 _PLAIN_WARNING_22: Final = "Warning: Plain text passwords aren't supported by the server on this platform!\n"
 _CRYPT_WARNING_22: Final = "CRYPT is now deprecated, use MD5 instead!\n"
@@ -78,12 +82,14 @@ def run(program: UtilityProgram) -> int:
 
 def _task(program: UtilityProgram) -> HtdbmTask:
     options, operands = _options(program)
-    values, letters = dict(options), "".join(letter for letter, _ in options)
+    values = dict(options)
+    letters = "".join(letter for letter, _ in options)
     mode = ["", *(letter for letter in letters if letter in "nlvx")][-1]
     source = ["", *(letter for letter in letters if letter in "bi")][-1]
     algorithm = ["m", *(letter for letter in letters if letter in "msdpB")][-1]
     cost = _cost(values["C"]) if "C" in values else 0
-    commented, supplied = "t" in letters, letters.count("b") if program.is_22 else int(source == "b")
+    commented = "t" in letters
+    supplied = letters.count("b") if program.is_22 else int(source == "b")
     present = len(operands) - letters.count("t") - supplied
     wanted = (mode != "n") + (mode != "l")  # httpd's program crashes where its count lacks one of these
     if present != 2 - letters.count("n") - letters.count("l") or len(operands) < wanted:
@@ -214,7 +220,8 @@ def _store(task: HtdbmTask, database: DbmDatabase, value: str) -> None:
         database.put(to_bytes(task.user), to_bytes(value))
     except DbmError:
         raise Exit(PERMISSION) from None
-    _save(task, database, "created" if task.create else "modified" if exists else "updated")
+    done = "modified" if exists else "updated"
+    _save(task, database, "created" if task.create else done)
 
 
 def _save(task: HtdbmTask, database: DbmDatabase, done: str) -> None:

@@ -32,7 +32,9 @@ def run(program: UtilityProgram) -> int:
     create = len(words) == 4 and words[0] == "-c"
     if not create and len(words) != 3:
         raise Exit(1, usage.HTDIGEST)
-    path, realm, user = words[-3], words[-2][:_MAX_NAME_BYTES], words[-1][:_MAX_NAME_BYTES]
+    path = words[-3]
+    realm = words[-2][:_MAX_NAME_BYTES]
+    user = words[-1][:_MAX_NAME_BYTES]
     content = _created(path, realm, user) if create else _updated(path, realm, user)
     from whimbrel.base.file_writing import write_named
 

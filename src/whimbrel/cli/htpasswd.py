@@ -25,7 +25,13 @@ from whimbrel.utilities.password_prompt import (
 )
 from whimbrel.utilities.usage_error import UsageError
 
-PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID, BAD_HASH = 1, 2, 3, 5, 6, 7, 9
+PERMISSION = 1
+SYNTAX = 2
+DIFFERENT = 3
+TOO_LONG = 5
+BAD_USER = 6
+INVALID = 7
+BAD_HASH = 9
 _MAX_LINE_BYTES: Final = MAX_PASSWORD_BYTES - 1
 _BCRYPT: Final = re.compile(r"\$2[aby]?\$")
 _BCRYPT_FULL: Final = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}", re.ASCII)
@@ -77,7 +83,8 @@ def _task(program: UtilityProgram) -> HtpasswdTask:
     modes = {letter for letter in letters if letter in _MODES}
     if len(modes) > 1:
         raise _conflict(program, modes)
-    mode, source = "".join(modes), ["", *(letter for letter in letters if letter in "bi")][-1]
+    mode = "".join(modes)
+    source = ["", *(letter for letter in letters if letter in "bi")][-1]
     cost = [0, *(_positive(program, value) for letter, value in options if letter in "Cr")][-1]
     algorithm = ["m", *(letter for letter in letters if letter in "msdpB25")][-1]
     supplied = letters.count("b") if program.is_22 else int(source == "b")
@@ -224,7 +231,8 @@ def _check_hash(user: str, stored: str) -> None:
 
 def _update(program: UtilityProgram, task: HtpasswdTask, record: str) -> None:
     doing = "Deleting" if task.mode == "D" else "Updating"
-    lines, count = [], 0
+    lines = []
+    count = 0
     for line, user, _ in _lines(program, task.path):
         if user == task.user:
             count += 1

@@ -50,7 +50,8 @@ class Prompt:
     def _diff(self, finding: Finding, tree: ConfigTree) -> bytes:
         out = []
         for path, edits in _by_file(finding).items():
-            old_bytes, line_map = tree.files[path].document.bytes, LineMap()
+            old_bytes = tree.files[path].document.bytes
+            line_map = LineMap()
             line_map.steps.append(LineEdits(old_bytes, edits))
             out.append(
                 unified_diff(

@@ -179,7 +179,8 @@ def run_settings(configuration: Configuration) -> Json:
     from whimbrel.config.core_config import CoreServerConfig
     from whimbrel.config.mpm_config import MpmConfig
 
-    spec, conf = configuration.spec, configuration.main.config(MpmConfig)
+    spec = configuration.spec
+    conf = configuration.main.config(MpmConfig)
     sink = spec.error_log
     return {
         "server_root": plain(configuration.root),
@@ -203,10 +204,8 @@ def run_settings(configuration: Configuration) -> Json:
 
 
 def _sink(sink: LogSink) -> Json:
-    return {
-        "target": plain(sink.target),
-        "kind": "program" if sink.piped else "syslog" if sink.syslog else "file",
-    }
+    kind = "syslog" if sink.syslog else "file"
+    return {"target": plain(sink.target), "kind": "program" if sink.piped else kind}
 
 
 def _value(configuration: Configuration, name: str) -> str | None:

@@ -59,7 +59,8 @@ def _options(program: UtilityProgram) -> dict[str, str]:
 
 def _options_22(words: list[str]) -> dict[str, str]:
     """Return the options of 2.2, which stand in words of their own."""
-    chosen, rest = {}, iter(words)
+    chosen = {}
+    rest = iter(words)
     for word in rest:
         if word not in ("-c", "-s"):
             raise Exit(0, usage.LOGRESOLVE_22)

@@ -28,7 +28,10 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
 
-EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
+EXIT_OK = 0
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_REVIEW = 3
 # Nothing to do, or done; findings, changes or differences; wrong usage or unreadable input; needs review.
 
 EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."

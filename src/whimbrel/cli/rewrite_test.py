@@ -118,7 +118,8 @@ def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: lis
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
     if conf.name.endswith("htaccess"):
         with programs_permitted():
-            server_root, file = directory, _make_server_root(conf, at, directory, dialect)
+            server_root = directory
+            file = _make_server_root(conf, at, directory, dialect)
     else:
         server_root, file = root_and_file(conf, root)
     options = LoadOptions(
@@ -200,7 +201,8 @@ def run_case(serving: Any, case: RewriteCase) -> CaseResult:
 
 
 def _differences(outcome: CaseResult, host: str) -> list[str]:
-    case, reasons = outcome.case, []
+    case = outcome.case
+    reasons = []
     if case.status and outcome.status != case.status:
         reasons.append(f"status {outcome.status}, expected {case.status}")
     if case.target and _absolute(outcome.location, host) != _absolute(case.target, host):

@@ -76,15 +76,18 @@ def _schedule(program: UtilityProgram) -> RotationSchedule:
         options, operands = parse(program.words, "lf" if program.is_22 else "lL:p:fDtTvecn:")
     except UsageError as problem:
         raise Exit(1, f"{program.name}: {problem.message}\n{_usage(program)}") from None
-    letters, values = {letter for letter, _ in options}, dict(options)
+    letters = {letter for letter, _ in options}
+    values = dict(options)
     if not 2 <= len(operands) <= 4 - program.is_22:
         raise Exit(1, "Incorrect number of arguments\n" + _usage(program))
-    operand_values, name = _Operands(), operands[0]
+    operand_values = _Operands()
+    name = operands[0]
     for at, word in enumerate(operands[1:], 2):
         problem_text = _operand(operand_values, word, at == len(operands), "l" in letters)
         if problem_text:
             raise Exit(1, f"{problem_text}\n{_usage(program)}")
-    files, pattern = _files(values["n"]) if "n" in values else 0, "%" in name
+    files = _files(values["n"]) if "n" in values else 0
+    pattern = "%" in name
     if files and pattern:
         raise Exit(1, "Cannot use -n with % in filename\n")
     return RotationSchedule(

@@ -103,8 +103,11 @@ def serve(
     if tree is not None and (root is not None or file != Path("conf/httpd.conf")):
         raise typer.BadParameter("takes the place of -d and -f", param_hint="TREE")
     arguments = Arguments("whimbrel serve")
-    arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
-    arguments.dialect, arguments.envvars = dialect, os.path.abspath(envvars) if envvars is not None else ""
+    arguments.defines = defines or []
+    arguments.before = before or []
+    arguments.after = after or []
+    arguments.dialect = dialect
+    arguments.envvars = os.path.abspath(envvars) if envvars is not None else ""
     if tree is None:
         arguments.root, arguments.file = root_and_file(file, root)
     try:

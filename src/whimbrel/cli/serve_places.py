@@ -45,7 +45,8 @@ class ServePlaces:
         self._owner = os.getpid()
         declared = server_root_of(main_text(from_system(server.path))).rstrip("/")
         self.has_drives = not is_in_place and _DRIVE(declared) is not None
-        self.original = self.image = ""
+        self.original = ""
+        self.image = ""
         self.root = from_system(server.root)
         original = server.copied[0][0] if server.copied else without_drive(declared)
         if not is_in_place and (server.copied or _is_elsewhere(original, server.root)):

@@ -258,7 +258,8 @@ def _rules(select: str, ignore: str) -> list[Rule]:
 
     rules = all_rules()
     rule_numbers = {number for rule in rules for number in (rule.number, *rule.also)}
-    wanted, unwanted = _numbers(select), _numbers(ignore)
+    wanted = _numbers(select)
+    unwanted = _numbers(ignore)
     for number in [*wanted, *unwanted]:
         if number not in rule_numbers:
             raise UsageError(f"no rule has the number {number}")
@@ -294,9 +295,7 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
     with ProgressBar() as bar:
         tree = read_config_tree(what, options, progress=bar.on_file)
         if not tree.files:
-            raise UsageError(
-                "; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files"
-            )
+            raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
         if interactive:
             from whimbrel.cli.interactive import Prompt
 

@@ -209,7 +209,8 @@ def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> Non
 
 
 def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
-    source, target = to_system(path), to / to_system(display_path(path, directory)).lstrip("/")
+    source = to_system(path)
+    target = to / to_system(display_path(path, directory)).lstrip("/")
     real = to_text(os.path.realpath(to_bytes(path)))
     inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):

@@ -136,10 +136,12 @@ def _options(
     """Return what is read for *path*; raises UsageError for fragments and missing files."""
     from whimbrel.cli.options import sources
 
+    if path is not None:
+        file = path if root is not None and path.is_file() else None
     what, _ = sources(
         [path] if path is not None else [],
         None if path is not None and path.is_dir() else root,
-        file if path is None else path if root is not None and path.is_file() else None,
+        file,
         before,
         after,
         defines,

@@ -12,7 +12,8 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.config.model import Address
 
-ANY, DEFAULT = "*", "_default_"
+ANY = "*"
+DEFAULT = "_default_"
 _IPV4 = compile(r"(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!\Z)|\Z)){4}")
 
 
@@ -86,7 +87,8 @@ class Unresolved(Exception):
 
     def __init__(self, host: str, reason: str) -> None:
         super().__init__(host)
-        self.host, self.reason = host, reason
+        self.host = host
+        self.reason = reason
 
 
 @lru_cache(maxsize=64)
@@ -100,11 +102,13 @@ def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Addres
 
     Raise ConfigError with httpd's message; Unresolved for a name without address, which httpd ignores.
     """
-    body, wild_port = text, False
+    body = text
+    wild_port = False
     if text == ANY:
         return [_anywhere(0)]
     if text.endswith(":*"):
-        body, wild_port = text[:-2], True
+        body = text[:-2]
+        wild_port = True
     try:
         parts = parse_host_port(body)
     except BadAddress:

@@ -70,7 +70,9 @@ class Configuration:
     def __init__(
         self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module], build: Build
     ) -> None:
-        self.options, self.dialect, self.available = options, dialect, available
+        self.options = options
+        self.dialect = dialect
+        self.available = available
         self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
         self.build = build
         self.built_in: frozenset[str] = frozenset()
@@ -121,7 +123,8 @@ class Configuration:
 
     def set_root(self, path: str) -> None:
         """ServerRoot: what relative paths are taken from, from here on."""
-        self.root = self.spec.root = path
+        self.root = path
+        self.spec.root = path
 
     def copied_path(self, path: str) -> str:
         """Return the path in a copy of the server root, "" for one outside of it; without a copy *path*."""

@@ -88,14 +88,16 @@ def apply_signs(records: dict[type[Any], Any], over: dict[type[Any], Any]) -> No
 
     httpd treats the result of a merge as plain arguments, which replace those of outer sections.
     """
-    core, last = records.get(CoreDirConfig), over.get(CoreDirConfig)
+    core = records.get(CoreDirConfig)
+    last = over.get(CoreDirConfig)
     if last is not None and isinstance(last.etag, EtagBits) and last.etag.bits:
         return
     if core is not None and isinstance(core.etag, EtagBits):
         etag = core.etag
         bits = _without_none(etag.value)
         if bits != etag.bits:
-            core = records[CoreDirConfig] = replace(core)
+            core = replace(core)
+            records[CoreDirConfig] = core
             core.etag = EtagBits(bits, etag.added, etag.removed)
 
 

@@ -46,12 +46,18 @@ class CommandContext(Command):
     def __init__(
         self, configuration: Configuration, server: Server, layer: Layer, allowed: int = IN_MAIN_FILE
     ) -> None:
-        self.configuration, self.current_server, self.layer = configuration, server, layer
+        self.configuration = configuration
+        self.current_server = server
+        self.layer = layer
         self.dialect = configuration.dialect
-        self.name, self.path = "", ""
-        self.allowed, self.override_options, self.methods = allowed, ALL_OPTIONS, -1
+        self.name = ""
+        self.path = ""
+        self.allowed = allowed
+        self.override_options = ALL_OPTIONS
+        self.methods = -1
         self.override_list: frozenset[str] | None = None
-        self.in_htaccess, self.in_virtual_host = False, server.is_virtual
+        self.in_htaccess = False
+        self.in_virtual_host = server.is_virtual
         self.place = SourceLocation("", 0)
         self.node = Node("", "", self.place)
         self.row: BoundDirective | None = None
@@ -124,11 +130,16 @@ class CommandContext(Command):
         )
 
     def execute(self, nodes: Sequence[Node], *, methods: int | None = None) -> None:
-        outer_methods, outer_node, outer_row = self.methods, self.node, self.row
+        outer_methods = self.methods
+        outer_node = self.node
+        outer_row = self.row
         if methods is not None:
             self.methods = methods
         self.walk(nodes)
-        self.methods, self.node, self.place, self.row = outer_methods, outer_node, outer_node.place, outer_row
+        self.methods = outer_methods
+        self.node = outer_node
+        self.place = outer_node.place
+        self.row = outer_row
         self.name = outer_row.name if outer_row else ""
 
     # sections ---------------------------------------------------------------------------------
@@ -137,7 +148,8 @@ class CommandContext(Command):
         may stand there (None: as outside).
         """
         outer = self.layer, self.path, self.allowed
-        self.layer, self.path = layer, path
+        self.layer = layer
+        self.path = path
         if allowed is not None:
             self.allowed = allowed
         self.execute(self.node.children)
@@ -146,7 +158,9 @@ class CommandContext(Command):
     def execute_server(self, server: Server) -> None:
         """Execute the children of a <VirtualHost> for *server*."""
         outer = self.current_server, self.layer
-        self.current_server, self.layer, self.in_virtual_host = server, server.defaults, server.is_virtual
+        self.current_server = server
+        self.layer = server.defaults
+        self.in_virtual_host = server.is_virtual
         self.execute(self.node.children)
         self.current_server, self.layer = outer
         self.in_virtual_host = outer[0].is_virtual
@@ -201,7 +215,10 @@ class CommandContext(Command):
         """Execute *node* by every module that declares it; *later* omits those that execute it on reading."""
         for row in rows:
             if not (later and row.exec_on_read):
-                self.node, self.place, self.name, self.row = node, node.place, row.name, row
+                self.node = node
+                self.place = node.place
+                self.name = row.name
+                self.row = row
                 self._invoke(row, node)
 
     def _invoke(self, row: BoundDirective, node: Node) -> None:
@@ -260,7 +277,10 @@ class CommandContext(Command):
 
         if row.line is not None:
             row.line(self, self._calls(row, node))
-            self.node, self.place, self.name, self.row = node, node.place, row.name, row
+            self.node = node
+            self.place = node.place
+            self.name = row.name
+            self.row = row
         record(self, row.name, row.module.source)
 
     def _listed(self, row: BoundDirective) -> bool:

@@ -51,13 +51,12 @@ def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
     bits = core.override
     if bits == -1:
         dialect = configuration.dialect
-        bits = (
-            ALL
-            if dialect.override_default_all
-            else 0
-            if dialect.override_unset_ignores
-            else int(Context.OR_UNSET)
-        )
+        if dialect.override_default_all:
+            bits = ALL
+        elif dialect.override_unset_ignores:
+            bits = 0
+        else:
+            bits = int(Context.OR_UNSET)
     return Override(bits | core.nonfatal, core.override_options, core.override_list)
 
 
@@ -78,14 +77,12 @@ class HtaccessError(Exception):
         self, log: str, *, status: int, code: str = "", level: str = "alert", cause: str = "", note: str = ""
     ) -> None:
         super().__init__(log)
-        self.log, self.status, self.code, self.level, self.cause, self.note = (
-            log,
-            status,
-            code,
-            level,
-            cause,
-            note,
-        )
+        self.log = log
+        self.status = status
+        self.code = code
+        self.level = level
+        self.cause = cause
+        self.note = note
 
 
 @dataclass(slots=True)
@@ -111,7 +108,8 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     view = _View(configuration)
     state = command_context(view, server, layer, override.bits)
     state.in_htaccess = True
-    state.override_options, state.override_list = override.options, override.names
+    state.override_options = override.options
+    state.override_list = override.names
     state.path = os.path.dirname(path).rstrip("/") + "/"
     if b"h2_stream" in data.lower():
         configuration.declare(STREAM_TAGS, "yes")
@@ -125,7 +123,8 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
             configuration.third_party.refuse_readers(nodes)
         state.walk(nodes)
     except ConfigError as problem:
-        error, refused = HtaccessError(f"{path}: {problem.reason}", status=500), problem
+        error = HtaccessError(f"{path}: {problem.reason}", status=500)
+        refused = problem
         error.refused = problem
     return Parsed(None if error else layer, error, tuple(view.messages), refused)
 
@@ -175,12 +174,14 @@ class HtaccessCache:
             return self._unreadable(path, problem)
         cached = self._cached.get(path)
         if cached is None or cached.stamp != stamp:
-            cached = self._cached[path] = self._read(path, stamp)
+            cached = self._read(path, stamp)
+            self._cached[path] = cached
         if cached.failure is not None:
             return cached.failure
         entry = cached.parsed.get(override)
         if entry is None:
-            entry = cached.parsed[override] = parse(self.configuration, server, path, cached.data, override)
+            entry = parse(self.configuration, server, path, cached.data, override)
+            cached.parsed[override] = entry
         return entry
 
     def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _CachedFile:

@@ -28,7 +28,8 @@ def has_wildcards(pattern: str) -> bool:
     """apr_fnmatch_test: an unescaped ``?`` or ``*``, or a ``[`` with a ``]`` later on."""
     if "*" not in pattern and "?" not in pattern and "[" not in pattern:
         return False
-    nesting, at = False, 0
+    nesting = False
+    at = 0
     while at < len(pattern):
         char = pattern[at]
         if char in "?*":
@@ -59,7 +60,8 @@ def _compiled(pattern: str) -> Callable[[str], bool]:
 
 
 def _translated(pattern: str) -> str:
-    out, at = [], 0
+    out = []
+    at = 0
     while at < len(pattern):
         char = pattern[at]
         at += 1
@@ -97,7 +99,8 @@ class Finder:
     """
 
     def __init__(self, *, old: bool, optional: bool = False) -> None:
-        self.old, self.optional = old, optional
+        self.old = old
+        self.optional = optional
         self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
 
     def files(self, path: str) -> Iterator[str]:
@@ -169,7 +172,10 @@ class Includer:
     def __init__(
         self, reader: Reader, *, optional: bool, line: int = 0, included_from: SourceLocation | None = None
     ) -> None:
-        self.reader, self.optional, self.line, self.included_from = reader, optional, line, included_from
+        self.reader = reader
+        self.optional = optional
+        self.line = line
+        self.included_from = included_from
         self.configuration = reader.configuration
 
     def include(self, path: str) -> None:

@@ -197,7 +197,11 @@ def no_library(path: str) -> str:
         return "cannot read file data: Is a directory"
     except OSError as problem:
         return f"cannot open shared object file: {os.strerror(problem.errno or 0)}"
-    return "file too short" if len(head) < 64 else "" if head.startswith(b"\x7fELF") else "invalid ELF header"
+    if len(head) < 64:
+        return "file too short"
+    if head.startswith(b"\x7fELF"):
+        return ""
+    return "invalid ELF header"
 
 
 def _built_in(configuration: Configuration, name: str) -> bool:
@@ -257,7 +261,8 @@ def complete(configuration: Configuration) -> Configuration:
     for server in configuration.virtual_hosts:
         server.inherit(configuration.main)
     mains = configuration.main.directories
-    inherited = configuration.main.directories = ordered(mains)
+    inherited = ordered(mains)
+    configuration.main.directories = inherited
     for server in configuration.virtual_hosts:
         server.directories = inherited if server.directories is mains else ordered(server.directories)
     name_main_server(configuration)
@@ -318,7 +323,8 @@ class DeepRecursion:
     """
 
     def __enter__(self) -> None:
-        self._limit, self._collecting = sys.getrecursionlimit(), gc.isenabled()
+        self._limit = sys.getrecursionlimit()
+        self._collecting = gc.isenabled()
         sys.setrecursionlimit(max(self._limit, 2_000_000))
         gc.disable()
 

@@ -66,8 +66,11 @@ class BoundDirective:
 
     def __init__(self, row: CatalogueRow, module: Module, check: LineChecker) -> None:
         name = row.name
-        self.name, self.help, self.module = name, row.help, module
-        self.args, self.where = Args[row.args], row.where
+        self.name = name
+        self.help = row.help
+        self.module = module
+        self.args = Args[row.args]
+        self.where = row.where
         self.exec_on_read = bool(row.where & _EXEC_ON_READ)
         is_checked = row.forbidden_in and name not in module.own_context_checks
         self.forbidden = forbidden_places(row) if is_checked else NOWHERE
@@ -138,7 +141,8 @@ class LoadedModules:
         try:
             return self._by_spelling[name]
         except KeyError:
-            rows = self._by_spelling[name] = self._by_name.get(name.lower())
+            rows = self._by_name.get(name.lower())
+            self._by_spelling[name] = rows
             return rows
 
     def provider(self, group: str, name: str) -> Any:

@@ -71,7 +71,8 @@ class Layer:
         existing = self.records.get(kind)
         if existing is None:
             make = kind if self.prepared is None else self.prepared.get(kind, kind)
-            existing = self.records[kind] = make()
+            existing = make()
+            self.records[kind] = existing
         record: R = existing
         return record
 
@@ -97,7 +98,9 @@ class Section:
     test: CompiledCondition | None = None
 
 
-ANY, DEFAULT = "*", "_default_"  # hosts of an Address that stand for any
+# hosts of an Address that stand for any
+ANY = "*"
+DEFAULT = "_default_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,8 @@ class Server:
         """Return the per-server record of *kind* as set so far; created if there is none."""
         existing = self.records.get(kind)
         if existing is None:
-            existing = self.records[kind] = kind()
+            existing = kind()
+            self.records[kind] = existing
         record: R = existing
         return record
 
@@ -164,7 +168,8 @@ class Server:
         """Return the merged record with defaults filled in; for use once the configuration is complete."""
         found = self._filled.get(kind)
         if found is None:
-            base, outer = self.records.get(kind), self._outer
+            base = self.records.get(kind)
+            outer = self._outer
             if outer is not None and base is outer.records.get(kind):
                 found = outer.config(kind)  # thousands of hosts may set nothing
             else:
@@ -210,8 +215,10 @@ class Server:
             self._passed_on = {}
         record = self._passed_on.get(kind)
         if record is None:
-            base, make = self.defaults.records[kind], (self.defaults.prepared or {}).get(kind)
-            record = self._passed_on[kind] = base if make is None else merge(base, make())
+            base = self.defaults.records[kind]
+            make = (self.defaults.prepared or {}).get(kind)
+            record = base if make is None else merge(base, make())
+            self._passed_on[kind] = record
         return record
 
     def _for_all_hosts(self) -> dict[type[Any], Any]:

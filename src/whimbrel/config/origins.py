@@ -101,7 +101,8 @@ class RecordingContext(CommandContext):
 
 
 def _server_fields(server: Server) -> tuple[Any, ...]:
-    names, wild = server.names, server.wild_names
+    names = server.names
+    wild = server.wild_names
     return (server.name, tuple(names), tuple(wild), server.port, server.path, server.admin, server.scheme)
 
 
@@ -125,7 +126,8 @@ def _record(holder: Holder, kind: Any, before: dict[str, Any], origin: Origin) -
     if record is None:
         return
     for name in field_names(kind):
-        old, new = before.get(name, UNSET), getattr(record, name)
+        old = before.get(name, UNSET)
+        new = getattr(record, name)
         if new is old or (type(new) is type(old) and isinstance(new, dict | list | set) and new == old):
             continue
         _add(holder, OriginKey(kind, name), origin)

@@ -50,7 +50,8 @@ def _replaces(setter: list[Section], around: frozenset[Section], extension: str)
     """Return True if a SetHandler in the sections *setter* applies to files with *extension* in *around*."""
     if around.issuperset(setter):
         return True
-    (name, args), outer = setter[0], setter[1:]
+    (name, args) = setter[0]
+    outer = setter[1:]
     return name in _FILES and around.issuperset(outer) and _matches(name, args, f"x.{extension}")
 
 

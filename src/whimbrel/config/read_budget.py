@@ -24,7 +24,8 @@ class ReadBudget:
     __slots__ = ("_left", "_most")
 
     def __init__(self, most: int = MAX_TEXT) -> None:
-        self._most = self._left = most
+        self._most = most
+        self._left = most
 
     def charge_file(self, data: bytes) -> None:
         """Charge for one reading of a file; raises ConfigError."""

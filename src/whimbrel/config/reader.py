@@ -48,7 +48,9 @@ class ConfigSource:
     __slots__ = ("_feeds", "executed", "included_from", "lines", "number", "path")
 
     def __init__(self, path: str, lines: Lines, included_from: SourceLocation | None = None) -> None:
-        self.path, self.included_from, self.number = path, included_from, 0
+        self.path = path
+        self.included_from = included_from
+        self.number = 0
         self.executed: SourceLocation | None = None
         self._feeds = [(path, lines)]
         self.lines = self._numbered()
@@ -141,7 +143,8 @@ class Reader:
         """Return the object of *kind* in which directives store state while this reader reads."""
         found = self._memory.get(kind)
         if found is None:
-            found = self._memory[kind] = kind()
+            found = kind()
+            self._memory[kind] = found
         memory: R = found
         return memory
 
@@ -154,7 +157,8 @@ class Reader:
             left = self._block(source, nodes, parent)
         except LineTooLong as problem:
             if problem.place is None:
-                problem.place, problem.bare = source.executed or source.included_from, True
+                problem.place = source.executed or source.included_from
+                problem.bare = True
             raise
         finally:
             self.source = outer
@@ -174,7 +178,8 @@ class Reader:
         Inside a conditional block closing tags match only sections opened in it, so each block has its own
         list of open sections. Sections left open in a block are dropped, as httpd does.
         """
-        via, rows_of = source.included_from, self.configuration.modules.rows
+        via = source.included_from
+        rows_of = self.configuration.modules.rows
         opened: list[tuple[Node, list[Node], Node | None]] = []
         outer: list[tuple[str, list[tuple[Node, list[Node], Node | None]]]] = []
         closing = ""
@@ -215,7 +220,8 @@ class Reader:
                     raise ConfigError(TOO_DEEP, node.place, bare=True)
                 nodes.append(node)
                 opened.append((node, nodes, parent))
-                parent, nodes = node, inner
+                parent = node
+                nodes = inner
             else:
                 self._check_closing(name, opened[-1][0] if opened else None)
                 _node, nodes, parent = opened.pop()
@@ -235,7 +241,8 @@ class Reader:
     ) -> None:
         """Execute a directive of reading; what it reads (Include, a true <If...>) goes to *nodes*."""
         outer = self._nodes, self._parent
-        self._nodes, self._parent = nodes, parent
+        self._nodes = nodes
+        self._parent = parent
         self.source.executed = node.place
         try:
             self.state.invoke_all(node, rows)

@@ -66,4 +66,8 @@ def local_host_name() -> str:
         resolved = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
     except OSError:
         resolved = ""
-    return resolved if "." in resolved else name if "." in name else str(address[0])
+    if "." in resolved:
+        return resolved
+    if "." in name:
+        return name
+    return str(address[0])

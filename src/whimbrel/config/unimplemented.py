@@ -31,7 +31,8 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
     """Return the function that checks one line of *row*: all setter calls of it.  It raises ConfigError with
     httpd's message.
     """
-    container, name = row.name[0] == "<", row.name.lower()
+    container = row.name[0] == "<"
+    name = row.name.lower()
 
     def check(state: CommandContext, calls: list[list[str]]) -> None:
         if container and ">" not in state.node.args:
@@ -137,7 +138,8 @@ def refuse_start(configuration: Configuration) -> None:
             )
         else:
             refused.append((node, source))
-    named, names = set(), {}
+    named = set()
+    names = {}
     replaced = overridden(
         configuration.handlers, lambda name: not name.endswith("*") and is_implemented(configuration, name)
     )

@@ -144,9 +144,8 @@ class VirtualHostTable:
             plain = (
                 address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             )
-            chain = self._found[key] = self._candidates(
-                self._of_address(plain, port) or self._default(port), port
-            )
+            chain = self._candidates(self._of_address(plain, port) or self._default(port), port)
+            self._found[key] = chain
         return chain
 
     def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
@@ -267,7 +266,8 @@ class VirtualHostTable:
                 f"{old.written}:{old.port}, "
                 "the first has precedence, perhaps you need a NameVirtualHost directive"
             )
-            chain.address, chain.server = address, server
+            chain.address = address
+            chain.server = server
 
     def _add_name_22(self, chain: AddressChain, server: Server, address: Address) -> bool:
         """Add a name to a chain of NameVirtualHost; return False if the chain is a plain address."""

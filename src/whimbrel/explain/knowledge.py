@@ -25,7 +25,8 @@ class RequestKnowledge:
     """The scope of one side; directories that are not here are taken as empty ones, as by verify."""
 
     def __init__(self, side: Side) -> None:
-        self.side, self.scope = side, side.scope
+        self.side = side
+        self.scope = side.scope
         self._directories: dict[str, UnknownItem] = {}
         self._lines: SideLines | None = None
         self._damaged: tuple[UnknownItem, ...] = ()

@@ -54,7 +54,8 @@ def settings_of(trace: HookTrace, name: str = "") -> tuple[Origin, ...]:
 
 
 def _core(trace: HookTrace) -> Iterator[Origin]:
-    plan, changes = trace.plan, trace.changes
+    plan = trace.plan
+    changes = trace.changes
     if trace.phase == "translate_name":
         yield from plan.origin(CoreServerConfig, "document_root")[-1:]
     if "content_type" in changes:
@@ -69,8 +70,10 @@ def _core(trace: HookTrace) -> Iterator[Origin]:
 
 
 def _alias(trace: HookTrace) -> Iterator[Origin]:
-    plan, uri = trace.plan, trace.before["uri"]
-    server, section = plan.server_config(AliasServerConfig), plan.dir_config(AliasDirConfig)
+    plan = trace.plan
+    uri = trace.before["uri"]
+    server = plan.server_config(AliasServerConfig)
+    section = plan.dir_config(AliasDirConfig)
     if section.redirect is not None:
         yield from plan.origin(AliasDirConfig, "redirect")
         return
@@ -91,7 +94,8 @@ def _first(trace: HookTrace, record: Any, field: str, found: tuple[Any, str] | N
 
 
 def _proxy(trace: HookTrace) -> Iterator[Origin]:
-    plan, uri = trace.plan, trace.before["uri"]
+    plan = trace.plan
+    uri = trace.before["uri"]
     if trace.phase not in ("translate_name", "pre_translate_name"):
         yield from plan.origin(ProxyServerConfig, "requests") if trace.before["proxy"] == 1 else ()
         return
@@ -118,7 +122,8 @@ def _mime(trace: HookTrace) -> Iterator[Origin]:
 
 
 def _dir(trace: HookTrace) -> Iterator[Origin]:
-    plan, changes = trace.plan, trace.changes
+    plan = trace.plan
+    changes = trace.changes
     if trace.before["kind"] is None:
         yield from plan.origin(DirDirConfig, "fallback")
     elif not trace.before["uri"].endswith("/"):

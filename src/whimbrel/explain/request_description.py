@@ -58,7 +58,8 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         parts = urlsplit(
             described.url if "://" in described.url else f"//{described.host}{_rooted(described.url)}"
         )
-        name, port = parts.hostname or "", parts.port or 0
+        name = parts.hostname or ""
+        port = parts.port or 0
     except ValueError as problem:
         raise BadRequest(f"{described.url}: {problem}") from None
     if parts.scheme not in ("", "http", "https"):
@@ -73,10 +74,13 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
     is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
     host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
     address, found_port = place_of(configuration, described.host or name, is_tls)
-    port = port or (0 if "://" not in described.url else 443 if is_tls else 80) or found_port
+    if "://" in described.url:
+        port = port or (443 if is_tls else 80)
+    port = port or found_port
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
-    fields, user = described.fields, None
+    fields = described.fields
+    user = None
     if ":" in described.user:
         credentials = b64encode(to_bytes(described.user)).decode("ascii")
         fields = (("Authorization", f"Basic {credentials}"), *fields)
@@ -106,7 +110,7 @@ def _certificate(text: str) -> bytes:
     try:
         from whimbrel.explain.client_certificates import client_certificate
     except ImportError:
-        raise BadRequest("--client-cert needs the packages of the extra \"tls\"") from None
+        raise BadRequest('--client-cert needs the packages of the extra "tls"') from None
     try:
         return client_certificate(text)
     except (ValueError, OSError) as problem:

@@ -54,7 +54,9 @@ SHOWN: Final = {
 
 def virtual_host(r: Request) -> ExplanationStep:
     """Return the step that chose the server of *r*."""
-    server, main, place = r.server, r.engine.main, r.server.place
+    server = r.server
+    main = r.engine.main
+    place = r.server.place
     if not server.is_virtual or place is None:
         hosts = r.engine.configuration.virtual_hosts
         reason = "no <VirtualHost> is for this address" if hosts else "there is no <VirtualHost>"
@@ -154,7 +156,8 @@ def _rule(hook: HookTrace, step: Any) -> ExplanationStep:
 
 def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     """Iterate over the sections and .htaccess files that apply, in the order of merging."""
-    has_htaccess, plan = False, trace.plan
+    has_htaccess = False
+    plan = trace.plan
     for section in trace.sections:
         is_file = section.kind == SectionKind.HTACCESS.value
         has_htaccess |= is_file
@@ -216,7 +219,8 @@ def _void_requirements(trace: RequestTrace) -> Iterator[ExplanationStep]:
 
 def _decision(decision: Decision, hooks: dict[str, HookTrace]) -> ExplanationStep:
     """Return the step of a decision; one without place has the settings of its module or provider."""
-    place, what = decision.place, decision.what
+    place = decision.place
+    what = decision.what
     lines: tuple[Origin, ...] = () if place is None else (Origin(place, what),)
     module, _, phase = what.partition(" ")
     if phase == "(check_user_id)" and module in hooks:

@@ -102,7 +102,8 @@ class SideAnswers:
     """The answers of one side; *tick* changes when files may have changed."""
 
     def __init__(self, side: Side) -> None:
-        self.side, self.engine = side, side.engine
+        self.side = side
+        self.engine = side.engine
         server = self.engine.main.config(CoreServerConfig)
         self._limits = head_limits(server)
         self._rules = head_rules(server, self.engine.configuration)
@@ -121,7 +122,8 @@ class SideAnswers:
         self.tick += 1
         stats = self.engine.stat_cache
         stats.known.clear()
-        stats.in_tick, stats.tick = True, self.tick
+        stats.in_tick = True
+        stats.tick = self.tick
 
     def named(self, line: bytes, parts: LineParts, tail: Tail, client: str) -> NamedAnswer | None:
         """Return the stored answer to a request line in *parts*, followed by *tail*, or that of a specialized
@@ -131,12 +133,13 @@ class SideAnswers:
         if destination is None:
             connection, index = self._connection(client, tail.address, tail.port)
             head = index.split(line + tail.data, self._limits)
-            destination = self._destinations[tail.number] = (
+            destination = (
                 connection,
                 index,
                 head,
                 self._limits.plain - len(tail.data),
             )
+            self._destinations[tail.number] = destination
         connection, index, head, most = destination
         if head is None or len(line) > most:
             return None
@@ -165,7 +168,8 @@ class SideAnswers:
         found = self._connections.get((address, port))
         if found is None:
             index = self.engine.response_cache.index(address, port)
-            found = self._connections[address, port] = Connection(client, 50000, address, port), index
+            found = (Connection(client, 50000, address, port), index)
+            self._connections[address, port] = found
         found[0].set_client(client)
         return found
 
@@ -173,7 +177,8 @@ class SideAnswers:
         status = self._statuses.get(line)
         if status is None:
             words = line.split(b" ", 2)
-            status = self._statuses[line] = int(words[1]) if len(words) > 1 and words[1].isdigit() else 200
+            status = int(words[1]) if len(words) > 1 and words[1].isdigit() else 200
+            self._statuses[line] = status
         return status
 
     def _general(self, raw: bytes, client: str, tail: Tail) -> FastAnswer:

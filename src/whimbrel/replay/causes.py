@@ -39,7 +39,8 @@ class ChangeCauses:
     """
 
     def __init__(self, old: Side, new: Side) -> None:
-        self._old, self._new = old, new
+        self._old = old
+        self._new = new
         self._known: dict[Any, ChangeKey] = {}
         self._explained = 0
 
@@ -56,7 +57,8 @@ class ChangeCauses:
             else:
                 what = f"status {_status(old.status)} -> {_status(new.status)}"
             return self._key(probe, what, (what, old.head[0], new.head[0]))
-        (before, old_checks), (after, new_checks) = self._old.checked(probe), self._new.checked(probe)
+        (before, old_checks) = self._old.checked(probe)
+        (after, new_checks) = self._new.checked(probe)
         difference = compare(before, after)
         if difference is None:
             return None
@@ -73,7 +75,8 @@ class ChangeCauses:
             if self._explained >= MAX_EXPLAINED:
                 return ChangeKey(what + UNEXPLAINED)
             self._explained += 1
-            found = self._known[cause] = ChangeKey(what, *self._lines(probe))
+            found = ChangeKey(what, *self._lines(probe))
+            self._known[cause] = found
         return found
 
     def _lines(self, probe: Probe) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
@@ -129,4 +132,8 @@ def words_of(difference: Difference) -> str:
 
 
 def _short(value: str) -> str:
-    return value if value and len(value) <= MAX_VALUE else value[:MAX_VALUE] + "..." if value else "none"
+    if value and len(value) <= MAX_VALUE:
+        return value
+    if value:
+        return value[:MAX_VALUE] + "..."
+    return "none"

@@ -27,7 +27,8 @@ def run_cluster(work: ReplayWork, pieces: Iterable[LogPiece], address: str, prog
     """
     from distributed import Client
 
-    total, waiting = Tally(), deque[tuple[LogPiece, Any]]()
+    total = Tally()
+    waiting = deque[tuple[LogPiece, Any]]()
     make_client: Any = Client
     with make_client(address, set_as_default=False) as client:
         threads = sum(client.nthreads().values()) or 1

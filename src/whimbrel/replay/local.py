@@ -51,7 +51,8 @@ class _Pool:
     """
 
     def __init__(self, replayer: Replayer, jobs: int) -> None:
-        self._replayer, self._jobs = replayer, jobs
+        self._replayer = replayer
+        self._jobs = jobs
         self._context = get_context("fork")
         self._workers: dict[Connection, Any] = {}
         self._busy: dict[Connection, int] = {}
@@ -72,7 +73,8 @@ class _Pool:
         waiting: dict[int, LogPiece] = {}
         repeated: list[int] = []
         done: dict[int, Tally] = {}
-        first = following = 0
+        first = 0
+        following = 0
         is_ended = False
         while True:
             for worker in [each for each in self._workers if each not in self._busy]:

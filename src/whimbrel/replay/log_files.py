@@ -94,7 +94,8 @@ def pieces_of(names: list[str], size: int = PIECE) -> Iterator[LogPiece]:
 def _ranges(name: str, size: int) -> Iterator[LogPiece]:
     """Iterate over ranges of a plain file that end with lines."""
     with os.fdopen(open_regular(name), "rb") as file:
-        total, start = os.fstat(file.fileno()).st_size, 0
+        total = os.fstat(file.fileno()).st_size
+        start = 0
         while start < total:
             end = min(start + size, total)
             if end < total:
@@ -112,7 +113,8 @@ def _ranges(name: str, size: int) -> Iterator[LogPiece]:
 
 def _streamed(name: str, stream: BinaryIO, size: int) -> Iterator[LogPiece]:
     """Iterate over the lines of a stream; of a line longer than a piece only its beginning is passed on."""
-    rest, position = b"", 0
+    rest = b""
+    position = 0
     while block := stream.read(size):
         data = rest + block
         at = data.rfind(b"\n") + 1

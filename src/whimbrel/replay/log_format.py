@@ -77,7 +77,9 @@ class LineFormat:
 
         *with_fields*: User-Agent and Referer are values of a request, too.
         """
-        pieces, names, at = [], list[str](), 0
+        pieces = []
+        names = list[str]()
+        at = 0
         items = list(_ITEM.finditer(text))
         for number, item in enumerate(items):
             pieces.append(re.escape(text[at : item.start()].encode("latin-1")))
@@ -140,7 +142,8 @@ class LineFormat:
 
 def _name(item: re.Match[str]) -> str:
     """Return the name of the value of an item, "" for one that does not matter."""
-    letter, argument = item[3], item[2]
+    letter = item[3]
+    argument = item[2]
     if letter == "i" and argument is not None:
         name = FIELDS.get(lower(argument), "")
         return "header host" if name == "host" else name

@@ -57,7 +57,8 @@ class Summary:
     @property
     def scope(self) -> KnowledgeScope:
         """What was read of both sides and of the logs, and what is unknown."""
-        tally, items = self.tally, list[UnknownItem]()
+        tally = self.tally
+        items = list[UnknownItem]()
         for number, kind, text, consequence in (
             (tally.missing, UnknownKind.MISSING, "the files are not here", "both sides answered 404"),
             (self.not_run, UnknownKind.PROGRAM_NOT_RUN, "a program or back end answers", "it was not run"),

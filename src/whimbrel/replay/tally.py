@@ -108,7 +108,8 @@ class Tally:
                 key = ChangeKey(key.what)
                 found = self.changes.get(key)
             if found is None:
-                found = self.changes[key] = Change()
+                found = Change()
+                self.changes[key] = found
         return found
 
     def note_bad(self, line: bytes) -> None:

@@ -144,11 +144,14 @@ class Replayer:
 
     def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
         """Add the requests of distinct lines, with their numbers."""
-        client_at, status_at = form.position("client"), form.position("status")
+        client_at = form.position("client")
+        status_at = form.position("status")
         self._others_of = itemgetter(*form.others) if form.others else _no_others
         own = [at for at in range(len(form.names)) if at not in (client_at, status_at)]
-        key_of, has_user = itemgetter(*own), form.position("user") is not None
-        find, statuses = self._of_piece.get, tally.statuses
+        key_of = itemgetter(*own)
+        has_user = form.position("user") is not None
+        find = self._of_piece.get
+        statuses = tally.statuses
         for values, number in counts.items():
             client = values[client_at] if client_at is not None else CLIENT_BYTES
             logged = values[status_at] if status_at is not None else b""
@@ -223,10 +226,13 @@ class Replayer:
 
     def _answer(self, form: LineFormat, values: tuple[bytes, ...], key: Any) -> ReplayOutcome | None:
         """Ask both sides; return None for a line without a request."""
-        at, client_at = form.position("request"), form.position("client")
+        at = form.position("request")
+        client_at = form.position("client")
         line = values[at] if at is not None else b""
         client = to_text(values[client_at]) if client_at is not None else CLIENT
-        tail, request, name = None, None, ""
+        tail = None
+        request = None
+        name = ""
         if at is not None and _is_address(client):
             parts = logged_parts(line)
             if parts is not None or PLAIN_LINE(line) is not None:
@@ -247,7 +253,10 @@ class Replayer:
             if request is None:
                 return None
             probe = self._probe(request)
-            tail, line, client, name = self._tail(probe), _line(probe), probe.client, probe.client_host
+            tail = self._tail(probe)
+            line = _line(probe)
+            client = probe.client
+            name = probe.client_host
         raw = line + tail.data
         old, new = (answers.reply(raw, client, tail, name) for answers in self.answers)
         change = None
@@ -266,7 +275,8 @@ class Replayer:
         new = of_new.named(line, parts, tail, client) if old is not None else None
         if old is None or new is None:
             return None
-        (old_response, old_shared), (new_response, new_shared) = old, new
+        (old_response, old_shared) = old
+        (new_response, new_shared) = new
         # if the responses of two answers to one path agree, those to all paths do
         pair = old_shared, new_shared
         outcome = self._pairs.get(pair)

@@ -50,7 +50,8 @@ def load(path: Path) -> Counter[BaselineKey]:
 
 def remove_baselined(report: Report, baseline: Counter[BaselineKey]) -> None:
     """Remove the entries of *baseline* from *report*, and from its scope the unread parts that they name."""
-    remaining, new_entries = Counter(baseline), []
+    remaining = Counter(baseline)
+    new_entries = []
     for entry in report.entries:
         if remaining[_key(entry)] > 0:
             remaining[_key(entry)] -= 1

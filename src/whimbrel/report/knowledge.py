@@ -13,9 +13,7 @@ MAX_ITEMS: Final = 40
 """The number of items that text shows; JSON and HTML have all."""
 
 
-def text_lines(
-    scope: KnowledgeScope, directory: str = "", findings: Collection[str] = ()
-) -> Iterator[str]:
+def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[str] = ()) -> Iterator[str]:
     """Yield the items as lines of text, those that could have changed the result first; nothing for none.
 
     *findings* are the messages of findings that are shown elsewhere: their items are counted only.
@@ -23,7 +21,8 @@ def text_lines(
     if not scope.items:
         return
     items = [item for item in _ordered(scope) if item.subject not in findings]
-    deciding, shown = len(scope.deciding), len(scope.items) - len(items)
+    deciding = len(scope.deciding)
+    shown = len(scope.items) - len(items)
     head = f"not known: {deciding} that may matter, {len(scope.items) - deciding} that no answer depends on"
     yield f"{head}; {shown} of them are findings" if shown else head
     for item in items[:MAX_ITEMS]:

@@ -42,7 +42,8 @@ class RangeError(EditError):
 
     def __init__(self, edit: Edit, size: int) -> None:
         super().__init__(f"the edit {edit.start}-{edit.end} does not fit a source of {size} bytes")
-        self.edit, self.size = edit, size
+        self.edit = edit
+        self.size = size
 
 
 class OverlapError(EditError):
@@ -52,13 +53,16 @@ class OverlapError(EditError):
 
     def __init__(self, first: Group, second: Group, place: int) -> None:
         super().__init__(f"the edits {first.label or '?'} and {second.label or '?'} overlap at byte {place}")
-        self.first, self.second, self.place = first, second, place
+        self.first = first
+        self.second = second
+        self.place = place
 
 
 def apply(data: bytes, groups: Iterable[Group]) -> bytes:
     """Return *data* with all *groups* applied; raise OverlapError or RangeError if one cannot be applied."""
     ordered = _ordered(groups)
-    pieces, done = [], 0
+    pieces = []
+    done = 0
     for index, (edit, group) in enumerate(ordered):
         if not 0 <= edit.start <= edit.end <= len(data):
             raise RangeError(edit, len(data))

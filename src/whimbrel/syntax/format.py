@@ -56,13 +56,17 @@ class _Formatter:
     """One file being formatted; *ended* is True if the last line has a line end."""
 
     def __init__(self, document: Document, spelling: Spelling, indent: int) -> None:
-        self.document, self.spelling, self.indent = document, spelling, indent
+        self.document = document
+        self.spelling = spelling
+        self.indent = indent
 
     def lines(self) -> Iterator[bytes]:
         """Return the pieces of the result: at most one blank line in a row, none at the beginning or end of
         the file or of a section.
         """
-        blank, first, last = False, True, b""
+        blank = False
+        first = True
+        last = b""
         for piece, depth, plain in self._pieces():
             if isinstance(piece, Blank):
                 blank = not first
@@ -71,7 +75,8 @@ class _Formatter:
                 yield b"\n"
             last = self._piece(piece, depth, plain)
             yield last
-            blank, first = False, isinstance(piece, Section) and piece.close is not None
+            blank = False
+            first = isinstance(piece, Section) and piece.close is not None
         if last and not last.endswith((b"\n", b"\\")):
             yield b"\n"
 

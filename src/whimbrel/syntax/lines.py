@@ -71,8 +71,10 @@ def logical_lines(data: bytes, rules: LineRules = V24_LINES) -> Iterator[Logical
 
 def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
     """Yield the same lines as tuples, which is faster.  Bytes after the last line belong to no line."""
-    size, limit = len(source), rules.limit or len(source)
-    position = number = 0
+    size = len(source)
+    limit = rules.limit or len(source)
+    position = 0
+    number = 0
     unusual = _next_unusual(source, 0)
     find = source.find
     while position < size:
@@ -172,7 +174,8 @@ def split_name(text: str) -> tuple[str, str]:
     """
     plain = _NAME.match(text)
     if plain:
-        word, args = plain[1], text[plain.end() :]
+        word = plain[1]
+        args = text[plain.end() :]
     else:
         word, rest = getword(text)
         args = text[rest:]

@@ -221,7 +221,8 @@ class _Builder:
             if name == wanted:
                 break
             section.end = close.start
-        section.end, section.close = close.end, close
+        section.end = close.end
+        section.close = close
         self.add = self.open[-1].children.append if self.open else self.children.append
 
     def finish(self, end: int) -> list[Node]:

@@ -46,7 +46,8 @@ def getword(text: str, at: int = 0) -> tuple[str, int]:
         end = _end(_QUOTED[quote], text, start + 1)
         word, end = text[start + 1 : end], min(end + 1, len(text))
     else:
-        quote, end = "", _end(_BARE, text, start)
+        quote = ""
+        end = _end(_BARE, text, start)
         word = text[start:end]
     return unescaped(word, quote), _end(_BLANKS, text, end)
 
@@ -106,7 +107,8 @@ def tokenize_argv(text: str) -> list[str]:
     Blanks and tabs separate words.  A quote opens only at the beginning of a word and ends it where it
     closes; a backslash quotes the next character.
     """
-    words, at = [], _end(_GAP, text, 0)
+    words = []
+    at = _end(_GAP, text, 0)
     while at < len(text):
         quote = text[at] if text[at] in _ARGUMENT and text[at] else ""
         at += len(quote)

@@ -195,9 +195,7 @@ class SideLines:
             within = _container_of(node.name, node.args, container) if inside is around else ""
             waiting.extend((child, inside, within) for child in reversed(node.children))
 
-    def _pieces(
-        self, nodes: Iterable[tree.Node], path: str, scope: LineScope, container: str = ""
-    ) -> None:
+    def _pieces(self, nodes: Iterable[tree.Node], path: str, scope: LineScope, container: str = "") -> None:
         for node in nodes:
             if isinstance(node, tree.Directive):
                 line = ConfigLine(node.name.lower(), node.args, path, node.number, scope, container)

@@ -76,15 +76,13 @@ def _assignment(
     """Return the condition that the facts of *special* are as in a client."""
     result = space.true
     for atom in special:
-        holds = (
-            is_server
-            if isinstance(atom, IsServerAddress)
-            else atom.name in environment
-            if isinstance(atom, EnvironmentSet)
-            else opaque.get(atom.text, False)
-            if isinstance(atom, Opaque)
-            else False
-        )
+        holds = False
+        if isinstance(atom, IsServerAddress):
+            holds = is_server
+        elif isinstance(atom, EnvironmentSet):
+            holds = atom.name in environment
+        elif isinstance(atom, Opaque):
+            holds = opaque.get(atom.text, False)
         variable = space.variable(atom)
         result = result & (variable if holds else ~variable)
     return result

@@ -134,12 +134,14 @@ def send(probe: Probe, ports: dict[int, int], ours: Answer, now: float) -> Answe
             return None
     fields = tuple((name, _as_of(now, name, value, response)) for name, value in response.getheaders())
     is_worded = ours.is_built_in and ours.status == response.status  # the page names the program
-    digest = hashlib.blake2b(body, digest_size=8).hexdigest() if 0 < len(body) <= _MAX_BODY else ours.body
+    digest = ours.body
+    if len(body) <= _MAX_BODY:
+        digest = hashlib.blake2b(body, digest_size=8).hexdigest() if body else ""
     return replace(
         ours,
         status=response.status,
         fields=tuple((name, _with_port(value, port, probe.port)) for name, value in fields),
-        body=ours.body if is_worded else digest if body else "",
+        body=ours.body if is_worded else digest,
         length=ours.length if is_worded else len(body),
     )
 

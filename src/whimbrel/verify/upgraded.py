@@ -144,8 +144,15 @@ def _difference(group: DifferenceGroup) -> Finding:
         SourceLocation("", 0) if line is None else SourceLocation(line.path, line.line),
         f"2.4 decides otherwise about access: {example.probe}: {example.difference}",
         "write the lines that are meant; `whimbrel verify` shows all differences",
-        Risk.OPENS if group.opens else Risk.CLOSES if group.closes else Risk.CHANGES,
+        risk_of_access(group),
     )
+
+
+def risk_of_access(group: DifferenceGroup) -> Risk:
+    """Return what a difference of access does."""
+    if group.opens:
+        return Risk.OPENS
+    return Risk.CLOSES if group.closes else Risk.CHANGES
 
 
 def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> Iterator[tuple[str, int]]:

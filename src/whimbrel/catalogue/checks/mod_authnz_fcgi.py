@@ -6,7 +6,8 @@ import re
 
 from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
-DEFINE, CHECK = "AuthnzFcgiDefineProvider: ", "AuthnzFcgiCheckAuthnProvider: "
+DEFINE = "AuthnzFcgiDefineProvider: "
+CHECK = "AuthnzFcgiCheckAuthnProvider: "
 _BACKEND = re.compile(r"fcgi://(?:[^:/\[\]]+|\[[^\]]+\]):([0-9]+)/?")
 
 

@@ -7,7 +7,9 @@ import re
 from whimbrel.base import numbers
 from whimbrel.base.lazy_re import compile
 
-LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
+LONG_MAX = 2**63 - 1
+LONG_MIN = -(2**63)
+INT_MAX = 2**31 - 1
 _FLOAT = compile(
     r"[ "
     r"\t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",

@@ -83,7 +83,8 @@ def fill_words(message: str, words: list[str]) -> str:
 
 def split_args(text: str) -> list[str]:
     """Return the words of a RAW_ARGS text; quoted empty words count."""
-    args, at = [], 0
+    args = []
+    at = 0
     while at < len(text):
         word, at = getword(text, at)
         args.append(word)

@@ -51,8 +51,13 @@ class RpafServerConfig:
 def _begin(cmd: Command, conf: RpafServerConfig) -> None:
     """Give a server's first line a record of its own: mod_rpaf merges nothing."""
     if conf.is_on is UNSET:
-        conf.is_on = conf.is_new = conf.sets_host = conf.sets_https = conf.sets_port = False
-        conf.forbids = conf.cleans = False
+        conf.is_on = False
+        conf.is_new = False
+        conf.sets_host = False
+        conf.sets_https = False
+        conf.sets_port = False
+        conf.forbids = False
+        conf.cleans = False
         conf.header = ""
         conf.proxies = ()
     conf.is_new = conf.is_new or cmd.name[4] == "_"

@@ -50,7 +50,12 @@ def action_lines(group: list[ReportEntry]) -> Iterator[str]:
         if len(group) == 1
         else f"{entry.rule} in {len(group)} places"
     )
-    action = "needs review" if entry.needs_review else "decision to take" if entry.decision else "note"
+    if entry.needs_review:
+        action = "needs review"
+    elif entry.decision:
+        action = "decision to take"
+    else:
+        action = "note"
     changed = " (changed)" if entry.is_fixable else ""
     return _lines(f"{where}: {action}{changed}: {entry.message} [{entry.risk.value}]", group, [])
 

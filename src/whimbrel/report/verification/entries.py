@@ -44,7 +44,11 @@ def risk_of(group: DifferenceGroup) -> Risk:
     """Return what the difference does; one from a real server says nothing about the upgrade."""
     if group.kind == "httpd":
         return Risk.CHANGES
-    return Risk.OPENS if group.opens else Risk.CLOSES if group.closes else Risk.CHANGES
+    if group.opens:
+        return Risk.OPENS
+    if group.closes:
+        return Risk.CLOSES
+    return Risk.CHANGES
 
 
 def report_of(verification: VerifyResult) -> Report:

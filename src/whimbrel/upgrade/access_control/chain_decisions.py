@@ -69,7 +69,9 @@ class ChainDecisions:
         area: AccessSection | None = None,
         written: Mapping[AccessSection, Lines] | None = None,
     ) -> None:
-        self.chains, self.area, self.written = chains, area, written or {}
+        self.chains = chains
+        self.area = area
+        self.written = written or {}
         self.sections = [section for section in solved if section.access_lines]
         self._nested: dict[AccessSection, list[AccessSection]] = {}
         for section in solved:
@@ -161,7 +163,8 @@ class ChainDecisions:
         applies: Applies | None = None,
     ) -> tuple[bool, Counterexample | None]:
         """Return True if the chain decides differently with *replacements*, and a client that shows it."""
-        before, after = self.decide_22(chain), self.decide_24(chain, replacements, applies)
+        before = self.decide_22(chain)
+        after = self.decide_24(chain, replacements, applies)
         if before is None:
             return False, None
         if after is None:

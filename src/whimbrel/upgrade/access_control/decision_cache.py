@@ -37,7 +37,9 @@ class DecisionCache:
     """The decisions of one configuration tree, with the access environment of each version."""
 
     def __init__(self, environment_22: AccessEnvironment, environment_24: AccessEnvironment) -> None:
-        self.space, self.environment_22, self.environment_24 = Space(), environment_22, environment_24
+        self.space = Space()
+        self.environment_22 = environment_22
+        self.environment_24 = environment_24
         self._layers: dict[tuple[SectionKind, bool, Lines], AccessLayer] = {}
         self._sound: dict[tuple[str, int], bool] = {}
         self._short: dict[tuple[object, ...], tuple[AccessLayer, ...]] = {}
@@ -57,7 +59,8 @@ class DecisionCache:
         key = (kind, htaccess, lines)
         layer_found = self._layers.get(key)
         if layer_found is None:
-            layer_found = self._layers[key] = AccessLayer(lines, kind, htaccess)
+            layer_found = AccessLayer(lines, kind, htaccess)
+            self._layers[key] = layer_found
         return layer_found
 
     def error(self, version: str) -> AccessDecision:

@@ -218,7 +218,8 @@ def _split(line: AccessLine, within: str) -> Iterator[AccessLine]:
     """Yield *line*, a long list of alternatives in parts: httpd refuses long lines in .htaccess files."""
     words = line.args.split()
     is_negative = words[:1] == ["not"]
-    kind, values = words[is_negative : is_negative + 1], words[is_negative + 1 :]
+    kind = words[is_negative : is_negative + 1]
+    values = words[is_negative + 1 :]
     if line.name != "require" or len(line.args) <= MAX_ARGS or not kind or kind[0] not in _LISTS:
         yield line
         return

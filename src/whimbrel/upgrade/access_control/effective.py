@@ -85,7 +85,8 @@ def methods_of(line: AccessLine) -> MethodSet:
 
 def split_args(text: str) -> list[str]:
     """Return the arguments as words, split as httpd does."""
-    args, at = [], 0
+    args = []
+    at = 0
     while at < len(text):
         word, at = getword(text, at)
         args.append(word)
@@ -125,7 +126,9 @@ def _effective_rules(chain: list[list[EffectiveDirective]], name: str) -> Effect
     rules = EffectiveRules()
     for lines in chain:
         if any(directive.name in RECORD for directive in lines):
-            rules.order, rules.allows, rules.denies = "deny,allow", [], []
+            rules.order = "deny,allow"
+            rules.allows = []
+            rules.denies = []
         if any(directive.name == "require" for directive in lines):
             rules.requires = []
         for directive in lines:

@@ -65,7 +65,8 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
         if earlier is not None:
             yield replace(earlier, place=section.place)  # outer sections were edited since
         else:
-            result = persistent[key_of(section)] = _stays(tree, number, section, analysis.left[section])
+            result = _stays(tree, number, section, analysis.left[section])
+            persistent[key_of(section)] = result
             yield result
     if number == "C17" and tree.options.style is not Style.COMPAT:
         yield from _remaining_findings(tree, analysis)
@@ -87,7 +88,8 @@ def _left_of_rule(
             row = _row_of_left(analysis, section, reason) if reason else ""
             if row and not (isinstance(earlier, Finding) and earlier.rule == row):
                 groups.setdefault(row, []).append((section, None))
-        cached = tree.cache["access control left"] = (analysis, groups)
+        cached = (analysis, groups)
+        tree.cache["access control left"] = cached
     sections: list[tuple[AccessSection, Finding | None]] = cached[1].get(number, [])
     return sections
 
@@ -113,7 +115,8 @@ def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -
             first = analysis.equivalents.get(section, (section,))[0]
             rows[section] = rows[first] if first in rows else rule_of_section(tree, analysis, section)
             groups.setdefault(rows[section], []).append(section)
-        cached = tree.cache["access control rows"] = (analysis, groups)
+        cached = (analysis, groups)
+        tree.cache["access control rows"] = cached
     sections: list[AccessSection] = cached[1].get(number, [])
     return sections
 
@@ -172,7 +175,8 @@ def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
 
 def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return the number of the rule that reports the section."""
-    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
+    lines = analysis.decisions.lines[section]
+    plan = analysis.plans[section]
     requires = [directive.args for directive in flatten_directives(lines) if directive.name == "require"]
     if has_directive(lines, RECORD | {"satisfy"}):
         return _rule_of_lists(tree, analysis, section)
@@ -191,7 +195,8 @@ def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessS
 
 
 def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
-    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
+    lines = analysis.decisions.lines[section]
+    plan = analysis.plans[section]
     if _is_refused(lines):
         return "X10"
     if guide_replacement(analysis, section) is not None:
@@ -366,9 +371,10 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
     """Return the .htaccess files that one version answers with 500 and the other reads."""
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
-        cached = tree.cache["refused files"] = frozenset(
+        cached = frozenset(
             htaccess_finding.place.path for htaccess_finding in refused_htaccess.htaccess_findings(tree)
         )
+        tree.cache["refused files"] = cached
     return cached
 
 
@@ -400,7 +406,8 @@ def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Fin
 
 def _foreign_directives(section: AccessSection) -> list[str]:
     """Return the directives of its authorization lines that no module of httpd has."""
-    catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
+    catalogue_22 = catalogue("2.2")
+    catalogue_24 = catalogue("2.4")
     return [
         line.node.name
         for line in section.lines
@@ -463,7 +470,8 @@ def _evidence(chain: Chain, example: str) -> str:
 
 
 def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
-    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
+    lines = analysis.decisions.lines[section]
+    plan = analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
             return (
@@ -485,7 +493,8 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
 
 def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none."""
-    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
+    lines = analysis.decisions.lines[section]
+    plan = analysis.plans[section]
     after = list(flatten_directives(plan.control))
     requires = [_normalized(line.args) for line in after if line.name == "require"]
     if has_directive(lines, RECORD | {"satisfy"}):

@@ -60,7 +60,8 @@ def _changed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]
     seen: set[AccessSection] = set()
     decisions = analysis.decisions.cache
     for chain in analysis.all_chains():
-        unit, outer = chain.last, [part for part in chain.sections[:-1] if part.is_upgraded]
+        unit = chain.last
+        outer = [part for part in chain.sections[:-1] if part.is_upgraded]
         if (
             unit in seen
             or unit.is_upgraded

@@ -72,7 +72,8 @@ class AuthzContext:
 # hosts ----------------------------------------------------------------------------------------------
 def host_tree(rules: EffectiveRules) -> RequireTree:
     """Return the decision of Order, Allow and Deny as a tree."""
-    allowed, denied = _list(rules.allows), _list(rules.denies)
+    allowed = _list(rules.allows)
+    denied = _list(rules.denies)
     if rules.order == "deny,allow":
         return any_of([allowed, negate(denied)])
     return all_of([allowed, negate(denied)])
@@ -147,7 +148,8 @@ def _require(text: str, authz_context: AuthzContext) -> list[RequireLeaf]:
     """Return the arguments of a line in the form of 2.4; words that no module of 2.2 knows are omitted,
     because 2.2 ignores them."""
     name, _, rest = text.strip().partition(" ")
-    kind, given = name.lower(), split_args(rest)
+    kind = name.lower()
+    given = split_args(rest)
     if name == "valid-user":
         return [RequireLeaf("valid-user")]
     if name == "user":

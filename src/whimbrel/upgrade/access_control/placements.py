@@ -36,7 +36,8 @@ class Placements:
     """The repetitions that can be written for the sections of one `ChainDecisions`."""
 
     def __init__(self, decisions: ChainDecisions, served: ServedRequests[AccessSection, Statement]) -> None:
-        self.decisions, self._served = decisions, served
+        self.decisions = decisions
+        self._served = served
         self._requests: dict[tuple[str, tuple[str, ...]], list[Request]] = {}
 
     def requests(self, holder: AccessSection, prefixes: Sequence[str] = ()) -> list[Request]:

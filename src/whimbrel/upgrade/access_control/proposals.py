@@ -35,7 +35,9 @@ class Proposals:
     """
 
     def __init__(self, decisions: ChainDecisions, placements: Placements, *, has_alias: bool = True) -> None:
-        self.decisions, self._placements, self._has_alias = decisions, placements, has_alias
+        self.decisions = decisions
+        self._placements = placements
+        self._has_alias = has_alias
         self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
 
     def replacements_of(

@@ -392,7 +392,8 @@ def _section(
     pattern, rest = _first_word(statement.args)
     by_regex = kind in _MATCHES
     if pattern == "~":
-        pattern, by_regex = _first_word(rest)[0], True
+        pattern = _first_word(rest)[0]
+        by_regex = True
     if by_regex and never_matches_end(tree, statement):
         pattern = without_end(pattern)
     section = AccessSection(

@@ -64,7 +64,9 @@ class Solver:
         has_alias: bool = True,
         report_progress: ReportProgress = no_progress,
     ) -> None:
-        self.decisions, self.compat_first, self.report_progress = decisions, compat_first, report_progress
+        self.decisions = decisions
+        self.compat_first = compat_first
+        self.report_progress = report_progress
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
         self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}

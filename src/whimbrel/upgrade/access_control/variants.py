@@ -152,7 +152,8 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
     """Return the lines of all rows of *table*, each under its own values."""
     if not table or all(lines == table[0][1] for _, lines in table):
         return table[0][1] if table else ()
-    first, rest = conditions[0], conditions[1:]
+    first = conditions[0]
+    rest = conditions[1:]
     found: list[AccessLine] = []
     sides = {
         value: _tree(rest, [row for row in table if row[0].get(first, value) is value])

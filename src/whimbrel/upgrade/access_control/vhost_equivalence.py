@@ -109,7 +109,8 @@ class VhostEquivalence:
     """The equivalence classes of the virtual hosts of a configuration tree."""
 
     def __init__(self, tree: ConfigTree, inventory: Inventory, bounds: Bounds | None = None) -> None:
-        self.tree, self.inventory = tree, inventory
+        self.tree = tree
+        self.inventory = inventory
         self.on_disk = HostDirectories(tree.root, inventory, bounds or Bounds())
         owned = self.on_disk.all_owned
         shared = [section for section in inventory.of_server(None)[0] if section not in owned]

@@ -62,7 +62,8 @@ def _real(path: str) -> str:
 def _matches(pattern: str, path: str) -> bool:
     """Return True if *path* or a parent directory matches the pattern of an Include; no wildcard matches a
     leading dot."""
-    parts, names = pattern.split("/"), path.split("/")
+    parts = pattern.split("/")
+    names = path.split("/")
     return len(parts) <= len(names) and all(map(_same, parts, names))
 
 

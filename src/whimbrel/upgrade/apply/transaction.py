@@ -98,7 +98,8 @@ def _drop_preparation(journal: Journal, run: _Run, hook: StepHook) -> None:
     run.remove_leftovers()
     journal.entries = [entry for entry in journal.entries if not entry.new or not entry.fresh]
     for entry in journal.entries:
-        entry.new = entry.temporary = ""
+        entry.new = ""
+        entry.temporary = ""
     journal.save("done", hook) if journal.entries else journal.remove(hook)
 
 
@@ -137,7 +138,8 @@ class _Files:
     """The files that a journal names: of the tree, and of the state directory."""
 
     def __init__(self, journal: Journal, tree: Tree) -> None:
-        self.journal, self.tree = journal, tree
+        self.journal = journal
+        self.tree = tree
 
     def place(self, path: str, *, create: bool = False) -> Place:
         """Return the place of a real path, in which a link is an error."""
@@ -188,7 +190,8 @@ class _Run(_Files):
         self.directory = directory
         self.tops = list(tops)
         self.is_open = is_open
-        self.is_read, self.hook = is_read, hook
+        self.is_read = is_read
+        self.hook = hook
         self.entries = list[JournalEntry]()
 
     def prepare(self, files: Mapping[str, bytes], expected: Mapping[str, bytes]) -> None:
@@ -225,7 +228,8 @@ class _Run(_Files):
     ) -> tuple[JournalEntry, tuple[bytes, Owner]]:
         """Return the entry of a file, with its present content; raises OSError and WriteError."""
         with self.tree.place(to_bytes(path)) as place:
-            target, found = to_text(place.path), place.read()
+            target = to_text(place.path)
+            found = place.read()
             _check_access(place)
         if expected is not None and found[0] != expected:
             raise WriteError(f"{path}: changed since it was read: nothing was written")
@@ -235,7 +239,9 @@ class _Run(_Files):
         entry.new = f"new-{os.urandom(12).hex()}"
         earlier = previous.get(target)
         if earlier is not None:
-            entry.fresh, entry.backup, entry.before = False, earlier.backup, earlier.before
+            entry.fresh = False
+            entry.backup = earlier.backup
+            entry.before = earlier.before
         else:
             tree = to_text(os.path.realpath(to_bytes(self.directory)))
             entry.backup = self._free_name(
@@ -262,7 +268,8 @@ class _Run(_Files):
             self._replace(entry)
         for entry in waiting:
             self.remove(f"{self.journal.directory.path}/{entry.new}")
-            entry.new = entry.temporary = ""
+            entry.new = ""
+            entry.temporary = ""
         self.journal.save("done", self.hook)
 
     def _replace(self, entry: JournalEntry) -> None:

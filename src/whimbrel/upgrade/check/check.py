@@ -95,7 +95,8 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     A rule checks the text as the other rules leave it, so no finding repeats what another one fixes. With
     *sources*, and unless rules were selected, the result of all rules is loaded under 2.4.
     """
-    rules, of_messages = wanted.rules(), rules_of("messages")
+    rules = wanted.rules()
+    of_messages = rules_of("messages")
     all_findings = [
         finding
         for rule in rules

@@ -42,7 +42,8 @@ class RuleError(Exception):
         super().__init__(
             f"rule {rule.number} failed ({what}): nothing was changed; --ignore {rule.number} leaves it out"
         )
-        self.rule, self.problem = rule, problem
+        self.rule = rule
+        self.problem = problem
 
 
 @dataclass(slots=True)
@@ -85,7 +86,9 @@ class _Fixpoint:
     def __init__(self, tree: ConfigTree, rules: Iterable[Rule], decide: DecideCallback) -> None:
         ordered = sorted(rules, key=lambda rule: rule.order)
         self.orders = [list(group) for _order, group in groupby(ordered, key=lambda rule: rule.order)]
-        self.original, self.current, self.decide = tree, tree, decide
+        self.original = tree
+        self.current = tree
+        self.decide = decide
         self.result = UpgradeResult(tree)
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, SourceLocation, str]] = set()
@@ -97,7 +100,8 @@ class _Fixpoint:
         """Sweep through the orders until one whole sweep changes nothing."""
         remaining: list[Finding] = []
         for _ in range(MAX_SWEEPS):
-            before, remaining = self.result.passes, []
+            before = self.result.passes
+            remaining = []
             for number, rules in enumerate(self.orders):
                 stable_tree, notes = self._stable.get(number, (None, []))
                 if stable_tree is not self.current:
@@ -151,7 +155,8 @@ class _Fixpoint:
     def _choose(self, proposals: list[Finding], notes: list[Finding]) -> tuple[list[Finding], EditSelection]:
         """Select the findings whose edits can be applied now; declined and impossible ones are recorded in
         `refused`."""
-        selection, chosen = EditSelection(), []
+        selection = EditSelection()
+        chosen = []
         for proposal in proposals:
             original = self._original(proposal)
             key = (original.rule, original.place, original.message)
@@ -179,7 +184,8 @@ class _Fixpoint:
 
     def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
         """Apply the edits and read the configuration tree again."""
-        files, traces = self.result.files, self.result.line_maps
+        files = self.result.files
+        traces = self.result.line_maps
         for path, edits in selection.edits.items():
             old_bytes = self.current.files[path].document.bytes
             new_bytes = apply(old_bytes, [Group(tuple(edits))])

@@ -130,8 +130,6 @@ def without(texts: LoadedTexts, problem: RefusedLine, overlay: Mapping[str, byte
     return b"\n".join(lines)
 
 
-
-
 def _end_of(lines: list[bytes], start: int) -> int:
     """Return the number of the line behind a section, or behind a directive with its continuation lines."""
     first = lines[start].lstrip()

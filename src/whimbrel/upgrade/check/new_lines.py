@@ -47,10 +47,12 @@ def add_new_lines(result: UpgradeResult) -> None:
 
 def _finding(result: UpgradeResult, place: SourceLocation, problem: RefusedLine) -> Finding:
     if result.tree.files[place.path].role is Role.HTACCESS:
-        effect, risk = "2.2 answers 500 to every request for the directory", Risk.OPENS
+        effect = "2.2 answers 500 to every request for the directory"
+        risk = Risk.OPENS
         advice = "make sure that the directory may be served"
     else:
-        effect, risk = "2.2 does not start", Risk.CHANGES
+        effect = "2.2 does not start"
+        risk = Risk.CHANGES
         advice = "make sure that the file is one of 2.2: this line has no effect there that could be kept"
     message = f"{effect} with this line, which 2.4 reads: {problem.text}"
     return Finding(NUMBER, SourceLocation(place.path, place.line), message, advice, risk)

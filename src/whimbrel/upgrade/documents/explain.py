@@ -377,7 +377,8 @@ def _rows_naming(word: str) -> tuple[str, ...]:
 
 def _prose(text: str) -> str:
     """Return a document without its examples of unaffected text, which name other subjects."""
-    lines, is_skipped = [], False
+    lines = []
+    is_skipped = False
     for line in text.split("\n"):
         if line.startswith("## "):
             is_skipped = line.startswith("## Not touched")

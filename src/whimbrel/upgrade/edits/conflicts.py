@@ -46,7 +46,8 @@ class EditSelection:
 
     def _clashes(self, file_edit: FileEdit) -> bool:
         """Return True if the edit conflicts with a neighbour: added edits are sorted and disjoint."""
-        taken, edit = self._sorted.get(file_edit.path, []), file_edit.edit
+        taken = self._sorted.get(file_edit.path, [])
+        edit = file_edit.edit
         at = bisect_left(taken, (edit.start, edit.end))
         for start, end in reversed(taken[max(0, at - 8) : at]):
             if end > edit.start and start < edit.end:

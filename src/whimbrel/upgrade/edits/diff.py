@@ -31,7 +31,8 @@ def display_path(path: str, root: str) -> str:
 
 def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap) -> bytes:
     """Return the diff with git's names of the two sides; patch(1) accepts it, and bytes are unchanged."""
-    before, after = _lines(old_bytes), _lines(new_bytes)
+    before = _lines(old_bytes)
+    after = _lines(new_bytes)
     old_name, new_name = (_quoted(prefix + to_bytes(path.lstrip("/"))) for prefix in (b"a/", b"b/"))
     out = [
         b"diff --git " + old_name + b" " + new_name + b"\n",
@@ -84,14 +85,16 @@ def _lines(data: bytes) -> list[bytes]:
 
 def _changes(before: list[bytes], after: list[bytes], line_map: LineMap) -> Iterator[Change]:
     """Yield the ranges between unchanged lines."""
-    a = c = 0
+    a = 0
+    c = 0
     for new, line in enumerate([*after, None]):
         old = len(before) if line is None else line_map.unchanged_from(new + 1) - 1
         if old < a or (line is not None and (old >= len(before) or before[old] != line)):
             continue
         if old > a or new > c:
             yield from _refined(before, after, (a, old, c, new))
-        a, c = old + 1, new + 1
+        a = old + 1
+        c = new + 1
 
 
 def _refined(before: list[bytes], after: list[bytes], change: Change) -> Iterator[Change]:
@@ -117,10 +120,14 @@ def _hunks(changes: Iterator[Change]) -> Iterator[list[Change]]:
 
 
 def _hunk(changes: list[Change], before: list[bytes], after: list[bytes]) -> list[bytes]:
-    first, last = changes[0], changes[-1]
+    first = changes[0]
+    last = changes[-1]
     lead = min(CONTEXT, first[0])
     tail = min(CONTEXT, len(before) - last[1])
-    a, b, c, d = first[0] - lead, last[1] + tail, first[2] - lead, last[3] + tail
+    a = first[0] - lead
+    b = last[1] + tail
+    c = first[2] - lead
+    d = last[3] + tail
     out = [f"@@ -{_span(a, b)} +{_span(c, d)} @@\n".encode()]
     at = a
     for start, end, new_start, new_end in changes:

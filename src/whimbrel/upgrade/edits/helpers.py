@@ -59,7 +59,8 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
     """Insert *lines* above *statement* and the comment directly above it, unless that comment begins the
     file."""
     edit = statement.insert_before(lines)
-    data, start = statement.file.document.bytes, statement.node.start
+    data = statement.file.document.bytes
+    start = statement.node.start
     while start and data[:start].endswith(b"\n"):
         line = data.rfind(b"\n", 0, start - 1) + 1
         if not data[line:start].lstrip(b" \t").startswith(b"#"):

@@ -89,7 +89,9 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
 
     Options that 2.4 lacks are removed, renamed ones replaced; everything else stays byte for byte.
     """
-    lines, findings, names = [], [], set()
+    lines = []
+    findings = []
+    names = set()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         match = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
         if match is None:
@@ -105,7 +107,8 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
 
 def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str, Finding | None]:
     """Return the line for 2.4 ("" if it is removed), and the finding about it."""
-    verb, name = match[2], match[3]
+    verb = match[2]
+    name = match[3]
     option = f"--{verb}-{name}"
     switch = verb in ("enable", "disable")
     if switch and name in RENAMED:

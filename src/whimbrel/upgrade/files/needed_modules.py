@@ -111,7 +111,8 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
                 need.identifier
             ):
                 missing.setdefault(need.identifier, need)
-    ordered = tree.cache["needs"] = _ordered(missing)
+    ordered = _ordered(missing)
+    tree.cache["needs"] = ordered
     return ordered
 
 
@@ -134,8 +135,11 @@ def _module_entry(identifier: str) -> ModuleEntry:
 
 class _NeedSearch:
     def __init__(self, tree: ConfigTree, load_lines: LoadModuleLines) -> None:
-        self.tree, self.load_lines, self.built_in = tree, load_lines, tree.built_in.modules
-        self.catalogue_22, self.catalogue_24 = catalogue("2.2"), catalogue("2.4")
+        self.tree = tree
+        self.load_lines = load_lines
+        self.built_in = tree.built_in.modules
+        self.catalogue_22 = catalogue("2.2")
+        self.catalogue_24 = catalogue("2.4")
         self.identifier_by_source = {row.source: row.identifier for row in self.catalogue_24.modules}
         self.identifier_by_source_22 = {row.source: row.identifier for row in self.catalogue_22.modules}
         self.kinds = {row.identifier: row.kind for row in self.catalogue_24.modules}
@@ -197,7 +201,8 @@ class _NeedSearch:
                 continue
             owners = self.owners.get(statement.name)
             if owners is None:
-                owners = self.owners[statement.name] = self._owners(statement.name)
+                owners = self._owners(statement.name)
+                self.owners[statement.name] = owners
             if owners[1] and statement.name not in self.reported:
                 yield from self._of_directive(statement, *owners)
             if not statement.is_section or statement.name == "<proxy":

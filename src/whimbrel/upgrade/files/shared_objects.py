@@ -18,7 +18,9 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 
 VERSIONS: Final = {(20020903, "AP20"): "2.0", (20051115, "AP22"): "2.2", (20120211, "AP24"): "2.4"}
-_DYNSYM, _SYMTAB, _NOBITS = 11, 2, 8
+_DYNSYM = 11
+_SYMTAB = 2
+_NOBITS = 8
 _OBJECT = 1
 
 
@@ -83,7 +85,9 @@ class _Elf:
     def __init__(self, data: bytes) -> None:
         if data[:4] != b"\x7fELF" or len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
             raise _ElfError("no shared object (ELF)")
-        self.data, self.is_64_bit, self.order = data, data[4] == 2, "<" if data[5] == 1 else ">"
+        self.data = data
+        self.is_64_bit = data[4] == 2
+        self.order = "<" if data[5] == 1 else ">"
         self.word = 8 if self.is_64_bit else 4
         self.sections = list(self._sections())
 

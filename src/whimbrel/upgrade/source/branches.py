@@ -75,7 +75,8 @@ class VersionModules:
         self.loaded: dict[str, Maybe] = {}
         self._sources: dict[str, str] = {}
         self._is_complete = is_complete  # False for fragments: another file loads the modules
-        self._has_load_module = self._has_foreign = False
+        self._has_load_module = False
+        self._has_foreign = False
         self._is_windows = WINNT in built_in
         # a line of 2.4 may load a module that 2.2 has built in
         self._expected = frozenset() if self.is_22 else built_in

@@ -62,9 +62,10 @@ def is_windows(tree: ConfigTree) -> bool:
     if known is None:
         roots = list(tree.named("serverroot", include_inactive=True))
         lines = roots or list(tree.named("documentroot", "<directory", include_inactive=True))
-        known = tree.cache["windows"] = any(
+        known = any(
             line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines
         )
+        tree.cache["windows"] = known
     return bool(known)
 
 
@@ -133,7 +134,9 @@ def configured(text: str) -> frozenset[str]:
         option = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
         if option is None:
             continue
-        verb, name, value = option[2], option[3].lower(), option[4]
+        verb = option[2]
+        name = option[3].lower()
+        value = option[4]
         if name in ("mods-shared", "modules"):
             words = [word.lower() for word in re.split(r"[ ,]+", value or "") if word]
             given = (

@@ -106,7 +106,8 @@ class Statement:
 
     def words(self) -> list[str]:
         """Return the arguments as words, split as httpd does."""
-        words, at = [], 0
+        words = []
+        at = 0
         while at < len(self.args):
             word, at = getword(self.args, at)
             words.append(word)
@@ -224,7 +225,8 @@ class ConfigTree:
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
-        self.options, self.root = options, root
+        self.options = options
+        self.root = root
         self.context = InputContext.SERVER
         self.built_in = BuiltIn()
         self.files: dict[str, SourceFile] = {}

@@ -131,7 +131,8 @@ def _area(line: Statement) -> OverrideArea | None:
         return None
     words = section.words()
     host = next(line.enclosing("<virtualhost"), None)
-    reads, classes = not _is_none(line), merge_overrides(None, [line])
+    reads = not _is_none(line)
+    classes = merge_overrides(None, [line])
     if section.name == "<directorymatch" or words[:1] == ["~"]:
         try:
             return OverrideArea(None, compile_regex(words[-1] if words else ""), reads, host, classes)
@@ -150,7 +151,8 @@ def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
         return True
     table = tree.cache.get("overrides")
     if not isinstance(table, OverrideTable):
-        table = tree.cache["overrides"] = OverrideTable(tree)
+        table = OverrideTable(tree)
+        tree.cache["overrides"] = table
     return table.accepts(line.file.directory, kind)
 
 
@@ -166,7 +168,8 @@ def htaccess_files(
     *to_local* maps a path of the configuration to this machine, "" if it is not there; *default_root* is the
     root of a server without DocumentRoot.
     """
-    overrides, names = OverrideTable(tree), _names(tree)
+    overrides = OverrideTable(tree)
+    names = _names(tree)
     seen: set[tuple[int, int]] = set()
     above: dict[str, str] = {}
     for path, root in served_roots(tree, default_root, to_local).items():

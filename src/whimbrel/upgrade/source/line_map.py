@@ -59,11 +59,13 @@ def _joined(edits: Iterable[Edit]) -> list[Edit]:
 
 def _spans(data: bytes, edits: list[Edit]) -> Iterator[LineSpan]:
     yield LineSpan(1, 1, 1, True)
-    new = old = 1
+    new = 1
+    old = 1
     done = 0
     for edit in edits:
         between = data.count(b"\n", done, edit.start)
-        removed, inserted = data.count(b"\n", edit.start, edit.end), edit.text.count(b"\n")
+        removed = data.count(b"\n", edit.start, edit.end)
+        inserted = edit.text.count(b"\n")
         new, old, done = new + between, old + between, edit.end
         if removed or inserted:
             yield LineSpan(new, old, max(old, old + removed - 1), False)

@@ -99,7 +99,8 @@ def reading_order(tree: ConfigTree) -> dict[int, int]:
     """Return the position of each statement in reading order, by its id."""
     order = tree.cache.get("positions")
     if not isinstance(order, dict):
-        order = tree.cache["positions"] = {id(line): at for at, line in enumerate(tree.all_statements())}
+        order = {id(line): at for at, line in enumerate(tree.all_statements())}
+        tree.cache["positions"] = order
     return order
 
 
@@ -108,11 +109,12 @@ def is_24_config(tree: ConfigTree) -> bool:
     defaults of 2.4 already."""
     cached = tree.cache.get("is new")
     if cached is None:
-        cached = tree.cache["is new"] = any(
+        cached = any(
             _loads_24_module(line)
             for line in tree.named("loadmodule", include_inactive=True)
             if line.in_24 is not False
         )
+        tree.cache["is new"] = cached
     return bool(cached)
 
 

@@ -90,13 +90,15 @@ class Overlay:
         """Return the path with all symbolic links resolved, as they were on first use."""
         known = self.resolved.get(path)
         if known is None:
-            known = self.resolved[path] = real_path(path)
+            known = real_path(path)
+            self.resolved[path] = known
         return known
 
     def read(self, path: str) -> Document:
         """Return the tree of a regular file; raises OSError."""
         key = path if path in self.parsed else self.real_path(path)
-        data, tree = self.contents.get(key), self.parsed.get(key)
+        data = self.contents.get(key)
+        tree = self.parsed.get(key)
         if tree is not None and (data is None or data == tree.bytes):
             return tree
         return parse(read_config_file(path) if data is None else data, V22_LINES)
@@ -202,7 +204,8 @@ UNKNOWN: Final = (
 
 def described(tree: ConfigTree) -> tuple[str, ...]:
     """Return the lines of text that describe the input."""
-    first, count = next(iter(tree.files), ""), len(tree.files)
+    first = next(iter(tree.files), "")
+    count = len(tree.files)
     more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
     if tree.context is not InputContext.SERVER:
         return (f"input: {tree.context.value}: {first}{more}; {UNKNOWN}",)
@@ -241,15 +244,14 @@ class ConfigTreeReader:
         built_in: BuiltIn,
     ) -> None:
         options = sources.options
-        self.options, self.overlay, self.progress, self.is_relocated = (
-            options,
-            overlay,
-            progress,
-            sources.is_relocated,
-        )
+        self.options = options
+        self.overlay = overlay
+        self.progress = progress
+        self.is_relocated = sources.is_relocated
         self.root = options.server_root if options is not None else ""
         self.tree = ConfigTree(upgrade_options, self.root)
-        self.tree.context, self.tree.built_in = sources.context, built_in
+        self.tree.context = sources.context
+        self.tree.built_in = built_in
         self.tree.undecided = [item_of(part) for part in options.undecided] if options is not None else []
         self.tree.defines = set(options.defines) if options is not None else set()
         self.branches = Branches(
@@ -257,7 +259,8 @@ class ConfigTreeReader:
         )
         self.stack: list[str] = []
         self._budget = ReadBudget(MAX_STATEMENTS)
-        self._is_cut = self._is_full = False
+        self._is_cut = False
+        self._is_full = False
         self.copied = CopiedPaths(self.root, options.copied if options is not None else ())
         self._files: dict[str, SourceFile] = {}
         self._variables: dict[str, str] = {}
@@ -364,7 +367,8 @@ class ConfigTreeReader:
 
     def _open(self, key: str, path: str, role: Role, directory: str) -> SourceFile:
         self.progress(path)
-        file = self._files[key] = SourceFile(path, self.overlay.read(path), role, directory)
+        file = SourceFile(path, self.overlay.read(path), role, directory)
+        self._files[key] = file
         self.tree.files[path] = file
         self._check_text(file)
         return file
@@ -414,7 +418,9 @@ class ConfigTreeReader:
     ) -> list[Statement]:
         """Return the statements of *nodes*, each executed as far as reading requires."""
         statements: list[Statement] = []
-        add, index, names = statements.append, self.tree.add, self._names
+        add = statements.append
+        index = self.tree.add
+        names = self._names
         live_22, live_24 = live
         # errors of a file are recorded once, however often it is included
         first = len(file.statements) == 0
@@ -474,7 +480,8 @@ class ConfigTreeReader:
             if first:
                 self._record_error(statement.place, f"a <{node.name}> section: its contents are not checked")
             return [statement]
-        statement.taken = taken = self.branches.taken(name, statement.args)
+        taken = self.branches.taken(name, statement.args)
+        statement.taken = taken
         inside = maybe_and(live[0], taken[0]), maybe_and(live[1], taken[1])
         statement.children = self._block(node.children, file, statement, via, inside)
         return [statement]
@@ -502,7 +509,8 @@ class ConfigTreeReader:
         if self.is_relocated:
             self.copied.declare_root(path.rstrip("/\\"))
         elif is_directory(root_relative("/", path)):
-            self.root = self.tree.root = root_relative("/", path)
+            self.root = root_relative("/", path)
+            self.tree.root = self.root
         else:
             self._record_error(
                 line.place,

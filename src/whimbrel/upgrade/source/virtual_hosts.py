@@ -242,11 +242,12 @@ def virtual_host_plan(tree: ConfigTree) -> VirtualHostPlan:
 def _order(statement: Statement, tree: ConfigTree) -> int:
     cached = tree.cache.get("reading order")
     if not isinstance(cached, dict):
-        cached = tree.cache["reading order"] = {
+        cached = {
             id(statement_): at
             for at, statement_ in enumerate(tree.all_statements())
             if statement_.name == "<virtualhost"
         }
+        tree.cache["reading order"] = cached
     return int(cached.get(id(statement), 0))
 
 

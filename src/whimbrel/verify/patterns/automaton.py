@@ -339,9 +339,7 @@ class _Lazy:
         return self._number(((False, is_word, behind), _without_weaker(found)))
 
     @staticmethod
-    def _add(
-        found: set[tuple[int, Pending]], address: int, before: Pending, after: Pending | None
-    ) -> None:
+    def _add(found: set[tuple[int, Pending]], address: int, before: Pending, after: Pending | None) -> None:
         if after is not None:
             found.add((address, before | after if after else before))
 

@@ -243,5 +243,3 @@ def _sampled(
         shortest = [tuple(sorted(texts, key=len)) for texts in found]
         return LanguageComparison(Relation.DIFFERENT, shortest[0], shortest[1])
     return LanguageComparison(Relation.NOT_DECIDED, reason=reason)
-
-

@@ -400,7 +400,9 @@ def _limits(found: re.Match[str]) -> tuple[int, int | None]:
     if found[1] is None:
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[found[0]]
     least = int(found[1])
-    most = least if found[2] is None else int(found[3]) if found[3] else None
+    most: int | None = least
+    if found[2] is not None:
+        most = int(found[3]) if found[3] else None
     if max(least, most or 0) > _HIGHEST or (most is not None and most < least):
         raise UnknownSyntax("a repetition of more than a thousand")
     return least, most

@@ -54,7 +54,8 @@ def start_programs(configuration: Any, host: ProgramHost, *, module: str, major:
     if interpreter is None:
         raise PostConfigError(module, ("crit", f"{module}: {MISSING}"), coded=False)
     environment = dict(configuration.options.environment or os.environ)
-    spec, main = configuration.spec, configuration.main
+    spec = configuration.spec
+    main = configuration.main
     wanted = environment.get(CHILDREN, "")
     children = atoi(wanted) if is_digits(wanted) else main.config(MpmConfig).max_workers
     pool = PhpPool(

@@ -50,7 +50,8 @@ class PhpHandler:
 
     def __init__(self, settings: Settings, module: str, *, has_bit: bool) -> None:
         self.settings = settings
-        self.has_bit, self.is_dated = has_bit, is_on(settings, "last_modified", False)
+        self.has_bit = has_bit
+        self.is_dated = is_on(settings, "last_modified", False)
         self.messages: FastcgiMessages = replace(PROXY_FCGI, module=module, status=500)
         self._chosen: _Settings | None = None
 
@@ -170,7 +171,8 @@ class PhpHandler:
         settings = self._chosen
         if settings is None:
             known = await facts(r.engine, manager)
-            settings = self._chosen = _Settings(select(self.settings, known), known, manager)
+            settings = _Settings(select(self.settings, known), known, manager)
+            self._chosen = settings
         if settings.file is not None:
             settings.file.prepare()
             settings.file.check_script(r.filename)

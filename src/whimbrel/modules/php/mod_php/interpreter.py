@@ -83,8 +83,10 @@ class PhpPool:
         ini_dir: str,
         environment: dict[str, str],
     ) -> None:
-        self.interpreter, self.ini_dir = interpreter, ini_dir
-        self.children, self.max_requests = max(1, min(children, MAX_CHILDREN)), max_requests
+        self.interpreter = interpreter
+        self.ini_dir = ini_dir
+        self.children = max(1, min(children, MAX_CHILDREN))
+        self.max_requests = max_requests
         self.environment = environment
 
     def program(self, ini_set: IniSet, directory: str) -> ProgramClass:

@@ -25,7 +25,8 @@ _FACTS: Final = "php.facts"  # key of `Engine.worker_state`
 async def connect(engine: Any, manager: ProcessManager, program: ProgramClass) -> BackendConnection:
     """Return a connection to *program*, which is started if need be. Raises TimeoutError."""
     loop = asyncio.get_running_loop()
-    until, is_requested = loop.time() + START_TIMEOUT, 0.0
+    until = loop.time() + START_TIMEOUT
+    is_requested = 0.0
     connections = connection_pool(engine)
     while (left := until - loop.time()) > 0:
         record: ProcessRecord | None = manager.table.use(program.key)

@@ -28,9 +28,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if condition is None or not is_quotable(condition):
             yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
         else:
-            args = " ".join(
-                (quoted(words[0]), quoted(words[1]), '"' + quoted(condition).strip('"') + '"')
-            )
+            args = " ".join((quoted(words[0]), quoted(words[1]), '"' + quoted(condition).strip('"') + '"'))
             yield Finding(
                 "C33",
                 line.place,
@@ -61,7 +59,8 @@ def _variable(what: str) -> str:
     if what.lower().startswith("handler"):
         return "%{HANDLER}"
     if not equals:
-        kind, name = "resp", what
+        kind = "resp"
+        name = what
     if not SAFE_NAME.match(name):
         return ""
     if kind.lower() == "resp" and name.lower() == "content-type":
@@ -93,7 +92,9 @@ def _regex(variable: str, pattern: str, flags: str) -> str | None:
 
 def _literal(text: str) -> str:
     """Return a pattern for the literal *text* without backslashes, which would have to be doubled."""
-    return "".join(f"[{c}]" if c in ".+*?()[]{}|$" else f"\\{c}" if c in "^\\" else c for c in text)
+    in_class = {char: f"[{char}]" for char in ".+*?()[]{}|$"}
+    escaped = {char: f"\\{char}" for char in "^\\"}
+    return "".join((in_class | escaped).get(char, char) for char in text)
 
 
 RULE = Rule("C33", "filter-provider", "FilterProvider takes an expression", check)

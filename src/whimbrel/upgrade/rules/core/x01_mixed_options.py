@@ -68,7 +68,8 @@ def as_22_took(words: list[str]) -> str:
     for word in words:
         sign, name = (word[0], word[1:]) if word[0] in "+-" else ("", word)
         if not sign and not plain:
-            plain, on = True, set()
+            plain = True
+            on = set()
         for option in _options(name):
             (on.discard if sign == "-" else on.add)(option)
             added[option] = sign

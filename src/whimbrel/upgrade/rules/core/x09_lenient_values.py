@@ -131,7 +131,8 @@ VALUES: Final[dict[str, Callable[[str], str | None]]] = {
 # numbers of words --------------------------------------------------------------------------------
 def _counted(tree: ConfigTree) -> Iterator[Finding]:
     """Lines with more arguments than 2.4 accepts, or with none where it requires a list."""
-    catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
+    catalogue_22 = catalogue("2.2")
+    catalogue_24 = catalogue("2.4")
     seen: dict[str, tuple[str, str] | None] = {}
     for line in tree.all_statements():
         if line.is_section or line.in_22 is False or line.in_24 is False or line.name in VALUES:
@@ -150,7 +151,8 @@ def _shapes(
     """Return the forms of the arguments that matter here."""
     if not entries_22 or not entries_24:
         return None
-    before, after = entries_22[0].args, entries_24[0].args
+    before = entries_22[0].args
+    after = entries_24[0].args
     fewer = MAX_ARGS.get(after, 99) < MAX_ARGS.get(before, -1) or (
         before == "FLAG" and after not in ("FLAG", "RAW_ARGS")
     )

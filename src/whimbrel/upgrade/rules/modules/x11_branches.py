@@ -13,7 +13,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield <IfModule> sections with a name that no module has, or that only 2.2 has."""
-    catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
+    catalogue_24 = catalogue("2.4")
+    catalogue_22 = catalogue("2.2")
     for section in tree.named("<ifmodule"):
         name = section.args.strip().strip('"').removeprefix("!").strip()
         if name in ("mod_disk_cache.c", "disk_cache_module"):

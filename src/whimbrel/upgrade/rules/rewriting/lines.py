@@ -68,7 +68,8 @@ def pieces(text: str) -> Iterator[SubstitutionPiece]:
     while match := _PIECE.search(text, at):
         if match.start() > at:
             yield SubstitutionPiece("text", text[at : match.start()])
-        piece, at = match[0], match.end()
+        piece = match[0]
+        at = match.end()
         if piece[0] == "\\":
             yield SubstitutionPiece("text", piece[1:])
         elif piece == "${":
@@ -179,7 +180,8 @@ def rewrite_rules(tree: ConfigTree) -> list[RewriteLine]:
     """Return every active RewriteRule with its conditions, in reading order."""
     cached = tree.cache.get("rewrite lines")
     if not isinstance(cached, list):
-        cached = tree.cache["rewrite lines"] = list(_read_rules(tree)) if tree.has("rewriterule") else []
+        cached = list(_read_rules(tree)) if tree.has("rewriterule") else []
+        tree.cache["rewrite lines"] = cached
     return cached
 
 

@@ -65,7 +65,8 @@ SINCE_ESCAPES: Final = 57
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the rules whose substitution can be refused: one finding for escaping flags, one for Unsafe
     flags."""
-    maps, target = _maps(tree), tree.options.target
+    maps = _maps(tree)
+    target = tree.options.target
     for rule in rewrite_rules(tree):
         if not rule.substitutes:
             continue
@@ -112,13 +113,12 @@ def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) ->
         )
     # 2.4 closed a security hole there: the user decides whether to reopen it
     unsafe = any(flag.startswith("Unsafe") for flag in flags)
-    safety = (
-        Safety.MANUAL
-        if not edits
-        else Safety.SAFE
-        if not unsafe and all(need.is_equivalent for need in needs)
-        else Safety.REVIEW
-    )
+    if not edits:
+        safety = Safety.MANUAL
+    elif not unsafe and all(need.is_equivalent for need in needs):
+        safety = Safety.SAFE
+    else:
+        safety = Safety.REVIEW
     why = " and ".join(need.why for need in needs)
     return Finding(
         "R01", rule.line.place, f"2.4 answers 403 where {why}", advice, Risk.CHANGES, safety, edits
@@ -159,13 +159,11 @@ def _maps(tree: ConfigTree) -> dict[str, str]:
 
 
 def _type(source: str) -> str:
-    return (
-        source
-        if source.startswith("int:")
-        else source.partition(":")[0].partition("=")[0]
-        if ":" in source
-        else "txt"
-    )
+    if source.startswith("int:"):
+        return source
+    if ":" in source:
+        return source.partition(":")[0].partition("=")[0]
+    return "txt"
 
 
 def _may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
