@@ -1,9 +1,9 @@
 """Mistakes in texts of 2.4, judged by apache2 and found by verify.
 
-python -m tests.verify.live_run --count 200 --seed 7 [--details FILE]
+python -m tests.verify.live_run --count 200 --seed 7 [--details FILE] [--keep DIRECTORY]
 
 apache2 answers about 1,800 requests with the text and with its mutant. A mutant with another answer is
-visible.
+visible; verify is asked about visible mutants and about those of the kinds without effect.
 """
 
 from __future__ import annotations
@@ -147,8 +147,25 @@ class Trial:
     old: str
     new: str
     effect: Question | None
-    verdict: Verdict
-    is_named: bool
+    result: VerifyResult
+    texts: tuple[str, str]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What verify says."""
+        return self.result.verdict
+
+    @property
+    def is_named(self) -> bool:
+        """Return True if verify names the line."""
+        return is_line_named(self.result, self.line)
+
+    @property
+    def is_good(self) -> bool:
+        """Return True if verify finds a visible mutant with its line, or says that nothing differs."""
+        if self.effect is None:
+            return self.verdict is Verdict.SAME
+        return self.verdict is Verdict.DIFFERENT and self.is_named
 
     @property
     def record(self) -> dict[str, object]:
@@ -162,7 +179,17 @@ class Trial:
             "effect": effect,
             "verdict": self.verdict.name,
             "named": self.is_named,
+            "groups": len(self.result.groups),
+            "without a line": sum(not (one.cause.old or one.cause.new) for one in self.result.groups),
+            "not decided": [one.reason for one in self.result.not_decided],
         }
+
+    def keep(self, directory: Path, root: Path, number: int) -> None:
+        """Write both texts, with ``@ROOT@`` for the root."""
+        kind = re.sub("[^a-z]+", "-", self.kind.name.lower())
+        for name, text in zip(("old", "new"), self.texts, strict=True):
+            kept = text.replace(str(root), "@ROOT@")
+            (directory / f"{number:04}-{kind}.{name}").write_text(kept)
 
 
 @contextlib.contextmanager
@@ -186,7 +213,10 @@ def live_site(root: Path, choose: random.Random) -> Site:
 
 
 def trial(site: Site, kind: Kind, choose: random.Random) -> Trial | None:
-    """Return the trial of a mutant of *kind*; None if there is none, or if apache2 refuses it."""
+    """Return the trial of a mutant of *kind*.
+
+    None if there is none, if apache2 refuses it, or if it may be visible and no answer shows it.
+    """
     mutant = mutate(site.text, kind, choose)
     if mutant is None:
         return None
@@ -197,9 +227,11 @@ def trial(site: Site, kind: Kind, choose: random.Random) -> Trial | None:
         return None
     pairs = zip(site.asked, site.answers, seen, strict=True)
     effect = next((question for question, a, b in pairs if a and a != b), None)
+    if effect is None and kind not in WITHOUT_EFFECT:
+        return None
     result = compared(site.root, site.text, text)
     old, new = site.text.split("\n")[number - 1], text.split("\n")[number - 1]
-    return Trial(kind, number, old, new, effect, result.verdict, is_line_named(result, number))
+    return Trial(kind, number, old, new, effect, result, (site.text, text))
 
 
 def compared(root: Path, old: str, new: str) -> VerifyResult:
@@ -231,6 +263,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1e9, help="end after this time")
     parser.add_argument("--details", type=Path, help="write each trial to this file, one JSON object a line")
+    parser.add_argument("--keep", type=Path, help="write texts that fell short to this directory")
     given = parser.parse_args()
     details = given.details.open("w") if given.details else None
     with live_root() as root:
@@ -261,6 +294,8 @@ def run(root: Path, given: argparse.Namespace, details: TextIO | None) -> list[T
                 trials.append(done)
                 if details is not None:
                     print(json.dumps(done.record), file=details, flush=True)
+                if given.keep is not None and not done.is_good:
+                    done.keep(given.keep, root, len(trials))
         visible = sum(one.effect is not None for one in trials)
         if visible >= given.count or time.monotonic() - begun > given.seconds:
             return trials
