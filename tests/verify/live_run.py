@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TextIO
 
@@ -30,6 +31,9 @@ from tests.verify.live_kinds import VISIBLE, WITHOUT_EFFECT, Kind, mutate
 from tests.verify.live_site import Question, questions, site_text, write_files
 from whimbrel.config.options import LoadOptions
 from whimbrel.testing.ports import free_port
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import AccessCheck
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
@@ -49,6 +53,25 @@ class NotStarted(Exception):
     """apache2 refuses the text."""
 
 
+class AnsweredSide(Side):
+    """A side that is compared with many mutants, and keeps its answers.
+
+    Key: the probe, the time and the number of assumed directories. Validity, bound: the mutants of a site.
+    """
+
+    def checked(self, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+        """Return the answer and the access checks that led to it."""
+        key = (probe, self.runtime.time, self.probing.assumed_names)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = super().checked(probe)
+        return known
+
+    @cached_property
+    def _answers(self) -> dict[object, tuple[Answer, tuple[AccessCheck, ...]]]:
+        return {}
+
+
 @dataclass
 class Site:
     """A root with one text, and the answers of apache2 to it."""
@@ -58,6 +81,13 @@ class Site:
     text: str
     asked: Sequence[Question]
     answers: list[bytes] = field(default_factory=list)
+    _side: Side | None = None
+
+    def side(self) -> Side:
+        """Return the text as a side of which nothing is assumed yet."""
+        if self._side is None or self._side.probing.assumed_names:
+            self._side = loaded(self.root, "old", self.text, AnsweredSide)
+        return self._side
 
     def answers_to(self, text: str) -> list[bytes]:
         """Return apache2's answers with *text*; raises NotStarted."""
@@ -229,20 +259,17 @@ def trial(site: Site, kind: Kind, choose: random.Random) -> Trial | None:
     effect = next((question for question, a, b in pairs if a and a != b), None)
     if effect is None and kind not in WITHOUT_EFFECT:
         return None
-    result = compared(site.root, site.text, text)
+    result = verify(site.side(), loaded(site.root, "new", text, Side))
     old, new = site.text.split("\n")[number - 1], text.split("\n")[number - 1]
     return Trial(kind, number, old, new, effect, result, (site.text, text))
 
 
-def compared(root: Path, old: str, new: str) -> VerifyResult:
-    """Return what verify finds between two texts of 2.4."""
-    sides = []
-    for name, text in (("old", old), ("new", new)):
-        path = root / f"conf/{name}.conf"
-        path.write_text(text)
-        options = LoadOptions(server_root=str(root), file=str(path))
-        sides.append(Side.load(options, "2.4", name=name, now=1_600_000_000.0))
-    return verify(*sides)
+def loaded(root: Path, name: str, text: str, kind: type[Side]) -> Side:
+    """Return a text of 2.4 as a side."""
+    path = root / f"conf/{name}.conf"
+    path.write_text(text)
+    options = LoadOptions(server_root=str(root), file=str(path))
+    return kind.load(options, "2.4", name=name, now=1_600_000_000.0)
 
 
 def is_line_named(result: VerifyResult, number: int) -> bool:

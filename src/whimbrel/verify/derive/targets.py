@@ -150,8 +150,7 @@ class Targets:
         words = line.words()
         if not words:
             return
-        pattern = words[0].lstrip("!")
-        texts = regex_samples(pattern)[:_MAX_SAMPLES] or [""]
+        texts = rule_texts(words[0].lstrip("!"), _MAX_SAMPLES) or [""]
         for base in bases:
             for text in texts:
                 target = _joined(base, text)
@@ -265,6 +264,16 @@ class Targets:
                         count += 1
                 if count >= limit:
                     return
+
+
+def rule_texts(pattern: str, limit: int) -> list[str]:
+    """Return up to *limit* texts that the pattern of a rule matches, and one that goes on with a name that
+    nothing has: what answers to the others may hide the rule."""
+    samples = regex_samples(pattern)[:limit]
+    with contextlib.suppress(re.error):
+        search = re.compile(pattern).search
+        samples += [text for text in (one + NEUTRAL for one in samples[:1]) if search(text)]
+    return samples
 
 
 @dataclass(frozen=True, slots=True)
