@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
-from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
+from whimbrel.verify.text_differences import MAX_LINES, Roots, TextDifferences, shown
 
-MAX_LINES: Final = 6
 _ACCESS: Final = (
     r"order|allow|deny|satisfy|require\w*|auth.*|limit(except)?|allowoverride\w*|anonymous.*|ssl(require|verify).*"
     r"|allowmethods"
@@ -70,21 +69,23 @@ _MAIN: Final[ServerKey] = ("", 0)
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The responsible lines of both sides."""
+    """The responsible lines of both sides; *roots*: those that differ in the texts, under one version."""
 
     old: tuple[DecidingLine, ...]
     new: tuple[DecidingLine, ...]
 
-    @property
-    def identity(self) -> object:
-        """What differences with one cause have in common: the sections that differ on both sides, else all
-        lines."""
-        old, new = (tuple(line for line in row if line.role == "section") for row in (self.old, self.new))
-        return (frozenset(old), frozenset(new)) if old and new else (self.old, self.new)
+    roots: Roots = frozenset()
+
+    def joined(self, other: Cause) -> Cause:
+        """Return the cause with lines of *other* that it lacks, if there is room."""
+        pairs = zip((self.old, self.new), (other.old, other.new), strict=True)
+        old, new = (tuple(dict.fromkeys((*a, *b)))[: max(MAX_LINES, len(a))] for a, b in pairs)
+        return Cause(old, new, self.roots)
 
     def with_deciding(self, lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]) -> Cause:
         """Return the cause with those of *lines* that decided, changed or not, before the others."""
-        return Cause(*(_deciding_first(*pair) for pair in zip((self.old, self.new), lines, strict=True)))
+        old, new = (_deciding_first(*pair) for pair in zip((self.old, self.new), lines, strict=True))
+        return Cause(old, new, self.roots)
 
 
 def _deciding_first(
@@ -97,28 +98,6 @@ def _deciding_first(
     return (*deciding, *(line for line in changed if (line.path, line.line) not in places))
 
 
-@dataclass(frozen=True, slots=True)
-class Partners:
-    """Lines and sections of each side with what the other side has in their place."""
-
-    lines: dict[ConfigLine, ConfigLine] = field(default_factory=dict)
-    scopes: dict[LineScope, LineScope] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, alignment: Alignment) -> Partners:
-        """Return the partners that differ in two sides that are aligned."""
-        found = cls()
-        for old, new in alignment.scopes:
-            if old.args != new.args:
-                found.scopes[old] = new
-                found.scopes[new] = old
-        for row in alignment.rows({id(new): old for old, new in alignment.scopes}):
-            for old_line, new_line in row.replaced:
-                found.lines[old_line] = new_line
-                found.lines[new_line] = old_line
-        return found
-
-
 class Causes:
     """Finds the causes of differences between the sides whose lines are *old* and *new*."""
 
@@ -128,7 +107,7 @@ class Causes:
         self._keys: dict[ConfigLine, LineKey] = {}
         self._places = [_Places(lines, self._key) for lines in self.sides]
         self._found: dict[object, tuple[PlanPair, Cause]] = {}
-        self.partners = Partners()
+        self.texts = TextDifferences()
 
     def forget(self) -> None:
         """Drop what belongs to plans that are about to be dropped."""
@@ -150,20 +129,34 @@ class Causes:
         key = (difference.names[:2], *map(id, plans), servers, has_equal_access)
         known = self._found.get(key)
         if known is None:
-            cause = self._cause(difference, plans, servers, has_equal_access)
-            known = self._found[key] = (plans, cause)
+            scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
+            cause = self._cause(difference, plans, scopes, has_equal_access)
+            known = self._found[key] = (plans, self._with_roots(cause, scopes, _wanted(difference, _MAPPING)))
         return known[1]
+
+    def _with_roots(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
+        """Return the cause with lines that differ in the texts: without them the sides were the same.
+
+        Between versions every line may do something else.
+        """
+        if self.sides[0].side.dialect is not self.sides[1].side.dialect:
+            return cause
+        roots = self.texts.roots_of((cause.old, cause.new))
+        if roots:
+            return Cause(cause.old, cause.new, roots)
+        near = self.texts.near(scopes, wanted)
+        old, new = (tuple(dict.fromkeys(row)) for row in ((*near[0], *cause.old), (*near[1], *cause.new)))
+        return Cause(old, new, self.texts.roots_of(near))
 
     def _cause(
         self,
         difference: Difference,
         plans: PlanPair,
-        servers: tuple[ServerKey, ServerKey],
+        scopes: list[list[LineScope]],
         has_equal_access: bool,
     ) -> Cause:
         without = _without_effect(difference, plans, has_equal_access)
-        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
-        wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
+        wanted = _wanted(difference)
         views = [scopes]
         if plans.count(None) == 1:
             # the lines of servers ended the request of one side before its sections were looked at
@@ -191,26 +184,17 @@ class Causes:
 
     def of_lines(self, old: list[ConfigLine], new: list[ConfigLine]) -> Cause:
         """Return the cause of which these are the differing lines, with what the other side has for them."""
-        shown = [_shown(old, self._places[1]), _shown(new, self._places[0])]
+        found = [_shown(old, self._places[1]), _shown(new, self._places[0])]
         for number, row in enumerate((old, new)):
             for line in row[:MAX_LINES]:
-                shown[1 - number] = [*shown[1 - number], *self._in_place_of(line)]
-        return Cause(*(tuple(dict.fromkeys(row)) for row in shown))
+                found[1 - number] = (*found[1 - number], *self.texts.in_place_of(line))
+        return Cause(*(tuple(dict.fromkeys(row)) for row in found))
 
     def differing_section(self, number: int, scope: LineScope) -> LineScope | None:
         """Return the section *scope* of side *number* if the other side has another one for it, or none."""
         if scope.kind not in SECTIONS or not self._places[1 - number].lacks(scope):
             return None
         return scope
-
-    def _in_place_of(self, line: ConfigLine) -> Iterator[DecidingLine]:
-        """Yield the line, and the section with another argument, that the other side has for *line*."""
-        scope = self.partners.scopes.get(line.scope)
-        if scope is not None and scope.kind in SECTIONS:
-            yield DecidingLine(scope.path, scope.line, scope.written, "section")
-        other = self.partners.lines.get(line)
-        if other is not None:
-            yield DecidingLine(other.path, other.line, other.text, "directive")
 
     def host_cause(self, servers: tuple[ServerKey, ServerKey]) -> Cause | None:
         """Return the virtual hosts as the cause if both sides choose hosts with other names, else None.
@@ -227,7 +211,8 @@ class Causes:
             for lines in self._host_names()
         )
         found = [_host_lines(old), _host_lines(new)]
-        return Cause(*(tuple(dict.fromkeys((*a, *b))) for a, b in zip(found, differing, strict=True)))
+        cause = Cause(*(tuple(dict.fromkeys((*a, *b))) for a, b in zip(found, differing, strict=True)))
+        return self._with_roots(cause, [[old], [new]], re.compile("|".join(_NAMES)))
 
     def _host_names(self) -> tuple[list[ConfigLine], list[ConfigLine]]:
         """Return the lines with names of virtual hosts that the other side does not have."""
@@ -242,7 +227,9 @@ class Causes:
     def refused_cause(self, answers: tuple[Answer, Answer]) -> Cause | None:
         """Return the line of a .htaccess file that made one of *answers* a 500, None if no line did."""
         found = [self._refused(lines, answer) for lines, answer in zip(self.sides, answers, strict=True)]
-        return Cause(*found) if any(found) and answers[0].status != answers[1].status else None
+        if not any(found) or answers[0].status == answers[1].status:
+            return None
+        return self._with_roots(Cause(*found), [[], []], re.compile("|".join(_READING)))
 
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
         matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())
@@ -321,6 +308,11 @@ def _family(name: str) -> str:
     return next(directives for pattern, directives in _FAMILIES if re.fullmatch(pattern, name))
 
 
+def _wanted(difference: Difference, *more: str) -> re.Pattern[str]:
+    """Return the names of directives that the first parts of *difference* depend on, and *more*."""
+    return re.compile("|".join(f"(?:{one})" for one in (*map(_family, difference.names[:2]), *more)))
+
+
 def _host_name(scope: LineScope) -> str:
     """Return the ServerName of a virtual host, its addresses without one; "" for the main server."""
     if not scope.path:
@@ -381,10 +373,10 @@ class _Places:
 
 def _shown(lines: list[ConfigLine], other: _Places | None = None) -> tuple[DecidingLine, ...]:
     """Return the lines as a cause, those of a section that the *other* side lacks after its opening line."""
-    shown: dict[DecidingLine, None] = {}
+    found: dict[DecidingLine, None] = {}
     for line in dict.fromkeys(lines[:MAX_LINES]):
         scope = line.scope
         if other is not None and scope.kind in SECTIONS and other.differ_from(line):
-            shown[DecidingLine(scope.path, scope.line, scope.written, "section")] = None
-        shown[DecidingLine(line.path, line.line, line.text, "directive")] = None
-    return tuple(shown)
+            found[shown(scope)] = None
+        found[shown(line)] = None
+    return tuple(found)

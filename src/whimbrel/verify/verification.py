@@ -88,13 +88,19 @@ class DifferenceGroup:
         """Return True if an example closes."""
         return any(one.closes for one in self.examples)
 
-    def add(self, example: Example) -> None:
-        """Count a difference; keep the example if it is one of the first, or the first of its kind."""
+    def add(self, example: Example, *, is_first: bool = False) -> None:
+        """Count a difference; keep the example if it is one of the first, or the first of its kind.
+
+        *is_first*: it stands before the others.
+        """
         self.count += 1
+        if is_first:
+            self.examples.insert(0, example)
+            return
         names = example.difference.names
-        is_first = example.opens > self.opens or example.closes > self.closes
-        is_first |= all(one.difference.names != names for one in self.examples)
-        if len(self.examples) < MAX_EXAMPLES or (is_first and len(self.examples) < 2 * MAX_EXAMPLES):
+        is_new = example.opens > self.opens or example.closes > self.closes
+        is_new |= all(one.difference.names != names for one in self.examples)
+        if len(self.examples) < MAX_EXAMPLES or (is_new and len(self.examples) < 2 * MAX_EXAMPLES):
             self.examples.append(example)
         elif example.opens > self.opens or example.closes > self.closes:
             spare = [one for one in self.examples if not (one.opens or one.closes)] or self.examples

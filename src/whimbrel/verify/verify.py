@@ -14,7 +14,7 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.causes import Cause, Causes, Partners
+from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
@@ -35,6 +35,7 @@ from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
+from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 _FLUSHED: Final = 250
@@ -136,7 +137,7 @@ class Comparison:
         *budget* bounds what is asked of sides without a line.
         """
         alignment = Alignment(self.lines)
-        self.causes.partners = Partners.of(alignment)
+        self.causes.texts = TextDifferences(alignment)
         pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
         alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
         self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
@@ -260,19 +261,25 @@ class Comparison:
         if "status" not in difference.names:
             part = FieldDifference("access", str(access[0]), str(access[1]))
             difference = Difference((part, *difference.parts))
+        is_first = False
         if group is None:
             hosts = key_of(plans[0].server_rec), key_of(plans[1].server_rec)
             cause = self.causes.host_cause(hosts) or self.causes.cause(_ACCESS, plans)
-            key = ("access", example.before, example.after, cause.identity)
+            key = ("root", cause.roots) if cause.roots else ("access", example.before, example.after, cause)
             group = self._groups.get(key)
             if group is None:
-                lines = deciding_lines(self.old, confirmed.probe), deciding_lines(self.new, confirmed.probe)
-                group = self._groups[key] = DifferenceGroup(
-                    "access", cause.with_deciding(lines), lines=lines, is_assumed=confirmed.is_assumed
+                group = self._groups[key] = DifferenceGroup("access", cause, is_assumed=confirmed.is_assumed)
+            is_first = group.lines == ((), ())
+            if is_first:
+                group.kind = "access"
+                group.lines = (
+                    deciding_lines(self.old, confirmed.probe),
+                    deciding_lines(self.new, confirmed.probe),
                 )
-        group.add(
-            Example(confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access)
-        )
+                group.cause = cause.with_deciding(group.lines).joined(group.cause)
+        group.is_assumed &= confirmed.is_assumed
+        found = Example(confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access)
+        group.add(found, is_first=is_first)
         return group
 
     # responses --------------------------------------------------------------------------------------
@@ -307,8 +314,10 @@ class Comparison:
             )
         )
         key: object = ("host", cause)
-        if host_cause is None:
-            key = ("response", cause.identity if cause.old or cause.new else str(difference))
+        if cause.roots:
+            key = ("root", cause.roots)
+        elif host_cause is None:
+            key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
@@ -319,6 +328,8 @@ class Comparison:
                 cause = Cause(*found)
             group = self._groups[key] = DifferenceGroup("response", cause)
             group.is_of_versions = is_without_lines and self.old.dialect is not self.new.dialect
+        elif group.kind == "response":
+            group.cause = group.cause.joined(cause)
         group.add(Example(probe, difference, old, new))
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:

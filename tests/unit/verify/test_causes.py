@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify.answer import DecidingLine
@@ -219,3 +220,34 @@ def test_a_difference_of_versions_names_what_decided(tmp_path: Path) -> None:
     of_versions = [group for group in groups if group.is_of_versions]
     assert of_versions
     assert all(group.cause.old and group.cause.new for group in groups)
+
+
+MAPPED = """<Directory "@ROOT@/htdocs/private">
+<If "%{HTTP:X-Kind} == 'a'">
+Require all denied
+</If>
+Header set X-Private yes
+</Directory>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param('Alias "/a" "@ROOT@/htdocs/private"', 'Alias "/b" "@ROOT@/htdocs/private"', id="alias"),
+        pytest.param("ServerName a.example", "ServerName b.example", id="name of a host"),
+        pytest.param("AccessFileName .htaccess", "AccessFileName .other", id="name of a file"),
+    ],
+)
+def test_one_line_is_one_difference(tmp_path: Path, old: str, new: str) -> None:
+    """Other sections apply to the requests, whose lines are the same on both sides."""
+    lines = "Header set X-A b\nDirectoryIndex index.html\n"
+    make_root(tmp_path, {"htdocs/private/.htaccess": lines})
+    around = "<VirtualHost *:8080>\n{}\nHeader set X-Host yes\n</VirtualHost>\n"
+    host = "{}\n" + around.format("ServerName c.example")
+    if "ServerName" in old:
+        host = host.replace("{}\n", "").replace("Host yes", "Other yes") + around
+    common = "<Directory />\nAllowOverride All\nRequire all granted\n</Directory>\n" + MAPPED
+    (group,) = groups_of(tmp_path, *(common + host.format(line) for line in (old, new)))
+    named = [*shown(group.cause.old), *shown(group.cause.new)]
+    assert {line.replace("@ROOT@", str(tmp_path)) for line in (old, new)} <= set(named)

@@ -259,7 +259,7 @@ class Coverage:
             scope = state.line.scope
             key: tuple[str, object] = (state.line.name, "server" if scope.kind in PLACES else scope.written)
             if self._section_of(state) is not None:
-                partner = self.causes.partners.scopes.get(scope)
+                partner = self.causes.texts.scopes.get(scope)
                 key = ("", frozenset((id(scope), id(partner))))
             found.setdefault(key, []).append(state)
         return [
