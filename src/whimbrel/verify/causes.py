@@ -88,6 +88,13 @@ class Cause:
         return Cause(old, new, self.roots)
 
 
+def _distinct(
+    old: Iterable[DecidingLine], new: Iterable[DecidingLine]
+) -> tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]:
+    """Return both rows without repetitions."""
+    return tuple(dict.fromkeys(old)), tuple(dict.fromkeys(new))
+
+
 def _deciding_first(
     changed: tuple[DecidingLine, ...], lines: tuple[DecidingLine, ...]
 ) -> tuple[DecidingLine, ...]:
@@ -145,7 +152,7 @@ class Causes:
         if roots:
             return Cause(cause.old, cause.new, roots)
         near = self.texts.near(scopes, wanted)
-        old, new = (tuple(dict.fromkeys(row)) for row in ((*near[0], *cause.old), (*near[1], *cause.new)))
+        old, new = _distinct((*near[0], *cause.old), (*near[1], *cause.new))
         return Cause(old, new, self.texts.roots_of(near))
 
     def _cause(
@@ -188,7 +195,7 @@ class Causes:
         for number, row in enumerate((old, new)):
             for line in row[:MAX_LINES]:
                 found[1 - number] = (*found[1 - number], *self.texts.in_place_of(line))
-        return Cause(*(tuple(dict.fromkeys(row)) for row in found))
+        return Cause(*_distinct(found[0], found[1]))
 
     def differing_section(self, number: int, scope: LineScope) -> LineScope | None:
         """Return the section *scope* of side *number* if the other side has another one for it, or none."""
@@ -210,8 +217,10 @@ class Causes:
             _shown([line for line in lines if _host_name(line.scope) in names])
             for lines in self._host_names()
         )
-        found = [_host_lines(old), _host_lines(new)]
-        cause = Cause(*(tuple(dict.fromkeys((*a, *b))) for a, b in zip(found, differing, strict=True)))
+        found = [
+            (*_host_lines(scope), *lines) for scope, lines in zip((old, new), differing, strict=True)
+        ]
+        cause = Cause(*_distinct(found[0], found[1]))
         return self._with_roots(cause, [[old], [new]], re.compile("|".join(_NAMES)))
 
     def _host_names(self) -> tuple[list[ConfigLine], list[ConfigLine]]:
@@ -229,7 +238,7 @@ class Causes:
         found = [self._refused(lines, answer) for lines, answer in zip(self.sides, answers, strict=True)]
         if not any(found) or answers[0].status == answers[1].status:
             return None
-        return self._with_roots(Cause(*found), [[], []], re.compile("|".join(_READING)))
+        return self._with_roots(Cause(found[0], found[1]), [[], []], re.compile("|".join(_READING)))
 
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
         matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())

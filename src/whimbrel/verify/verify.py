@@ -324,8 +324,8 @@ class Comparison:
                 return
             is_without_lines = not (cause.old or cause.new)
             if is_without_lines:
-                found = (deciding_lines(lines.side, probe) or _of_server(lines) for lines in self.lines)
-                cause = Cause(*found)
+                named = [deciding_lines(lines.side, probe) or _of_server(lines) for lines in self.lines]
+                cause = Cause(named[0], named[1])
             group = self._groups[key] = DifferenceGroup("response", cause)
             group.is_of_versions = is_without_lines and self.old.dialect is not self.new.dialect
         elif group.kind == "response":

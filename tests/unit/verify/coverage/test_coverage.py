@@ -43,6 +43,12 @@ def test_an_exercised_line_is_not_named(root: Path) -> None:
     assert reasons(doubled)[0].endswith("Header set X-A 0: no request is answered otherwise without it")
 
 
+def test_a_name_that_is_tried_twice_is_no_difference(root: Path) -> None:
+    line = "DirectoryIndex index.html main.htm"
+    assert compared(root, line, f"{line}\n{line}").verdict is Verdict.SAME
+    assert compared(root, line, f"{line}\nDirectoryIndex other.htm").verdict is not Verdict.SAME
+
+
 def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None:
     result = compared(root, "KeepAliveTimeout 5", "KeepAliveTimeout 50")
     (group,) = result.groups
