@@ -295,6 +295,7 @@ def main() -> int:
     parser.add_argument("--details", type=Path, help="write each trial to this file, one JSON object a line")
     parser.add_argument("--keep", type=Path, help="write texts that fell short to this directory")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # apache2 and the files go, too
     details = given.details.open("w") if given.details else None
     with live_root() as root:
         trials = run(root, given, details)
