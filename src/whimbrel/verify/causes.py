@@ -151,9 +151,9 @@ class Causes:
         roots = self.texts.roots_of((cause.old, cause.new))
         if roots:
             return Cause(cause.old, cause.new, roots)
-        near = self.texts.near(scopes, wanted)
-        old, new = _distinct((*near[0], *cause.old), (*near[1], *cause.new))
-        return Cause(old, new, self.texts.roots_of(near))
+        candidates = self.texts.candidates(scopes, wanted)
+        old, new = _distinct((*candidates[0], *cause.old), (*candidates[1], *cause.new))
+        return Cause(old, new, self.texts.roots_of(candidates))
 
     def _cause(
         self,

@@ -12,7 +12,7 @@ from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope
 
 MAX_LINES: Final = 6
 """Lines of one side that are named as a cause."""
-_WHOLE: Final = SECTIONS | {"htaccess"}
+_STANDING: Final = SECTIONS | {"htaccess"}
 """Kinds of scopes that stand for their lines if the other side has none of their argument."""
 Place = tuple[str, int]
 Roots = frozenset[tuple[int, Place]]
@@ -48,8 +48,8 @@ class TextDifferences:
         keys = [{(scope.kind, scope.args) for scope in lines.scopes} for lines in alignment.sides]
         for number, lines in enumerate(alignment.sides):
             for scope in lines.scopes:
-                is_alone = (scope.kind, scope.args) not in keys[1 - number]
-                if scope in renamed or (is_alone and scope.kind in _WHOLE):
+                is_unmatched = (scope.kind, scope.args) not in keys[1 - number]
+                if scope in renamed or (is_unmatched and scope.kind in _STANDING):
                     self._differing[number].append(scope)
                     place = scope.path, scope.line
                     for one in (place, *((line.path, line.line) for line in scope.lines)):
@@ -76,7 +76,7 @@ class TextDifferences:
         roots = {(key[0], self._roots[key]) for key in places if key in self._roots}
         return frozenset(roots | {self._partners[root] for root in roots if root in self._partners})
 
-    def near(
+    def candidates(
         self, scopes: list[list[LineScope]], wanted: re.Pattern[str]
     ) -> tuple[list[DecidingLine], list[DecidingLine]]:
         """Return the differing lines that a difference in *scopes* of both sides can come from.

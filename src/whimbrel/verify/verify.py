@@ -201,8 +201,8 @@ class Comparison:
 
     def compare_probe(self, probe: Probe) -> None:
         """Ask one probe of both sides."""
-        old, old_plan = self._ask(self.old, probe)
-        new, new_plan = self._ask(self.new, probe)
+        old, old_plan = self._answered(self.old, probe)
+        new, new_plan = self._answered(self.new, probe)
         self.result.probes += 1
         group = None
         if old_plan is not None and new_plan is not None:
@@ -213,7 +213,7 @@ class Comparison:
             self._compare_admitted(probe, (old_plan, new_plan))
 
     @staticmethod
-    def _ask(side: Side, probe: Probe) -> tuple[Answer, Plan | None]:
+    def _answered(side: Side, probe: Probe) -> tuple[Answer, Plan | None]:
         """Return the answer of *side*, and the plan that decided about access to the target of the probe.
 
         None if the request ended before: the access check of an ErrorDocument decides about another target.
@@ -355,8 +355,8 @@ class Comparison:
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
         """Ask a probe of a client that is admitted."""
         self.result.probes += 1
-        old, old_plan = self._ask(self.old, probe)
-        new, new_plan = self._ask(self.new, probe)
+        old, old_plan = self._answered(self.old, probe)
+        new, new_plan = self._answered(self.new, probe)
         if old_plan is not None and new_plan is not None:
             group = self._compare_chains(probe, (old_plan, new_plan))
             self._compare_answers(probe, old, new, plans, group)
