@@ -330,6 +330,7 @@ class Comparison:
             group.is_of_versions = is_without_lines and self.old.dialect is not self.new.dialect
         elif group.kind == "response":
             group.cause = group.cause.joined(cause)
+        group.is_assumed &= probe.user is not None or bool(probe.environment)
         group.add(Example(probe, difference, old, new))
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
