@@ -15,7 +15,7 @@ MODULES = (
 )
 MODULE_DIRECTORY = "/usr/lib/apache2/modules"
 _MODIFIED = 1_600_000_000
-_HASH = "$apr1$x$FGRNCkW6AWvkVBmVAIBGq."
+_HASH = "$apr1$x$n3KC.RJYHZhK50zaCOGff0"
 USERS = ("ann", "bob", "cat")
 PASSWORD = "x"
 _TYPES = "text/html html htm\ntext/plain txt\ntext/css css\nimage/png png\napplication/javascript js\n"
