@@ -1,15 +1,16 @@
 """Mistakes in texts of 2.4, judged by apache2 and found by verify.
 
-python -m tests.verify.live_run --count 200 --seed 7 [--details FILE]
+python -m tests.verify.live_run --count 200 --seed 7 [--details FILE] [--keep DIRECTORY]
 
 apache2 answers about 1,800 requests with the text and with its mutant. A mutant with another answer is
-visible.
+visible; verify is asked about visible mutants and about those of the kinds without effect.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import random
@@ -23,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TextIO
 
@@ -30,12 +32,17 @@ from tests.verify.live_kinds import VISIBLE, WITHOUT_EFFECT, Kind, mutate
 from tests.verify.live_site import Question, questions, site_text, write_files
 from whimbrel.config.options import LoadOptions
 from whimbrel.testing.ports import free_port
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import AccessCheck
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
 
 APACHE = Path("/usr/sbin/apache2")
 _TOGETHER = 100
+_COLLECTED = 5
+"""Trials after which garbage is collected."""
 _VARIABLE = re.compile(rb"(?im)^(date|keep-alive|connection|expires):.*\r\n")
 _ALLOW = re.compile(rb"(?im)^allow: (.*)\r$")
 """A field whose order differs between two processes of apache2."""
@@ -49,6 +56,25 @@ class NotStarted(Exception):
     """apache2 refuses the text."""
 
 
+class AnsweredSide(Side):
+    """A side that is compared with many mutants, and keeps its answers.
+
+    Key: the probe, the time and the number of assumed directories. Validity, bound: the mutants of a site.
+    """
+
+    def checked(self, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+        """Return the answer and the access checks that led to it."""
+        key = (probe, self.runtime.time, self.probing.assumed_names)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = super().checked(probe)
+        return known
+
+    @cached_property
+    def _answers(self) -> dict[object, tuple[Answer, tuple[AccessCheck, ...]]]:
+        return {}
+
+
 @dataclass
 class Site:
     """A root with one text, and the answers of apache2 to it."""
@@ -58,6 +84,13 @@ class Site:
     text: str
     asked: Sequence[Question]
     answers: list[bytes] = field(default_factory=list)
+    _side: Side | None = None
+
+    def side(self) -> Side:
+        """Return the text as a side of which nothing is assumed yet."""
+        if self._side is None or self._side.probing.assumed_names:
+            self._side = loaded(self.root, "old", self.text, AnsweredSide)
+        return self._side
 
     def answers_to(self, text: str) -> list[bytes]:
         """Return apache2's answers with *text*; raises NotStarted."""
@@ -147,8 +180,25 @@ class Trial:
     old: str
     new: str
     effect: Question | None
-    verdict: Verdict
-    is_named: bool
+    result: VerifyResult
+    texts: tuple[str, str]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What verify says."""
+        return self.result.verdict
+
+    @property
+    def is_named(self) -> bool:
+        """Return True if verify names the line."""
+        return is_line_named(self.result, self.line)
+
+    @property
+    def is_good(self) -> bool:
+        """Return True if verify finds a visible mutant with its line, or says that nothing differs."""
+        if self.effect is None:
+            return self.verdict is Verdict.SAME
+        return self.verdict is Verdict.DIFFERENT and self.is_named
 
     @property
     def record(self) -> dict[str, object]:
@@ -162,7 +212,17 @@ class Trial:
             "effect": effect,
             "verdict": self.verdict.name,
             "named": self.is_named,
+            "groups": len(self.result.groups),
+            "without a line": sum(not (one.cause.old or one.cause.new) for one in self.result.groups),
+            "not decided": [one.reason for one in self.result.not_decided],
         }
+
+    def keep(self, directory: Path, root: Path, number: int) -> None:
+        """Write both texts, with ``@ROOT@`` for the root."""
+        kind = re.sub("[^a-z]+", "-", self.kind.name.lower())
+        for name, text in zip(("old", "new"), self.texts, strict=True):
+            kept = text.replace(str(root), "@ROOT@")
+            (directory / f"{number:04}-{kind}.{name}").write_text(kept)
 
 
 @contextlib.contextmanager
@@ -186,7 +246,10 @@ def live_site(root: Path, choose: random.Random) -> Site:
 
 
 def trial(site: Site, kind: Kind, choose: random.Random) -> Trial | None:
-    """Return the trial of a mutant of *kind*; None if there is none, or if apache2 refuses it."""
+    """Return the trial of a mutant of *kind*.
+
+    None if there is none, if apache2 refuses it, or if it may be visible and no answer shows it.
+    """
     mutant = mutate(site.text, kind, choose)
     if mutant is None:
         return None
@@ -197,20 +260,19 @@ def trial(site: Site, kind: Kind, choose: random.Random) -> Trial | None:
         return None
     pairs = zip(site.asked, site.answers, seen, strict=True)
     effect = next((question for question, a, b in pairs if a and a != b), None)
-    result = compared(site.root, site.text, text)
+    if effect is None and kind not in WITHOUT_EFFECT:
+        return None
+    result = verify(site.side(), loaded(site.root, "new", text, Side))
     old, new = site.text.split("\n")[number - 1], text.split("\n")[number - 1]
-    return Trial(kind, number, old, new, effect, result.verdict, is_line_named(result, number))
+    return Trial(kind, number, old, new, effect, result, (site.text, text))
 
 
-def compared(root: Path, old: str, new: str) -> VerifyResult:
-    """Return what verify finds between two texts of 2.4."""
-    sides = []
-    for name, text in (("old", old), ("new", new)):
-        path = root / f"conf/{name}.conf"
-        path.write_text(text)
-        options = LoadOptions(server_root=str(root), file=str(path))
-        sides.append(Side.load(options, "2.4", name=name, now=1_600_000_000.0))
-    return verify(*sides)
+def loaded(root: Path, name: str, text: str, kind: type[Side]) -> Side:
+    """Return a text of 2.4 as a side."""
+    path = root / f"conf/{name}.conf"
+    path.write_text(text)
+    options = LoadOptions(server_root=str(root), file=str(path))
+    return kind.load(options, "2.4", name=name, now=1_600_000_000.0)
 
 
 def is_line_named(result: VerifyResult, number: int) -> bool:
@@ -231,7 +293,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1e9, help="end after this time")
     parser.add_argument("--details", type=Path, help="write each trial to this file, one JSON object a line")
+    parser.add_argument("--keep", type=Path, help="write texts that fell short to this directory")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # apache2 and the files go, too
     details = given.details.open("w") if given.details else None
     with live_root() as root:
         trials = run(root, given, details)
@@ -244,6 +308,7 @@ def run(root: Path, given: argparse.Namespace, details: TextIO | None) -> list[T
     choose, begun = random.Random(given.seed), time.monotonic()
     trials: list[Trial] = []
     waiting: list[Kind] = []
+    gc.disable()  # a quarter of the time of a trial: each leaves a configuration as garbage
     while True:
         site = live_site(root, choose)
         for _ in range(30):
@@ -257,10 +322,14 @@ def run(root: Path, given: argparse.Namespace, details: TextIO | None) -> list[T
                 break
             waiting.remove(kind)
             done = trial(site, kind, choose)
+            if len(trials) % _COLLECTED == 0:
+                gc.collect()
             if done is not None:
                 trials.append(done)
                 if details is not None:
                     print(json.dumps(done.record), file=details, flush=True)
+                if given.keep is not None and not done.is_good:
+                    done.keep(given.keep, root, len(trials))
         visible = sum(one.effect is not None for one in trials)
         if visible >= given.count or time.monotonic() - begun > given.seconds:
             return trials

@@ -15,7 +15,7 @@ MODULES = (
 )
 MODULE_DIRECTORY = "/usr/lib/apache2/modules"
 _MODIFIED = 1_600_000_000
-_HASH = "$apr1$x$FGRNCkW6AWvkVBmVAIBGq."
+_HASH = "$apr1$x$n3KC.RJYHZhK50zaCOGff0"
 USERS = ("ann", "bob", "cat")
 PASSWORD = "x"
 _TYPES = "text/html html htm\ntext/plain txt\ntext/css css\nimage/png png\napplication/javascript js\n"
@@ -44,6 +44,9 @@ def write_files(root: Path) -> None:
     (root / "conf/users").write_text("".join(f"{user}:{_HASH}\n" for user in USERS))
     (root / "conf/others").write_text(f"dan:{_HASH}\n")
     (root / "conf/groups").write_text("staff: ann bob\nguests: cat\n")
+    for path in root.rglob("*"):
+        if path.is_dir():
+            os.utime(path, (_MODIFIED, _MODIFIED))  # negotiated answers have it in their ETag, too
 
 
 _BLOCKS = (

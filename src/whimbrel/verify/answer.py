@@ -12,7 +12,7 @@ class DecidingLine:
     Attributes:
         line: from 1; 0 for a whole file.
         text: the directive as written.
-        role: access, section, or mapping.
+        role: access, decides (an access line that the result rests on), section, mapping, refused, directive.
         verdict: its result in an access decision (granted, denied ...), "" elsewhere.
     """
 

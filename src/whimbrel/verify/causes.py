@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -18,8 +18,8 @@ from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
+from whimbrel.verify.text_differences import MAX_LINES, Roots, TextDifferences, shown
 
-MAX_LINES: Final = 6
 _ACCESS: Final = (
     r"order|allow|deny|satisfy|require\w*|auth.*|limit(except)?|allowoverride\w*|anonymous.*|ssl(require|verify).*"
     r"|allowmethods"
@@ -62,15 +62,47 @@ _READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilena
 _REFUSED: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 ServerKey = tuple[str, int]
+LineKey = tuple[str, str, str]
+PlanPair = tuple[Plan | None, Plan | None]
 _MAIN: Final[ServerKey] = ("", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The responsible lines of both sides."""
+    """The responsible lines of both sides; *roots*: those that differ in the texts, under one version."""
 
     old: tuple[DecidingLine, ...]
     new: tuple[DecidingLine, ...]
+
+    roots: Roots = frozenset()
+
+    def joined(self, other: Cause) -> Cause:
+        """Return the cause with lines of *other* that it lacks, if there is room."""
+        pairs = zip((self.old, self.new), (other.old, other.new), strict=True)
+        old, new = (tuple(dict.fromkeys((*a, *b)))[: max(MAX_LINES, len(a))] for a, b in pairs)
+        return Cause(old, new, self.roots)
+
+    def with_deciding(self, lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]) -> Cause:
+        """Return the cause with those of *lines* that decided, changed or not, before the others."""
+        old, new = (_deciding_first(*pair) for pair in zip((self.old, self.new), lines, strict=True))
+        return Cause(old, new, self.roots)
+
+
+def _distinct(
+    old: Iterable[DecidingLine], new: Iterable[DecidingLine]
+) -> tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]:
+    """Return both rows without repetitions."""
+    return tuple(dict.fromkeys(old)), tuple(dict.fromkeys(new))
+
+
+def _deciding_first(
+    changed: tuple[DecidingLine, ...], lines: tuple[DecidingLine, ...]
+) -> tuple[DecidingLine, ...]:
+    deciding = [line for line in lines if line.role == "decides"][:MAX_LINES]
+    places = {(line.path, line.line) for line in deciding}
+    known = {(line.path, line.line) for line in changed}
+    deciding.sort(key=lambda line: (line.path, line.line) not in known)
+    return (*deciding, *(line for line in changed if (line.path, line.line) not in places))
 
 
 class Causes:
@@ -79,12 +111,19 @@ class Causes:
     def __init__(self, old: SideLines, new: SideLines) -> None:
         self.sides = (old, new)
         self._names: tuple[list[ConfigLine], list[ConfigLine]] | None = None
-        self._places = [_Places(lines) for lines in self.sides]
+        self._keys: dict[ConfigLine, LineKey] = {}
+        self._places = [_Places(lines, self._key) for lines in self.sides]
+        self._found: dict[object, tuple[PlanPair, Cause]] = {}
+        self.texts = TextDifferences()
+
+    def forget(self) -> None:
+        """Drop what belongs to plans that are about to be dropped."""
+        self._found.clear()
 
     def cause(
         self,
         difference: Difference,
-        plans: tuple[Plan | None, Plan | None],
+        plans: PlanPair,
         *,
         servers: tuple[ServerKey, ServerKey] = (_MAIN, _MAIN),
         has_equal_access: bool = False,
@@ -94,27 +133,75 @@ class Causes:
         *servers*: location of the virtual host on each side. *has_equal_access*: both sides decide about
         access alike, so no line about it is responsible.
         """
+        key = (difference.names[:2], *map(id, plans), servers, has_equal_access)
+        known = self._found.get(key)
+        if known is None:
+            scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
+            cause = self._cause(difference, plans, scopes, has_equal_access)
+            known = self._found[key] = (plans, self._with_roots(cause, scopes, _wanted(difference, _MAPPING)))
+        return known[1]
+
+    def _with_roots(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
+        """Return the cause with lines that differ in the texts: without them the sides were the same.
+
+        Between versions every line may do something else.
+        """
+        if self.sides[0].side.dialect is not self.sides[1].side.dialect:
+            return cause
+        roots = self.texts.roots_of((cause.old, cause.new))
+        if roots:
+            return Cause(cause.old, cause.new, roots)
+        candidates = self.texts.candidates(scopes, wanted)
+        old, new = _distinct((*candidates[0], *cause.old), (*candidates[1], *cause.new))
+        return Cause(old, new, self.texts.roots_of(candidates))
+
+    def _cause(
+        self,
+        difference: Difference,
+        plans: PlanPair,
+        scopes: list[list[LineScope]],
+        has_equal_access: bool,
+    ) -> Cause:
         without = _without_effect(difference, plans, has_equal_access)
-        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
-        wanted = re.compile("|".join(f"(?:{_family(name)})" for name in difference.names[:2]))
-        old, new = ([line for line in _flat(one) if not without.fullmatch(line.name)] for one in scopes)
-        changed = _changed(old, new)
+        wanted = _wanted(difference)
+        views = [scopes]
+        if plans.count(None) == 1:
+            # the lines of servers ended the request of one side before its sections were looked at
+            views.insert(0, [[scope for scope in row if scope.kind == "server"] for row in scopes])
+        rows = [[_lines_except(without, one) for one in view] for view in views]
         is_one_version = self.sides[0].side.dialect is self.sides[1].side.dialect
         for keeps_all in (False, True)[: 1 + is_one_version]:
-            remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
-            if any(remaining):
-                remaining = [[*a, *b] for a, b in zip(_overrides(scopes, remaining), remaining, strict=True)]
-                return Cause(_shown(remaining[0], self._places[1]), _shown(remaining[1], self._places[0]))
-        ordered = _order(old), _order(new)
+            for old, new in rows:
+                changed = self._changed(old, new)
+                remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
+                if any(remaining):
+                    overrides = self._overrides(scopes, remaining)
+                    return self.of_lines(*([*a, *b] for a, b in zip(overrides, remaining, strict=True)))
+        old, new = rows[-1]
+        ordered = list(map(self._key, old)), list(map(self._key, new))
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
             remaining = [
-                [x for x in lines if _key(x) in keys and _concerns(wanted, x)] for lines in (old, new)
+                [x for x in lines if self._key(x) in keys and _concerns(wanted, x)] for lines in (old, new)
             ]
             if any(remaining):
                 return Cause(_shown(remaining[0]), _shown(remaining[1]))
         remaining = [[x for x in reversed(lines) if _concerns(wanted, x)] for lines in (old, new)]
         return Cause(_shown(remaining[0]), _shown(remaining[1]))
+
+    def of_lines(self, old: list[ConfigLine], new: list[ConfigLine]) -> Cause:
+        """Return the cause of which these are the differing lines, with what the other side has for them."""
+        found = [_shown(old, self._places[1]), _shown(new, self._places[0])]
+        for number, row in enumerate((old, new)):
+            for line in row[:MAX_LINES]:
+                found[1 - number] = (*found[1 - number], *self.texts.in_place_of(line))
+        return Cause(*_distinct(found[0], found[1]))
+
+    def differing_section(self, number: int, scope: LineScope) -> LineScope | None:
+        """Return the section *scope* of side *number* if the other side has another one for it, or none."""
+        if scope.kind not in SECTIONS or not self._places[1 - number].lacks(scope):
+            return None
+        return scope
 
     def host_cause(self, servers: tuple[ServerKey, ServerKey]) -> Cause | None:
         """Return the virtual hosts as the cause if both sides choose hosts with other names, else None.
@@ -130,8 +217,11 @@ class Causes:
             _shown([line for line in lines if _host_name(line.scope) in names])
             for lines in self._host_names()
         )
-        found = [_host_lines(old), _host_lines(new)]
-        return Cause(*(tuple(dict.fromkeys((*a, *b))) for a, b in zip(found, differing, strict=True)))
+        found = [
+            (*_host_lines(scope), *lines) for scope, lines in zip((old, new), differing, strict=True)
+        ]
+        cause = Cause(*_distinct(found[0], found[1]))
+        return self._with_roots(cause, [[old], [new]], re.compile("|".join(_NAMES)))
 
     def _host_names(self) -> tuple[list[ConfigLine], list[ConfigLine]]:
         """Return the lines with names of virtual hosts that the other side does not have."""
@@ -140,13 +230,15 @@ class Causes:
                 [line for scope in lines.hosts.values() for line in scope.lines if line.name in _NAMES]
                 for lines in self.sides
             )
-            self._names = _changed(old, new)
+            self._names = self._changed(old, new)
         return self._names
 
     def refused_cause(self, answers: tuple[Answer, Answer]) -> Cause | None:
         """Return the line of a .htaccess file that made one of *answers* a 500, None if no line did."""
         found = [self._refused(lines, answer) for lines, answer in zip(self.sides, answers, strict=True)]
-        return Cause(*found) if any(found) and answers[0].status != answers[1].status else None
+        if not any(found) or answers[0].status == answers[1].status:
+            return None
+        return self._with_roots(Cause(found[0], found[1]), [[], []], re.compile("|".join(_READING)))
 
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
         matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())
@@ -157,6 +249,35 @@ class Causes:
                 if line.name == wanted:
                     return _shown([line])
         return ()
+
+    def _changed(
+        self, old: list[ConfigLine], new: list[ConfigLine]
+    ) -> tuple[list[ConfigLine], list[ConfigLine]]:
+        """Return the lines of both sides that the other side does not have as often."""
+        key = self._key
+        seen_old = Counter(map(key, old))
+        seen_new = Counter(map(key, new))
+        return (
+            [line for line in old if seen_old[key(line)] != seen_new[key(line)]],
+            [line for line in new if seen_old[key(line)] != seen_new[key(line)]],
+        )
+
+    def _overrides(
+        self, scopes: list[list[LineScope]], causes: list[list[ConfigLine]]
+    ) -> tuple[list[ConfigLine], list[ConfigLine]]:
+        """Return the differing lines that decide which .htaccess files are read, if only one side reads the
+        file of a cause."""
+        read = [{scope.path for scope in one if scope.kind == "htaccess"} for one in scopes]
+        if not any(line.path in read[0] ^ read[1] for lines in causes for line in lines):
+            return ([], [])
+        old, new = ([line for line in _flat(one) if line.name in _READING] for one in scopes)
+        return self._changed(old, new)
+
+    def _key(self, line: ConfigLine) -> LineKey:
+        known = self._keys.get(line)
+        if known is None:
+            known = self._keys[line] = _key(line)
+        return known
 
     def scopes(self, lines: SideLines, plan: Plan | None, server: ServerKey = _MAIN) -> list[LineScope]:
         """Return the scopes whose lines *plan* has: the servers, then sections in the order of merging.
@@ -196,6 +317,11 @@ def _family(name: str) -> str:
     return next(directives for pattern, directives in _FAMILIES if re.fullmatch(pattern, name))
 
 
+def _wanted(difference: Difference, *more: str) -> re.Pattern[str]:
+    """Return the names of directives that the first parts of *difference* depend on, and *more*."""
+    return re.compile("|".join(f"(?:{one})" for one in (*map(_family, difference.names[:2]), *more)))
+
+
 def _host_name(scope: LineScope) -> str:
     """Return the ServerName of a virtual host, its addresses without one; "" for the main server."""
     if not scope.path:
@@ -220,63 +346,46 @@ def _concerns(wanted: re.Pattern[str], line: ConfigLine) -> bool:
     )
 
 
+def _lines_except(without: re.Pattern[str], scopes: Iterable[LineScope]) -> list[ConfigLine]:
+    return [line for line in _flat(scopes) if not without.fullmatch(line.name)]
+
+
 def _flat(scopes: Iterable[LineScope]) -> Iterable[ConfigLine]:
     for scope in scopes:
         yield from scope.lines
 
 
-def _changed(old: list[ConfigLine], new: list[ConfigLine]) -> tuple[list[ConfigLine], list[ConfigLine]]:
-    """Return the lines of both sides that the other side does not have as often."""
-    seen_old = Counter(map(_key, old))
-    seen_new = Counter(map(_key, new))
-    return (
-        [line for line in old if seen_old[_key(line)] != seen_new[_key(line)]],
-        [line for line in new if seen_old[_key(line)] != seen_new[_key(line)]],
-    )
-
-
-def _overrides(
-    scopes: list[list[LineScope]], causes: list[list[ConfigLine]]
-) -> tuple[list[ConfigLine], list[ConfigLine]]:
-    """Return the differing lines that decide which .htaccess files are read, if only one side reads the file
-    of a cause."""
-    read = [{scope.path for scope in one if scope.kind == "htaccess"} for one in scopes]
-    if not any(line.path in read[0] ^ read[1] for lines in causes for line in lines):
-        return ([], [])
-    old, new = ([line for line in _flat(one) if line.name in _READING] for one in scopes)
-    return _changed(old, new)
-
-
-def _key(line: ConfigLine) -> tuple[str, str, str]:
+def _key(line: ConfigLine) -> LineKey:
     kind = "" if line.scope.kind == "server" else f"{line.scope.kind} {line.scope.args}"
     return (line.name, " ".join(line.args.split()).strip('"'), kind if line.scope.kind != "htaccess" else "")
-
-
-def _order(lines: list[ConfigLine]) -> list[tuple[str, str, str]]:
-    return [_key(line) for line in lines]
 
 
 class _Places:
     """The sections of one side, and its lines with and without their section."""
 
-    def __init__(self, lines: SideLines) -> None:
+    def __init__(self, lines: SideLines, key: Callable[[ConfigLine], LineKey]) -> None:
+        self._key = key
         self._sections = {(scope.kind, scope.args) for scope in lines.scopes}
-        self._keys = {_key(line) for line in _flat(lines.scopes)}
+        self._keys = {key(line) for line in _flat(lines.scopes)}
         self._texts = {key[:2] for key in self._keys}
 
     def differ_from(self, line: ConfigLine) -> bool:
         """Return True if the side has not the section of *line*, or has the line in other sections alone."""
-        key = _key(line)
+        key = self._key(line)
         has_moved = key[:2] in self._texts and key not in self._keys
-        return has_moved or (line.scope.kind, line.scope.args) not in self._sections
+        return has_moved or self.lacks(line.scope)
+
+    def lacks(self, scope: LineScope) -> bool:
+        """Return True if the side has not the section."""
+        return (scope.kind, scope.args) not in self._sections
 
 
 def _shown(lines: list[ConfigLine], other: _Places | None = None) -> tuple[DecidingLine, ...]:
     """Return the lines as a cause, those of a section that the *other* side lacks after its opening line."""
-    shown: dict[DecidingLine, None] = {}
+    found: dict[DecidingLine, None] = {}
     for line in dict.fromkeys(lines[:MAX_LINES]):
         scope = line.scope
         if other is not None and scope.kind in SECTIONS and other.differ_from(line):
-            shown[DecidingLine(scope.path, scope.line, scope.written, "section")] = None
-        shown[DecidingLine(line.path, line.line, line.text, "directive")] = None
-    return tuple(shown)
+            found[shown(scope)] = None
+        found[shown(line)] = None
+    return tuple(found)

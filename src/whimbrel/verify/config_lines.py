@@ -38,6 +38,7 @@ class LineScope:
         host: location of the virtual host, ("", 0) for the main server.
         outer: the scope around it.
         lines: its own lines, without those of sections in it.
+        spelled: the name of a section as in the file.
     """
 
     kind: str
@@ -47,11 +48,12 @@ class LineScope:
     host: tuple[str, int] = ("", 0)
     outer: LineScope | None = None
     lines: list[ConfigLine] = field(default_factory=list)
+    spelled: str = ""
 
     @property
     def written(self) -> str:
         """The opening line."""
-        return f"<{self.kind} {self.args}>" if self.kind in SECTIONS else self.kind
+        return f"<{self.spelled or self.kind} {self.args}>" if self.kind in SECTIONS else self.kind
 
     def words(self) -> list[str]:
         """Return the arguments of the section without their quotes."""
@@ -63,6 +65,7 @@ class ConfigLine:
     """One directive; *name* is in lower case, without ``<``.
 
     *container*: the containers around it inside its scope, such as ``<requireany>``, outermost first.
+    *spelled*: the name as in the file, with ``<`` for a container.
     """
 
     name: str
@@ -71,11 +74,12 @@ class ConfigLine:
     line: int
     scope: LineScope
     container: str = ""
+    spelled: str = ""
 
     @property
     def text(self) -> str:
-        """The line as a report shows it."""
-        return f"{self.name} {' '.join(self.args.split())}".strip()
+        """The line as a report shows it: as in the file, with single blanks."""
+        return f"{self.spelled or self.name} {' '.join(self.args.split())}".strip()
 
     def words(self) -> list[str]:
         """Return the arguments without their quotes."""
@@ -190,15 +194,18 @@ class SideLines:
             elif node.name.startswith("<") and low in SECTIONS:
                 args = node.args.rpartition(">")[0].strip()
                 inside = self._scope(low, args, place.path, place.line, around.host, around)
+                inside.spelled = node.name.removeprefix("<")
             else:
-                around.lines.append(ConfigLine(low, node.args, place.path, place.line, around, container))
+                line = ConfigLine(low, node.args, place.path, place.line, around, container, node.name)
+                around.lines.append(line)
             within = _container_of(node.name, node.args, container) if inside is around else ""
             waiting.extend((child, inside, within) for child in reversed(node.children))
 
     def _pieces(self, nodes: Iterable[tree.Node], path: str, scope: LineScope, container: str = "") -> None:
         for node in nodes:
             if isinstance(node, tree.Directive):
-                line = ConfigLine(node.name.lower(), node.args, path, node.number, scope, container)
+                low = node.name.lower()
+                line = ConfigLine(low, node.args, path, node.number, scope, container, node.name)
                 scope.lines.append(line)
             elif isinstance(node, tree.Section):
                 low = node.name.lower()
@@ -207,8 +214,11 @@ class SideLines:
                 if low in SECTIONS:
                     args = node.args.rpartition(">")[0].strip()
                     inside = self._scope(low, args, path, node.number, scope.host, scope)
+                    inside.spelled = node.name
                 else:
-                    scope.lines.append(ConfigLine(low, node.args, path, node.number, scope, container))
+                    spelled = "<" + node.name
+                    line = ConfigLine(low, node.args, path, node.number, scope, container, spelled)
+                    scope.lines.append(line)
                     within = _container_of("<" + low, node.args, container)
                 self._pieces(node.children, path, inside, within)
 

@@ -9,7 +9,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.programs import without_programs
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.explain.decisions import NOT_EVALUATED, Decision
+from whimbrel.engine.explain.decisions import DENIED, GRANTED, NOT_EVALUATED, Decision
 from whimbrel.engine.explain.explainer import Explained, Explainer
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.parser_limits import head_limits, head_rules
@@ -22,14 +22,25 @@ from whimbrel.verify.probe import Probe
 if TYPE_CHECKING:
     from whimbrel.verify.side import Side
 
+_APPLYING = ("applies", "matches")
+"""Verdicts of Order, and of Allow and Deny."""
+
 
 def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
-    """Return the lines, access first, each once."""
+    """Return the lines, access first, each once with its last verdict.
+
+    Access lines have the role *decides* if the result of the request itself rests on them.
+    """
     explained = explain(side, probe)
     lines: dict[DecidingLine, None] = {}
+    access: dict[tuple[str, int, str], DecidingLine] = {}
     for trace in explained.requests if explained is not None else ():
         if trace.decision is not None:
-            lines.update(dict.fromkeys(_decisions(trace.decision)))
+            result = GRANTED if not trace.status else DENIED
+            found = _decisions(trace.decision, result if not access else "")
+            access.update(((one.path, one.line, one.text), one) for one in found)
+    lines.update(dict.fromkeys(access.values()))
+    for trace in explained.requests if explained is not None else ():
         if trace.refused is not None and (place := trace.refused.place) is not None:
             lines[DecidingLine(place.path, place.line, trace.refused.reason, "refused")] = None
         for section in trace.sections:
@@ -71,11 +82,20 @@ async def _explained(explainer: Explainer, connection: Connection, head: Head) -
     return explained
 
 
-def _decisions(decision: Decision) -> Iterator[DecidingLine]:
+def _decisions(decision: Decision, result: str) -> Iterator[DecidingLine]:
+    """Yield the lines of *decision* that were asked; those that decide led a step to *result*."""
+    for step in decision.children:
+        yield from _of_step(step, (result, *_APPLYING) if result and step.verdict.startswith(result) else ())
+
+
+def _of_step(decision: Decision, wanted: tuple[str, ...]) -> Iterator[DecidingLine]:
+    """Yield the lines that were asked; innermost ones decide whose verdict begins as one of *wanted*."""
     if decision.verdict == NOT_EVALUATED:
         return
     place: SourceLocation | None = decision.place
     if place is not None:
-        yield DecidingLine(place.path, place.line, decision.what, "access", decision.verdict)
+        is_deciding = not decision.children and decision.verdict.startswith(wanted)
+        role = "decides" if is_deciding else "access"
+        yield DecidingLine(place.path, place.line, decision.what, role, decision.verdict)
     for child in decision.children:
-        yield from _decisions(child)
+        yield from _of_step(child, wanted)

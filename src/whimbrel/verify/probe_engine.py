@@ -165,6 +165,11 @@ class ProbeEngine(Engine):
             path = path.rstrip("/").rpartition("/")[0]
         return False
 
+    @property
+    def assumed_names(self) -> int:
+        """The number of names that only `assume_directory` made exist."""
+        return len(self._assumed)
+
     def forget(self) -> None:
         """Drop what earlier probes have left: plans and what depends on them, walks and looks at files."""
         self.probe_plans.invalidate()

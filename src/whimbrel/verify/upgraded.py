@@ -69,7 +69,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     unconfirmed = {place: group for group, own in zip(groups, places, strict=True) for place in own}
-    lowered = [_lowered(finding, unconfirmed) for finding in result.findings]
+    lowered = lower_unconfirmed(result.findings, unconfirmed)
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
     result.findings = [*lowered, *_other_differences(groups, places, lowered)]
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
@@ -159,6 +159,8 @@ def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> 
     """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
     sections. New lines have the places of old ones unless their file is among the *changed*.
     """
+    if group.is_of_versions:
+        return
     same_place = (line for line in group.cause.new if line.path not in changed)
     for line in (*group.cause.old, *group.lines[0], *same_place):
         place = line.path, line.line
@@ -170,20 +172,49 @@ def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> 
                 yield other.path, other.line
 
 
-def _lowered(finding: Finding, unconfirmed: dict[tuple[str, int], DifferenceGroup]) -> Finding:
-    """Return *finding*, for review if a difference was found at one of its lines."""
+def lower_unconfirmed(
+    findings: list[Finding], unconfirmed: dict[tuple[str, int], DifferenceGroup]
+) -> list[Finding]:
+    """Return *findings*, for review where a difference was found at one of their lines.
+
+    The first finding of a difference has its example, and the others name that finding.
+    """
+    shown: dict[int, Finding] = {}
+    lowered: list[Finding] = []
+    for finding in findings:
+        group = _group_of(finding, unconfirmed)
+        if group is None:
+            lowered.append(finding)
+            continue
+        first = shown.setdefault(id(group), finding)
+        evidence = _evidence(group) if first is finding else _same_as(first)
+        lowered.append(
+            replace(
+                finding,
+                safety=Safety.REVIEW,
+                evidence=f"{finding.evidence}\n{evidence}" if finding.evidence else evidence,
+            )
+        )
+    return lowered
+
+
+def _group_of(
+    finding: Finding, unconfirmed: dict[tuple[str, int], DifferenceGroup]
+) -> DifferenceGroup | None:
+    """Return the difference at a line of *finding*, None if there is none, or the finding is not about it."""
     place: SourceLocation = finding.place
     group = unconfirmed.get((place.path, place.line))
     if group is None or not finding.edits or finding.safety is not Safety.SAFE or not group.examples:
-        return finding
-    if group.kind == "access" and finding.rule not in _ACCESS_RULES:
-        return finding
+        return None
+    return None if group.kind == "access" and finding.rule not in _ACCESS_RULES else group
+
+
+def _evidence(group: DifferenceGroup) -> str:
     example = group.examples[0]
-    evidence = f"not confirmed: {example.probe}: {example.difference}"
-    if len(evidence) > MAX_EVIDENCE:
-        evidence = evidence[: MAX_EVIDENCE - 3] + "..."
-    return replace(
-        finding,
-        safety=Safety.REVIEW,
-        evidence=f"{finding.evidence}\n{evidence}" if finding.evidence else evidence,
-    )
+    text = f"not confirmed: {example.probe}: {example.difference}"
+    return text if len(text) <= MAX_EVIDENCE else text[: MAX_EVIDENCE - 3] + "..."
+
+
+def _same_as(finding: Finding) -> str:
+    place: SourceLocation = finding.place
+    return f"not confirmed: the difference of {finding.rule} in line {place.line}"

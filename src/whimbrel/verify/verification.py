@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -11,6 +12,9 @@ from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import LoadError
+
+MAX_EXAMPLES: Final = 3
+"""Examples of a group, beside the first ones that open, that close, or that differ in other parts."""
 
 
 class Verdict(Enum):
@@ -41,6 +45,18 @@ class Example:
         """The results of access control if it decided, else the statuses."""
         return self.access or (self.old.status, self.new.status)
 
+    @property
+    def opens(self) -> bool:
+        """Return True if the new side admits a client that the old one refuses."""
+        old, new = self.statuses
+        return old in (401, 403) and new < 400
+
+    @property
+    def closes(self) -> bool:
+        """Return True if the new side refuses a client that the old one admits."""
+        old, new = self.statuses
+        return new in (401, 403, 500) and old < 400
+
 
 @dataclass(slots=True)
 class DifferenceGroup:
@@ -48,9 +64,10 @@ class DifferenceGroup:
 
     Attributes:
         kind: access, response, or httpd (a real server answers otherwise than the engine).
-        examples: the first ones; *count* of them were found.
+        examples: the first ones; *count* of them were found (see `add`).
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
+        is_of_versions: the versions differ, not the lines; the cause has the lines that decided.
     """
 
     kind: str
@@ -59,19 +76,35 @@ class DifferenceGroup:
     count: int = 0
     lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]] = ((), ())
     is_assumed: bool = False
+    is_of_versions: bool = False
 
     @property
     def opens(self) -> bool:
-        """Return True if the new side admits a client that the old one refuses."""
-        return any(old in (401, 403) and new < 400 for old, new in self._statuses())
+        """Return True if an example opens."""
+        return any(one.opens for one in self.examples)
 
     @property
     def closes(self) -> bool:
-        """Return True if the new side refuses a client that the old one admits."""
-        return any(new in (401, 403, 500) and old < 400 for old, new in self._statuses())
+        """Return True if an example closes."""
+        return any(one.closes for one in self.examples)
 
-    def _statuses(self) -> list[tuple[int, int]]:
-        return [one.statuses for one in self.examples]
+    def add(self, example: Example, *, is_first: bool = False) -> None:
+        """Count a difference; keep the example if it is one of the first, or the first of its kind.
+
+        *is_first*: it stands before the others.
+        """
+        self.count += 1
+        if is_first:
+            self.examples.insert(0, example)
+            return
+        names = example.difference.names
+        is_new = example.opens > self.opens or example.closes > self.closes
+        is_new |= all(one.difference.names != names for one in self.examples)
+        if len(self.examples) < MAX_EXAMPLES or (is_new and len(self.examples) < 2 * MAX_EXAMPLES):
+            self.examples.append(example)
+        elif example.opens > self.opens or example.closes > self.closes:
+            spare = [one for one in self.examples if not (one.opens or one.closes)] or self.examples
+            self.examples[self.examples.index(spare[-1])] = example
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.alignment import Alignment
-from whimbrel.verify.answer import Answer
+from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
@@ -34,11 +34,10 @@ from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.probe_engine import AccessCheck
 from whimbrel.verify.side import Side
+from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
-MAX_EXAMPLES: Final = 3
 _FLUSHED: Final = 250
 """Hosts after which plans are dropped."""
 MAX_GROUPS: Final = 500
@@ -138,6 +137,7 @@ class Comparison:
         *budget* bounds what is asked of sides without a line.
         """
         alignment = Alignment(self.lines)
+        self.causes.texts = TextDifferences(alignment)
         pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
         alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
         self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
@@ -190,6 +190,7 @@ class Comparison:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
+        self.causes.forget()
         if self._coverage is not None:
             self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
@@ -200,24 +201,29 @@ class Comparison:
 
     def compare_probe(self, probe: Probe) -> None:
         """Ask one probe of both sides."""
+        old, old_plan = self._answered(self.old, probe)
+        new, new_plan = self._answered(self.new, probe)
         self.result.probes += 1
-        old, old_checks = self.old.checked(probe)
-        new, new_checks = self.new.checked(probe)
         group = None
-        if old_checks and new_checks:
-            group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
-        plans = (old_checks[0].plan if old_checks else None, new_checks[0].plan if new_checks else None)
-        self._compare_answers(probe, old, new, plans, group)
-        self._note(probe, (old, new), plans)
-        if old.status in (401, 403) and new.status == old.status and old_checks and new_checks:
-            self._compare_admitted(probe, (old_checks[0].plan, new_checks[0].plan))
+        if old_plan is not None and new_plan is not None:
+            group = self._compare_chains(probe, (old_plan, new_plan))
+        self._compare_answers(probe, old, new, (old_plan, new_plan), group)
+        self._note(probe, (old, new), (old_plan, new_plan))
+        if old.status in (401, 403) and new.status == old.status and old_plan and new_plan:
+            self._compare_admitted(probe, (old_plan, new_plan))
+
+    @staticmethod
+    def _answered(side: Side, probe: Probe) -> tuple[Answer, Plan | None]:
+        """Return the answer of *side*, and the plan that decided about access to the target of the probe.
+
+        None if the request ended before: the access check of an ErrorDocument decides about another target.
+        """
+        answer, checks = side.checked(probe)
+        return answer, checks[0].plan if checks and checks[0].is_first else None
 
     # access -----------------------------------------------------------------------------------------
-    def _compare_chains(
-        self, probe: Probe, checks: tuple[AccessCheck, AccessCheck]
-    ) -> DifferenceGroup | None:
+    def _compare_chains(self, probe: Probe, plans: PlanPair) -> DifferenceGroup | None:
         """Compare the decisions of two plans, once for each pair; return the group of their difference."""
-        plans = checks[0].plan, checks[1].plan
         key = id(plans[0]), id(plans[1])
         known = self._pairs.get(key)
         if known is None:
@@ -255,23 +261,25 @@ class Comparison:
         if "status" not in difference.names:
             part = FieldDifference("access", str(access[0]), str(access[1]))
             difference = Difference((part, *difference.parts))
+        is_first = False
         if group is None:
             hosts = key_of(plans[0].server_rec), key_of(plans[1].server_rec)
             cause = self.causes.host_cause(hosts) or self.causes.cause(_ACCESS, plans)
-            key = ("access", example.before, example.after, cause)
+            key = ("root", cause.roots) if cause.roots else ("access", example.before, example.after, cause)
             group = self._groups.get(key)
             if group is None:
                 group = self._groups[key] = DifferenceGroup("access", cause, is_assumed=confirmed.is_assumed)
+            is_first = group.lines == ((), ())
+            if is_first:
+                group.kind = "access"
                 group.lines = (
                     deciding_lines(self.old, confirmed.probe),
                     deciding_lines(self.new, confirmed.probe),
                 )
-        group.count += 1
-        if len(group.examples) < MAX_EXAMPLES:
-            example_found = Example(
-                confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access
-            )
-            group.examples.append(example_found)
+                group.cause = cause.with_deciding(group.lines).joined(group.cause)
+        group.is_assumed &= confirmed.is_assumed
+        found = Example(confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access)
+        group.add(found, is_first=is_first)
         return group
 
     # responses --------------------------------------------------------------------------------------
@@ -306,18 +314,24 @@ class Comparison:
             )
         )
         key: object = ("host", cause)
-        if host_cause is None:
+        if cause.roots:
+            key = ("root", cause.roots)
+        elif host_cause is None:
             key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            if not (cause.old or cause.new) and self.old.dialect is self.new.dialect:
-                cause = Cause(*(deciding_lines(side, probe) for side in (self.old, self.new)))
+            is_without_lines = not (cause.old or cause.new)
+            if is_without_lines:
+                named = [deciding_lines(lines.side, probe) or _of_server(lines) for lines in self.lines]
+                cause = Cause(named[0], named[1])
             group = self._groups[key] = DifferenceGroup("response", cause)
-        group.count += 1
-        if len(group.examples) < MAX_EXAMPLES:
-            group.examples.append(Example(probe, difference, old, new))
+            group.is_of_versions = is_without_lines and self.old.dialect is not self.new.dialect
+        elif group.kind == "response":
+            group.cause = group.cause.joined(cause)
+        group.is_assumed &= probe.user is not None or bool(probe.environment)
+        group.add(Example(probe, difference, old, new))
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
         """Ask the probe again as a client that both sides admit, so that the response behind is compared."""
@@ -342,12 +356,12 @@ class Comparison:
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
         """Ask a probe of a client that is admitted."""
         self.result.probes += 1
-        old, old_checks = self.old.checked(probe)
-        new, new_checks = self.new.checked(probe)
-        if old_checks and new_checks:
-            group = self._compare_chains(probe, (old_checks[0], new_checks[0]))
+        old, old_plan = self._answered(self.old, probe)
+        new, new_plan = self._answered(self.new, probe)
+        if old_plan is not None and new_plan is not None:
+            group = self._compare_chains(probe, (old_plan, new_plan))
             self._compare_answers(probe, old, new, plans, group)
-            self._note(probe, (old, new), (old_checks[0].plan, new_checks[0].plan))
+            self._note(probe, (old, new), (old_plan, new_plan))
 
     def _note(
         self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
@@ -385,6 +399,11 @@ class Comparison:
         if len(root) < 2 or root not in answer.file:
             return answer
         return replace(answer, file=answer.file.replace(root, ""))
+
+
+def _of_server(lines: SideLines) -> tuple[DecidingLine, ...]:
+    """Return the first lines of the main server, for differences on which no line has any influence."""
+    return tuple(DecidingLine(line.path, line.line, line.text, "directive") for line in lines.main.lines[:1])
 
 
 def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:

@@ -81,7 +81,7 @@ def test_other_values_differ(root: Path, old: str, new: str) -> None:
 
 def test_a_default_does_not_count_where_the_other_side_has_the_directive(root: Path) -> None:
     old = '<Directory "@ROOT@/htdocs">\nOptions None\n</Directory>'
-    assert differing(root, old, old + "\nOptions All") == ["1 options All"]
+    assert differing(root, old, old + "\nOptions All") == ["1 Options All"]
 
 
 def test_flags_that_restore_22_count_between_texts_of_24(root: Path) -> None:
@@ -93,7 +93,7 @@ def test_sections_in_another_order_differ_where_a_request_may_be_in_both(root: P
     sections = ["<Location {}>\nSetEnv a b\n</Location>"] * 2
     near = [text.format(path) for text, path in zip(sections, ("/a", "/a/b"), strict=True)]
     far = [text.format(path) for text, path in zip(sections, ("/a", "/b"), strict=True)]
-    assert differing(root, "\n".join(near), "\n".join(reversed(near))) == ["0 setenv a b", "1 setenv a b"]
+    assert differing(root, "\n".join(near), "\n".join(reversed(near))) == ["0 SetEnv a b", "1 SetEnv a b"]
     assert differing(root, "\n".join(far), "\n".join(reversed(far))) == []
 
 

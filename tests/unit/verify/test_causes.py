@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
 HOSTS = """
@@ -34,7 +38,7 @@ def test_another_virtual_host_is_the_cause_of_all_its_differences(tmp_path: Path
     ]
     section = "<VirtualHost *:8080>"
     assert [[line.text for line in (*group.cause.old, *group.cause.new)] for group in groups] == [
-        [section, "servername first.example", section, "servername second.example"]
+        [section, "ServerName first.example", section, "ServerName second.example"]
     ]
     assert groups[0].count > 10
 
@@ -54,7 +58,7 @@ def test_vary_comes_from_filters_by_type_and_not_from_options(tmp_path: Path) ->
     assert found
     for group in found:
         names = {line.text.split()[0] for line in (*group.cause.old, *group.cause.new)}
-        assert names == {"addoutputfilterbytype"}
+        assert names == {"AddOutputFilterByType"}
 
 
 def test_lines_with_an_equal_effect_are_no_cause(tmp_path: Path) -> None:
@@ -69,7 +73,7 @@ def test_lines_with_an_equal_effect_are_no_cause(tmp_path: Path) -> None:
     assert groups
     for group in groups:
         lines = (*group.cause.old, *group.cause.new)
-        assert {line.text.split()[0] for line in lines} <= {"proxypass", "documentroot"}
+        assert {line.text.split()[0] for line in lines} <= {"ProxyPass", "DocumentRoot"}
 
 
 def test_a_refused_line_of_an_htaccess_file_is_the_cause(tmp_path: Path) -> None:
@@ -85,7 +89,7 @@ def test_a_refused_line_of_an_htaccess_file_is_the_cause(tmp_path: Path) -> None
     new = side(tmp_path, "new", new_text, "2.4")
     groups = [group for group in verify(old, new, limit=100).groups if group.examples[0].new.status == 500]
     assert [[line.text for line in (*group.cause.old, *group.cause.new)] for group in groups] == [
-        ["require all denied"]
+        ["Require all denied"]
     ]
 
 
@@ -116,32 +120,134 @@ def causes(tmp_path: Path, old: str, new: str) -> set[str]:
 def test_a_section_with_another_name_is_named(tmp_path: Path) -> None:
     section = '<Files "{}">\nHeader set X-A b\n</Files>\n'
     named = causes(tmp_path, section.format("index.html"), section.format("a.txt"))
-    assert {"<files index.html>", "<files a.txt>"} <= {text.replace('"', "") for text in named}
+    assert {"<Files index.html>", "<Files a.txt>"} <= {text.replace('"', "") for text in named}
 
 
 def test_a_redirect_of_a_virtual_host_is_named(tmp_path: Path) -> None:
     host = "<VirtualHost *:8080>\nServerName b.example\nRedirect {} /only http://c.example/\n</VirtualHost>\n"
     named = causes(tmp_path, host.format(302), host.format(303))
-    assert {f"redirect {status} /only http://c.example/" for status in (302, 303)} <= named
+    assert {f"Redirect {status} /only http://c.example/" for status in (302, 303)} <= named
 
 
 def test_the_override_is_named_that_one_side_alone_reads_a_file_by(tmp_path: Path) -> None:
     section = '<Directory "@ROOT@/htdocs/{}">\nAllowOverride All\n</Directory>\n'
     none = "<Directory />\nAllowOverride None\n</Directory>\n"
     named = causes(tmp_path, none + section.format("private"), none + section.format("privately"))
-    assert {"header set X-A b", "allowoverride All"} <= named
-    assert any(text.startswith("<directory") for text in named)
+    assert {"Header set X-A b", "AllowOverride All"} <= named
+    assert any(text.startswith("<Directory") for text in named)
 
 
 def test_the_alias_is_named_that_chooses_another_host(tmp_path: Path) -> None:
     host = "<VirtualHost *:8080>\nServerName {}.example\n{}\nHeader set X-A {}\n</VirtualHost>\n"
     first = host.format("first", "", "one")
     texts = (first + host.format("second", f"ServerAlias {name}.example", "two") for name in ("*.b", "www.b"))
-    assert {"serveralias *.b.example", "serveralias www.b.example"} <= causes(tmp_path, *texts)
+    assert {"ServerAlias *.b.example", "ServerAlias www.b.example"} <= causes(tmp_path, *texts)
 
 
 def test_the_section_is_named_that_a_line_has_moved_to(tmp_path: Path) -> None:
     section = '<Location "/{}">\nHeader set {}\n</Location>\n'
     other = section.format("a.txt", "X-B c")
     named = causes(tmp_path, *(section.format(name, "X-A b") + other for name in ("private", "a.txt")))
-    assert any(text.startswith("<location") and "a.txt" in text for text in named)
+    assert any(text.startswith("<Location") and "a.txt" in text for text in named)
+
+
+def groups_of(tmp_path: Path, old: str, new: str, *versions: str) -> list[DifferenceGroup]:
+    """The differences of two texts, by default under 2.4."""
+    dialects = versions or ("2.4", "2.4")
+    pairs = zip(("old", "new"), (old, new), dialects, strict=True)
+    return verify(*(side(tmp_path, *one) for one in pairs), limit=300).groups
+
+
+def shown(lines: Iterable[DecidingLine]) -> list[str]:
+    return [line.text for line in lines]
+
+
+RULES = """RewriteEngine On
+RewriteCond %{{HTTP:X-Kind}} {}
+RewriteRule ^/private/ - [F]
+ErrorDocument 403 /index.html
+<Directory "@ROOT@/htdocs/private">
+Options Indexes
+ForceType text/plain
+</Directory>
+"""
+
+
+def test_lines_of_sections_are_no_cause_of_what_a_server_answers(tmp_path: Path) -> None:
+    """The access check of the ErrorDocument is not that of the request."""
+    make_root(tmp_path)
+    texts = [ALLOWED.format("Require all granted") + RULES.format(kind) for kind in ("a", "b")]
+    (group,) = groups_of(tmp_path, *texts)
+    assert shown(group.cause.old) == ["RewriteCond %{HTTP:X-Kind} a"]
+    assert shown(group.cause.new) == ["RewriteCond %{HTTP:X-Kind} b"]
+    assert {example.statuses for example in group.examples} >= {(403, 200), (200, 403)}
+
+
+def test_a_section_with_another_name_is_one_difference_of_values(tmp_path: Path) -> None:
+    make_root(tmp_path)
+    section = '<Location "/{}">\nAcceptPathInfo Off\nLimitRequestBody 100\n</Location>\n'
+    (group,) = groups_of(tmp_path, section.format("private"), section.format("privat"))
+    assert [shown(group.cause.old)[0], shown(group.cause.new)[0]] == [
+        '<Location "/private">',
+        '<Location "/privat">',
+    ]
+    differences = [str(example.difference) for example in group.examples]
+    assert "value of acceptpathinfo: Off -> none" in differences
+
+
+def test_the_branch_of_a_htaccess_file_that_opens_is_the_cause(tmp_path: Path) -> None:
+    """The text of the file is the same on both sides, and 2.4 takes its other branch."""
+    make_root(tmp_path)
+    branches = (
+        "<IfModule !mod_authz_core.c>\nDeny from all\n</IfModule>\n"
+        "<IfModule mod_authz_core.c>\nRequire all granted\n</IfModule>\n"
+    )
+    (tmp_path / "htdocs/private/.htaccess").write_text(branches)
+    section = "<Directory />\n{}\nAllowOverride All\n</Directory>\n"
+    texts = section.format("Order deny,allow"), section.format("Require all granted")
+    groups = [group for group in groups_of(tmp_path, *texts, "2.2", "2.4") if group.kind == "access"]
+    assert len(groups) == 1 and groups[0].opens
+    path = f"{tmp_path}/htdocs/private/.htaccess"
+    lines = [(line.path, line.line, line.text) for line in (*groups[0].cause.old, *groups[0].cause.new)]
+    assert (path, 2, "Deny from all") in lines
+    assert lines[len(groups[0].cause.old)] == (path, 5, "Require all granted")
+
+
+def test_a_difference_of_versions_names_what_decided(tmp_path: Path) -> None:
+    """No line of the text has an influence on it."""
+    make_root(tmp_path, {"htdocs/private/a.unknown": "text\n"})
+    groups = groups_of(tmp_path, "", "", "2.2", "2.4")
+    of_versions = [group for group in groups if group.is_of_versions]
+    assert of_versions
+    assert all(group.cause.old and group.cause.new for group in groups)
+
+
+MAPPED = """<Directory "@ROOT@/htdocs/private">
+<If "%{HTTP:X-Kind} == 'a'">
+Require all denied
+</If>
+Header set X-Private yes
+</Directory>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param('Alias "/a" "@ROOT@/htdocs/private"', 'Alias "/b" "@ROOT@/htdocs/private"', id="alias"),
+        pytest.param("ServerName a.example", "ServerName b.example", id="name of a host"),
+        pytest.param("AccessFileName .htaccess", "AccessFileName .other", id="name of a file"),
+    ],
+)
+def test_one_line_is_one_difference(tmp_path: Path, old: str, new: str) -> None:
+    """Other sections apply to the requests, whose lines are the same on both sides."""
+    lines = "Header set X-A b\nDirectoryIndex index.html\n"
+    make_root(tmp_path, {"htdocs/private/.htaccess": lines})
+    around = "<VirtualHost *:8080>\n{}\nHeader set X-Host yes\n</VirtualHost>\n"
+    host = "{}\n" + around.format("ServerName c.example")
+    if "ServerName" in old:
+        host = host.replace("{}\n", "").replace("Host yes", "Other yes") + around
+    common = "<Directory />\nAllowOverride All\nRequire all granted\n</Directory>\n" + MAPPED
+    (group,) = groups_of(tmp_path, *(common + host.format(line) for line in (old, new)))
+    named = [*shown(group.cause.old), *shown(group.cause.new)]
+    assert {line.replace("@ROOT@", str(tmp_path)) for line in (old, new)} <= set(named)

@@ -9,13 +9,19 @@ import pytest
 from tests.unit.upgrade.config_trees import laid
 from tests.unit.verify.sites import make_root
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
-from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, UpgradeOptions
+from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, Safety, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 from whimbrel.verify import upgraded
-from whimbrel.verify.upgraded import verify_upgrade
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.difference import Difference, FieldDifference
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.upgraded import lower_unconfirmed, verify_upgrade
+from whimbrel.verify.verification import DifferenceGroup, Example
 
 LOADED = ("authz_host", "auth_basic", "authn_file", "authz_user", "alias", "dir", "mime")
 BRANCHES = """<Directory "@ROOT@/htdocs">
@@ -178,3 +184,21 @@ def test_more_hosts_than_are_compared_are_not_loaded(
     assert text.startswith("not verified: more than 1 virtual hosts")
     assert result.scope.deciding
     load_sides.assert_not_called()
+
+
+def test_a_difference_is_shown_once(tmp_path: Path) -> None:
+    """The other findings at its lines name the one that shows it."""
+    _, result = verified(tmp_path, PRIVATE)
+    plain = [replace(one, safety=Safety.SAFE, evidence="") for one in result.findings if one.edits][:2]
+    places = [(one.place.path, one.place.line) for one in plain]
+    assert len(set(places)) == 2
+    answers = Answer(200), Answer(404)
+    difference = Difference((FieldDifference("status", "200" * 99, "404"),))
+    example = Example(Probe("/"), difference, *answers)
+    group = DifferenceGroup("response", Cause((), ()), [example], 1)
+    lowered = lower_unconfirmed(plain, dict.fromkeys(places, group))
+    assert [one.safety for one in lowered] == [Safety.REVIEW, Safety.REVIEW]
+    assert lowered[0].evidence.startswith("not confirmed: GET http://") and len(lowered[0].evidence) == 200
+    assert lowered[1].evidence == (
+        f"not confirmed: the difference of {plain[0].rule} in line {plain[0].place.line}"
+    )

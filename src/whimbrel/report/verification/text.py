@@ -71,8 +71,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print("    no file of the configuration has this user at present")
     for name, lines in zip(names, (group.cause.old, group.cause.new), strict=True):
         _print_lines(console, f"{name}:", lines)
-    if group.kind != "httpd" and not (group.cause.old or group.cause.new):
-        console.print("    no line of the configurations: the versions differ")
+    if group.is_of_versions:
+        console.print("    the versions differ in what these lines do")
 
 
 def _print_lines(console: Console, title: str, lines: Iterable[DecidingLine]) -> None:

@@ -12,7 +12,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.causes import Cause, Causes
+from whimbrel.verify.causes import Causes
 from whimbrel.verify.config_lines import ConfigLine, LineScope
 from whimbrel.verify.coverage.decided_by import SELF_ACTING, DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
@@ -174,6 +174,7 @@ class Coverage:
             state
             for state in self.states.values()
             if (state.line.path, state.line.line) not in named
+            and self._section_of(state) not in named
             and (state.differs is not None or not state.is_met)
         ]
         found = self._value_groups([state for state in left if _is_value(state)])
@@ -245,15 +246,25 @@ class Coverage:
                 if key not in keys[1 - number]:
                     yield number, scope
 
+    def _section_of(self, state: LineState) -> tuple[str, int] | None:
+        """Return the location of the section of a line, if the section itself differs."""
+        scope = self.causes.differing_section(state.number, state.line.scope)
+        return (scope.path, scope.line) if scope is not None else None
+
     # values -------------------------------------------------------------------------------------------
     def _value_groups(self, states: list[LineState]) -> list[DifferenceGroup]:
-        """Return a difference for each directive whose values differ in a section."""
-        found: dict[tuple[str, str], list[LineState]] = {}
+        """Return a difference for each section that differs, and for each directive in the others."""
+        found: dict[tuple[str, object], list[LineState]] = {}
         for state in states:
             scope = state.line.scope
-            place = "server" if scope.kind in PLACES else scope.written
-            found.setdefault((state.line.name, place), []).append(state)
-        return [_value_group(name, states) for (name, _), states in found.items()]
+            key: tuple[str, object] = (state.line.name, "server" if scope.kind in PLACES else scope.written)
+            if self._section_of(state) is not None:
+                partner = self.causes.texts.scopes.get(scope)
+                key = ("", frozenset((id(scope), id(partner))))
+            found.setdefault(key, []).append(state)
+        return [
+            _value_group(self.causes, states, of_section=not name) for (name, _), states in found.items()
+        ]
 
 
 _REASONS: Final = {
@@ -262,18 +273,24 @@ _REASONS: Final = {
 }
 
 
-def _value_group(name: str, states: list[LineState]) -> DifferenceGroup:
+def _value_group(causes: Causes, states: list[LineState], *, of_section: bool) -> DifferenceGroup:
+    """Return the difference of values with one example for each directive of *states*.
+
+    *of_section*: the lines of one side alone apply to each example.
+    """
     old, new = ([state.line for state in states if state.number == number] for number in (0, 1))
-    example = next(state.differs for state in states if state.differs is not None)
-    shown = [", ".join(line.args.strip() for line in lines) for lines in (old, new)]
-    difference = Difference((FieldDifference(f"value of {name}", shown[0], shown[1]),))
-    cause = Cause(_deciding(old), _deciding(new))
-    probe, *answers = example
-    return DifferenceGroup("response", cause, [Example(probe, difference, answers[0], answers[1])], 1)
-
-
-def _deciding(lines: list[ConfigLine]) -> tuple[DecidingLine, ...]:
-    return tuple(DecidingLine(line.path, line.line, line.text, "directive") for line in lines)
+    group = DifferenceGroup("response", causes.of_lines(old, new))
+    examples = {state.line.name: state for state in reversed(states) if state.differs is not None}
+    for name, state in reversed(examples.items()):
+        sides = [state.number] if of_section else [0, 1]
+        shown = ["", ""]
+        for number in sides:
+            shown[number] = ", ".join(line.args.strip() for line in (old, new)[number] if line.name == name)
+        difference = Difference((FieldDifference(f"value of {name}", shown[0], shown[1]),))
+        assert state.differs is not None
+        probe, *answers = state.differs
+        group.add(Example(probe, difference, answers[0], answers[1]))
+    return group
 
 
 def _is_value(state: LineState) -> bool:

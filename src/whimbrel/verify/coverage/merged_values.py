@@ -13,7 +13,8 @@ from whimbrel.config.model import Layer, Server, ServerSpec
 from whimbrel.config.origins import ENTIRE, OriginKey
 from whimbrel.engine.plan.plan import DEFAULT_BODY_LIMIT, Plan
 from whimbrel.modules.http.etag import default_bits
-from whimbrel.registry.settings import field_names
+from whimbrel.modules.mappers.mod_dir import DirDirConfig
+from whimbrel.registry.settings import UNSET, field_names
 from whimbrel.verify.config_lines import ConfigLine
 from whimbrel.verify.coverage.setter_fields import names_in
 from whimbrel.verify.coverage.values import ValueForms
@@ -121,6 +122,8 @@ class MergedValues:
         value = getattr(record, name) if name else record
         if isinstance(record, Server) and name in _UNORDERED:
             return frozenset(value)
+        if isinstance(record, DirDirConfig) and name == "names" and value not in (None, UNSET):
+            return list(dict.fromkeys(value))  # a name that is tried again is not there again
         if isinstance(record, CoreDirConfig):
             configuration = self.sides[number].loaded
             if name == "etag":

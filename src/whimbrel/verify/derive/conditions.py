@@ -92,6 +92,13 @@ def condition_facts(subject: str, pattern: str) -> list[Facts]:
     return list(_matching(name, pattern)) or [Facts()]
 
 
+def failing_facts(subject: str, pattern: str) -> Facts:
+    """Return facts under which a RewriteCond does not hold: an ordinary request for one without negation."""
+    if not pattern.startswith("!"):
+        return Facts()
+    return condition_facts(subject, pattern[1:])[0]
+
+
 def expression_facts(text: str) -> Iterator[Facts]:
     """Yield facts under which comparisons in an expression hold."""
     for found in _COMPARISON.finditer(text):

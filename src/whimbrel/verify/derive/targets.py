@@ -15,12 +15,14 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines
-from whimbrel.verify.derive.conditions import condition_facts, facts_of_line
+from whimbrel.verify.derive.conditions import condition_facts, facts_of_line, failing_facts
 from whimbrel.verify.derive.facts import Facts, distinct
 
 NEUTRAL: Final = "whimbrel-probe"
 """A name that no section matches and no directory has."""
 _MAX_SAMPLES: Final = 4
+_MAX_OF_CONDITIONS: Final = 8
+"""Requests for each rule of which some conditions hold, beyond those of its first text."""
 _LANGUAGES: Final = frozenset(("addlanguage", "languagepriority", "forcelanguagepriority", "defaultlanguage"))
 UNKNOWN_LANGUAGE: Final = "i-klingon"
 _PREFIXED: Final = frozenset(("alias", "scriptalias", "proxypass", "redirecttemp", "redirectpermanent"))
@@ -126,12 +128,11 @@ class Targets:
 
     # lines ------------------------------------------------------------------------------------------
     def _of_lines(self, scope: LineScope, bases: list[str]) -> Iterator[TargetCandidate]:
-        conditions: list[list[Facts]] = []
+        conditions: list[ConditionFacts] = []
         before: RuleSample | None = None
         for line in scope.lines:
             if line.name == "rewritecond":
-                words = line.words()
-                conditions.append(condition_facts(words[0], words[1]) if len(words) > 1 else [Facts()])
+                conditions.append(_condition_of(line))
             elif line.name == "rewriterule":
                 yield from self._rule(line, bases, conditions)
                 rule = _sample_of(line, conditions)
@@ -143,24 +144,25 @@ class Targets:
                 yield from self._negotiated(line)
 
     def _rule(
-        self, line: ConfigLine, bases: list[str], conditions: list[list[Facts]]
+        self, line: ConfigLine, bases: list[str], conditions: list[ConditionFacts]
     ) -> Iterator[TargetCandidate]:
-        """Yield requests that the rule matches: with all conditions, then with one that does not hold."""
+        """Yield requests that the rule matches: with all conditions, with none, and with some of them."""
         words = line.words()
         if not words:
             return
-        pattern = words[0].lstrip("!")
-        texts = regex_samples(pattern)[:_MAX_SAMPLES] or [""]
+        texts = rule_texts(words[0].lstrip("!"), _MAX_SAMPLES) or [""]
         for base in bases:
             for text in texts:
                 target = _joined(base, text)
-                for number in range(max([1, *map(len, conditions)])):
-                    facts = Facts()
-                    for choices in conditions:
-                        facts = facts.joined(choices[number % len(choices)])
+                for number in range(max([1, *(len(one.holding) for one in conditions)])):
+                    facts = _joined_facts(one.holding[number % len(one.holding)] for one in conditions)
                     yield TargetCandidate(target, facts, True)
                 if conditions:
                     yield TargetCandidate(target)
+        if conditions:
+            for text in texts[: max(1, _MAX_OF_CONDITIONS // len(conditions))]:
+                for facts in _partly_holding(conditions):
+                    yield TargetCandidate(_joined(next(iter(bases), "/"), text), facts, True)
 
     def _negotiated(self, line: ConfigLine) -> Iterator[TargetCandidate]:
         """Yield names without extensions: in the language of AddLanguage, and in one that no file has."""
@@ -264,6 +266,16 @@ class Targets:
                     return
 
 
+def rule_texts(pattern: str, limit: int) -> list[str]:
+    """Return up to *limit* texts that the pattern of a rule matches, and one that goes on with a name that
+    nothing has: what answers to the others may hide the rule."""
+    samples = regex_samples(pattern)[:limit]
+    with contextlib.suppress(re.error):
+        search = re.compile(pattern).search
+        samples += [text for text in (one + NEUTRAL for one in samples[:1]) if search(text)]
+    return samples
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSample:
     """Texts that a RewriteRule matches, and a request for which its conditions hold."""
@@ -272,13 +284,43 @@ class RuleSample:
     facts: Facts
 
 
-def _sample_of(line: ConfigLine, conditions: list[list[Facts]]) -> RuleSample | None:
+@dataclass(frozen=True, slots=True)
+class ConditionFacts:
+    """Facts under which a RewriteCond holds, each alone, and facts under which it does not."""
+
+    holding: tuple[Facts, ...]
+    failing: Facts
+
+
+def _condition_of(line: ConfigLine) -> ConditionFacts:
+    words = line.words()
+    if len(words) < 2:
+        return ConditionFacts((Facts(),), Facts())
+    return ConditionFacts(tuple(condition_facts(words[0], words[1])), failing_facts(words[0], words[1]))
+
+
+def _joined_facts(found: Iterable[Facts]) -> Facts:
+    facts = Facts()
+    for one in found:
+        facts = facts.joined(one)
+    return facts
+
+
+def _partly_holding(conditions: list[ConditionFacts]) -> Iterator[Facts]:
+    """Yield facts under which each condition alone holds, and under which each alone does not.
+
+    They tell conditions of which one suffices from conditions of which all are needed.
+    """
+    for chosen in conditions:
+        yield _joined_facts(one.holding[0] if one is chosen else one.failing for one in conditions)
+        yield _joined_facts(one.failing if one is chosen else one.holding[0] for one in conditions)
+
+
+def _sample_of(line: ConfigLine, conditions: list[ConditionFacts]) -> RuleSample | None:
     words = line.words()
     if not words or words[0].startswith("!"):
         return None
-    facts = Facts()
-    for choices in conditions:
-        facts = facts.joined(choices[0])
+    facts = _joined_facts(one.holding[0] for one in conditions)
     return RuleSample(tuple(regex_samples(words[0])[:2]), facts)
 
 

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from whimbrel.access.samples import regex_samples
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines, lines_of
 from whimbrel.verify.derive.conditions import condition_facts
 from whimbrel.verify.derive.facts import Facts
-from whimbrel.verify.derive.targets import NEUTRAL, Targets
+from whimbrel.verify.derive.targets import NEUTRAL, Targets, rule_texts
 from whimbrel.verify.patterns.pairs import PatternPair
 from whimbrel.verify.patterns.uses import DIRECTORY, FILE, RELATIVE, URL, rewriting_of
 
@@ -145,7 +144,7 @@ class _Builder:
 
     def _targets_of_rule(self, rule: ConfigLine) -> Iterator[str]:
         words = rule.words()
-        texts = regex_samples(words[0].lstrip("!"))[:_MAX_BASES] if words else []
+        texts = rule_texts(words[0].lstrip("!"), _MAX_BASES) if words else []
         for base in self.bases:
             for text in texts or [""]:
                 if to_bytes(text).isascii():

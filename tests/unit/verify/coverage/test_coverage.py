@@ -31,8 +31,8 @@ def test_a_line_without_influence_on_any_request_is_named(root: Path) -> None:
     old = "RewriteEngine On\nRewriteCond %{TIME_YEAR} >3000\nRewriteRule ^/a - [F]"
     result = compared(root, old, old.replace("3000", "4000"))
     assert result.verdict is Verdict.NOT_DECIDED
-    assert [one for one in reasons(result) if "old.conf" in one and "rewritecond %{TIME_YEAR} >3000" in one]
-    assert [one for one in reasons(result) if "new.conf" in one and "rewritecond %{TIME_YEAR} >4000" in one]
+    assert [one for one in reasons(result) if "old.conf" in one and "RewriteCond %{TIME_YEAR} >3000" in one]
+    assert [one for one in reasons(result) if "new.conf" in one and "RewriteCond %{TIME_YEAR} >4000" in one]
 
 
 def test_an_exercised_line_is_not_named(root: Path) -> None:
@@ -40,7 +40,13 @@ def test_an_exercised_line_is_not_named(root: Path) -> None:
     lines = ["Header set X-A 1", "Header set X-B 2"]
     assert compared(root, "\n".join(lines), "\n".join(reversed(lines))).verdict is Verdict.SAME
     doubled = compared(root, lines[0], "Header set X-A 0\nHeader set X-A 1")
-    assert reasons(doubled)[0].endswith("header set X-A 0: no request is answered otherwise without it")
+    assert reasons(doubled)[0].endswith("Header set X-A 0: no request is answered otherwise without it")
+
+
+def test_a_name_that_is_tried_twice_is_no_difference(root: Path) -> None:
+    line = "DirectoryIndex index.html main.htm"
+    assert compared(root, line, f"{line}\n{line}").verdict is Verdict.SAME
+    assert compared(root, line, f"{line}\nDirectoryIndex other.htm").verdict is not Verdict.SAME
 
 
 def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None:
@@ -49,8 +55,8 @@ def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None
     assert result.verdict is Verdict.DIFFERENT
     assert str(group.examples[0].difference) == "value of keepalivetimeout: 5 -> 50"
     assert [line.text for line in (*group.cause.old, *group.cause.new)] == [
-        "keepalivetimeout 5",
-        "keepalivetimeout 50",
+        "KeepAliveTimeout 5",
+        "KeepAliveTimeout 50",
     ]
 
 

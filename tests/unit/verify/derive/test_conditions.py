@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.verify.config_lines import ConfigLine, LineScope
-from whimbrel.verify.derive.conditions import condition_facts, expression_facts, facts_of_line, first_address
+from whimbrel.verify.derive.conditions import (
+    condition_facts,
+    expression_facts,
+    facts_of_line,
+    failing_facts,
+    first_address,
+)
 from whimbrel.verify.derive.facts import Facts
 from whimbrel.verify.probe import Probe
 
@@ -36,6 +42,11 @@ def test_conditions_of_rewriting() -> None:
     assert condition_facts("%{HTTP_HOST}", "^www\\.a\\.test$") == [Facts(host="www.a.test")]
     assert condition_facts("%{REQUEST_FILENAME}", "-f") == [Facts()]
     assert condition_facts("%{HTTP_REFERER}", "!^$") == [Facts()]
+
+
+def test_conditions_that_fail() -> None:
+    assert failing_facts("%{HTTP:X-Kind}", "^new$") == Facts()
+    assert failing_facts("%{HTTP:X-Kind}", "!^new$") == Facts((("X-Kind", "new"),))
 
 
 def test_addresses() -> None:

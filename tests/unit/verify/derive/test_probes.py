@@ -27,6 +27,7 @@ ANY = (
 VIEWS = (
     '<Directory "@ROOT@/htdocs">\nOptions +MultiViews\n</Directory>\nAddLanguage de .de\nAddLanguage en .en\n'
 )
+CONDITIONS = "RewriteEngine On\n%s\nRewriteCond %%{QUERY_STRING} secret=1\nRewriteRule ^/private/ - [F]"
 NEIGHBOURS = ("RewriteRule ^/a /one.html [R,L]", "RewriteRule b$ /two.html [R,L]")
 
 
@@ -52,6 +53,18 @@ NEIGHBOURS = ("RewriteRule ^/a /one.html [R,L]", "RewriteRule b$ /two.html [R,L]
             "\n".join(NEIGHBOURS),
             "\n".join(reversed(NEIGHBOURS)),
             id="order of neighbouring rules",
+        ),
+        pytest.param(
+            CONDITIONS,
+            "RewriteCond %{HTTP_USER_AGENT} ^Robot [NC,OR]",
+            "RewriteCond %{HTTP_USER_AGENT} ^Robot [NC]",
+            id="one of two conditions",
+        ),
+        pytest.param(
+            CONDITIONS,
+            "RewriteCond %{HTTP:X-Kind} !^plain$ [OR]",
+            "RewriteCond %{HTTP:X-Kind} !^plain$",
+            id="one of two conditions, negated",
         ),
         pytest.param(
             "%s", "HttpProtocolOptions Unsafe", "HttpProtocolOptions Strict", id="a wrong Host field"
