@@ -68,9 +68,7 @@ def test_what_apache2_passes_on_at_a_pause_is_passed_on(sites: tuple[PausedSite,
     ]
     apache, own = (site.receive_all(jobs) for site in sites)
     late = [
-        (job, theirs)
-        for job, theirs, ours in zip(jobs, apache, own, strict=True)
-        if missing(theirs, ours)
+        (job, theirs) for job, theirs, ours in zip(jobs, apache, own, strict=True) if missing(theirs, ours)
     ]
     # what a busy machine had delayed comes in time where nothing runs beside it
     held = {job: what for job, theirs in late if (what := missing(theirs, sites[1].receive(job)))}

@@ -48,7 +48,7 @@ def test_date_is_the_time_of_the_request() -> None:
     """Expires is counted from the request: with a slow program both times stay as far apart."""
     conf = (
         "LoadModule expires_module %MODULES%/mod_expires.so\nLoadModule cgi_module %MODULES%/mod_cgi.so\n"
-        "ExpiresActive On\nExpiresDefault \"access plus 100 seconds\"\n"
+        'ExpiresActive On\nExpiresDefault "access plus 100 seconds"\n'
         "ScriptAlias /c/ %BASE%/htdocs/\n<Directory %BASE%/htdocs>\nRequire all granted\n</Directory>\n"
     )
     script = "#!/bin/sh\nsleep 1.1\necho Content-Type: text/plain\necho\necho x\n"

@@ -27,11 +27,11 @@ USES = {
     "Header set X-Hit %{hit}e",
     "RewriteCond -U": "RewriteEngine on\nRewriteCond /secret/a.txt -U\nRewriteRule ^ - [E=hit:1]\n"
     "Header set X-Hit %{hit}e",
-    "ErrorDocument": "ErrorDocument 404 \"%{base64:x}%{unescape:y}\"\n"
+    "ErrorDocument": 'ErrorDocument 404 "%{base64:x}%{unescape:y}"\n'
     f'<If "{TEST}">\nErrorDocument 404 "may"\n</If>',
     "filter": f'FilterDeclare sub CONTENT_SET\nFilterProvider sub INCLUDES "{TEST}"\nFilterChain sub',
 }
-PAGE = '<!--#if expr="-A \'/secret/a.txt\'" -->may<!--#else -->may not<!--#endif -->\n'
+PAGE = "<!--#if expr=\"-A '/secret/a.txt'\" -->may<!--#else -->may not<!--#endif -->\n"
 LEGACY = '<!--#if expr="-A /secret/a.txt" -->may<!--#else -->may not<!--#endif -->\n'
 USERS = ("", "alice:curlew", "alice:wrong")
 PATHS = ("/a.txt", "/dir/missing", "/dir/")

@@ -239,9 +239,7 @@ HARD: dict[str, tuple[Make, int]] = {
     "sections": (lambda _: NESTED % (b"<Files x>\n" * 999 + b"</Files>\n" * 999), 0),
     "conditions": (lambda _: b"<If true>\n" * 1000 + b"</If>\n" * 1000, 0),
     "requirements": (
-        lambda _: (
-            NESTED % (b"<RequireAll>\n" * 999 + b"Require all granted\n" + b"</RequireAll>\n" * 999)
-        ),
+        lambda _: NESTED % (b"<RequireAll>\n" * 999 + b"Require all granted\n" + b"</RequireAll>\n" * 999),
         0,
     ),
     "too many sections": (lambda _: b"<If true>\n" * 100_000 + b"</If>\n" * 100_000, 1),

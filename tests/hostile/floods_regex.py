@@ -88,9 +88,7 @@ FLOODS = (
     Flood("If", _field("X-If")),
     Flood("Header expr", _field("X-Header")),
     Flood("LocationMatch", lambda chance: f"/m/{'a' * chance.randint(40, 60)}! HTTP/1.1"),
-    Flood(
-        "SSI expr", lambda chance: f"/expr.shtml HTTP/1.1\r\nX-SSI: {'a' * chance.randint(40, 60)}!"
-    ),
+    Flood("SSI expr", lambda chance: f"/expr.shtml HTTP/1.1\r\nX-SSI: {'a' * chance.randint(40, 60)}!"),
     Flood("Substitute: many", _target("/many/a.txt")),
     Flood("Substitute: nested", _target("/nested/x.txt")),
     Flood("Sed", _target("/sed/a.txt")),

@@ -118,9 +118,7 @@ def site() -> Iterator[Site]:
             )
         server = "php_value user_agent main\nphp_admin_value precision 9\nphp_value highlight.string 'm v'\n"
         more = server + "".join(texts.values())
-        apache, whimbrel = (
-            start(stack, program, base, more, ENVIRONMENT) for program in (APACHE, WHIMBREL)
-        )
+        apache, whimbrel = (start(stack, program, base, more, ENVIRONMENT) for program in (APACHE, WHIMBREL))
         yield Site(
             apache.port,
             whimbrel.port,

@@ -32,7 +32,7 @@ HTACCESS = {
     "levels": "php_value memory_limit 55M\nphp_value upload_max_filesize 7M\nphp_flag enable_dl on\n"
     "php_value disable_functions exec\nphp_value extension /tmp/x.so\nphp_value unknown.name 1\n",
     "none": "php_value auto_prepend_file none\nphp_value error_prepend_string NoNe\n",
-    "letters": "php_value highlight.string \"$pool ${PATH}x 'a' \\\"b\\\" ; c = d [x]\\\\\"\n",
+    "letters": 'php_value highlight.string "$pool ${PATH}x \'a\' \\"b\\" ; c = d [x]\\\\"\n',
     "names": 'php_value "a]b" 1\nphp_value "[HOST=localhost]" 1\nphp_value "[PATH=/]" 1\n'
     'php_value "memory_limit\\nextension" 1\nphp_value precision 5\n',
     "smuggled": 'php_value highlight.string "${SMUGGLED}"\nphp_value error_prepend_string "${SMUGGLED}"\n',
@@ -134,9 +134,7 @@ def site() -> Iterator[Site]:
         base.chmod(0o755)
         write_site(base / "site")
         more, environment = sections(base / "site"), {"SMUGGLED": SMUGGLED}
-        apache, whimbrel = (
-            start(stack, program, base, more, environment) for program in (APACHE, WHIMBREL)
-        )
+        apache, whimbrel = (start(stack, program, base, more, environment) for program in (APACHE, WHIMBREL))
         yield Site(base / "site", apache.port, whimbrel.port, whimbrel)
 
 

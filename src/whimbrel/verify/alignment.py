@@ -214,7 +214,8 @@ class Alignment:
         known = self._keys.get(line)
         if known is None:
             name, words = self._form(line, number)
-            known = self._keys[line] = (name, line.container, *self._forms_of(words, number))
+            known = (name, line.container, *self._forms_of(words, number))
+            self._keys[line] = known
         return known
 
     def _forms_of(self, words: Sequence[str], number: int) -> Iterator[object]:
@@ -226,7 +227,8 @@ class Alignment:
     def _form(self, line: ConfigLine, number: int) -> Form:
         known = self._canonical.get(line)
         if known is None:
-            known = self._canonical[line] = canonical(line, self.sides[number].side.dialect)
+            known = canonical(line, self.sides[number].side.dialect)
+            self._canonical[line] = known
         return known
 
     def _module_of(self, name: str) -> str:

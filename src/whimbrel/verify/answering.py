@@ -94,7 +94,8 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
     """Return the answer to *probe*, and the access checks on the way."""
     runtime = engine.probe_runtime
     runtime.names = {probe.client: probe.client_host} if probe.client_host else {}
-    runtime.backends, runtime.rewriting = [], []
+    runtime.backends = []
+    runtime.rewriting = []
     engine.checks.clear()
     engine.limit_files()
     engine.worker_state[USER_KEY] = probe.user
@@ -110,7 +111,8 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
             else engine.respond(connection, head, RequestBody(0))
         )
         if isinstance(result, Response):
-            response, (digest, length) = result, _digest_now(engine, result)
+            response = result
+            (digest, length) = _digest_now(engine, result)
         else:
             response, (digest, length) = engine.loop.run_until_complete(_finish(result))
     return _answer(engine, response, digest, length), tuple(engine.checks)
@@ -135,7 +137,9 @@ async def _finish(waiting: Any) -> tuple[Response, tuple[str, int]]:
 
 async def _digest(response: Response) -> tuple[str, int]:
     """Return the digest and the length of a body with sources in it."""
-    source, hashed, length = JoinedSource(response.parts), hashlib.blake2b(digest_size=8), 0
+    source = JoinedSource(response.parts)
+    hashed = hashlib.blake2b(digest_size=8)
+    length = 0
     try:
         while (piece := await source.read()) is not None and length < _MAX_BODY:
             hashed.update(piece)
@@ -149,7 +153,8 @@ async def _digest(response: Response) -> tuple[str, int]:
 
 def _digest_of(parts: list[Part]) -> tuple[str, int]:
     """Return the digest and the length of *parts*, bytes and files; the files are closed."""
-    hashed, length = hashlib.blake2b(digest_size=8), 0
+    hashed = hashlib.blake2b(digest_size=8)
+    length = 0
     for part in parts:
         if isinstance(part, bytes):
             hashed.update(part)

@@ -127,7 +127,8 @@ class _GroupsOfOne(Groups):
 
     def __init__(self, user: ProbeUser, others: Groups) -> None:
         super().__init__("", continued=True)
-        self._user, self._others = user, others
+        self._user = user
+        self._others = others
 
     def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
         """Return the groups of *user* in lower case."""

@@ -138,7 +138,8 @@ class Causes:
         if known is None:
             scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
             cause = self._cause(difference, plans, scopes, has_equal_access)
-            known = self._found[key] = (plans, self._with_roots(cause, scopes, _wanted(difference, _MAPPING)))
+            known = (plans, self._with_roots(cause, scopes, _wanted(difference, _MAPPING)))
+            self._found[key] = known
         return known[1]
 
     def _with_roots(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
@@ -217,9 +218,7 @@ class Causes:
             _shown([line for line in lines if _host_name(line.scope) in names])
             for lines in self._host_names()
         )
-        found = [
-            (*_host_lines(scope), *lines) for scope, lines in zip((old, new), differing, strict=True)
-        ]
+        found = [(*_host_lines(scope), *lines) for scope, lines in zip((old, new), differing, strict=True)]
         cause = Cause(*_distinct(found[0], found[1]))
         return self._with_roots(cause, [[old], [new]], re.compile("|".join(_NAMES)))
 
@@ -276,7 +275,8 @@ class Causes:
     def _key(self, line: ConfigLine) -> LineKey:
         known = self._keys.get(line)
         if known is None:
-            known = self._keys[line] = _key(line)
+            known = _key(line)
+            self._keys[line] = known
         return known
 
     def scopes(self, lines: SideLines, plan: Plan | None, server: ServerKey = _MAIN) -> list[LineScope]:

@@ -44,7 +44,10 @@ class Confirmation:
     """
 
     def __init__(self, old: Side, new: Side, facts: list[Facts], settable: frozenset[str]) -> None:
-        self.old, self.new, self.facts, self.settable = old, new, facts, settable
+        self.old = old
+        self.new = new
+        self.facts = facts
+        self.settable = settable
         self._users: dict[tuple[str, str], list[str]] = {}
 
     def confirm(self, example: Counterexample, base: Probe, plans: tuple[Plan, Plan]) -> Confirmed | None:
@@ -135,7 +138,8 @@ class Confirmation:
             except OSError:
                 text = ""
             stored = Passwords(text, continued=plan.dialect.overlong_line_is_eof).stored
-            users = self._users[key] = [name for name in stored if name and ":" not in name]
+            users = [name for name in stored if name and ":" not in name]
+            self._users[key] = users
         return users
 
 

@@ -161,7 +161,8 @@ class SideLines:
             own = self._aliases(key) if key != ("", 0) else []
             own += [("/", host.root) for host in mass_hosts(server)]
             aliases = sorted([*own, *self._main_aliases], key=lambda pair: -len(pair[0]))
-            known = self._served[key] = ServedPaths(root, aliases)
+            known = ServedPaths(root, aliases)
+            self._served[key] = known
         return known
 
     @cached_property
@@ -185,7 +186,8 @@ class SideLines:
         waiting = [(node, scope, "") for node in reversed(nodes)]
         while waiting:
             node, around, container = waiting.pop()
-            low, place = node.name.lower().removeprefix("<"), node.place
+            low = node.name.lower().removeprefix("<")
+            place = node.place
             inside = around
             if low == "virtualhost":
                 host = (place.path, place.line)

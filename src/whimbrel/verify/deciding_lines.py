@@ -58,7 +58,8 @@ def explain(side: Side, probe: Probe, *, is_dry: bool = False) -> Explained | No
 
     *is_dry*: see `Explainer`.
     """
-    configuration, runtime = side.loaded, side.runtime
+    configuration = side.loaded
+    runtime = side.runtime
     runtime.names = {probe.client: probe.client_host} if probe.client_host else {}
     runtime.rewriting = []
     server = configuration.main.config(CoreServerConfig)

@@ -133,7 +133,8 @@ def _text(values: tuple[str, ...]) -> str:
 
 
 def _compare_environments(parts: list[FieldDifference], old: Answer, new: Answer) -> None:
-    before, after = dict(old.environment), dict(new.environment)
+    before = dict(old.environment)
+    after = dict(new.environment)
     is_new = old.dialect == "2.2" != new.dialect
     for name in dict.fromkeys((*before, *after)):
         if is_new and name in NEW_VARIABLES and name not in before:

@@ -26,8 +26,10 @@ def authorization(probe: Probe, challenged: Answer) -> str:
         return ""
     given = {found[1].lower(): found[2] or found[3] or "" for found in _PARAMETER.finditer(challenges[0])}
     secret = RIGHT_PASSWORD if user.is_password_valid else WRONG_PASSWORD
-    realm, nonce = given.get("realm", ""), given.get("nonce", "")
-    first, second = _hash(f"{user.name}:{realm}:{secret}"), _hash(f"{probe.method}:{probe.target}")
+    realm = given.get("realm", "")
+    nonce = given.get("nonce", "")
+    first = _hash(f"{user.name}:{realm}:{secret}")
+    second = _hash(f"{probe.method}:{probe.target}")
     fields = {"username": user.name, "realm": realm, "nonce": nonce, "uri": probe.target}
     if user.scheme == OLD_DIGEST or "qop" not in given:
         fields["response"] = _hash(f"{first}:{nonce}:{second}")

@@ -82,7 +82,8 @@ def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     `upgrade --out` writes files below the server root under their relative paths, others under their absolute
     ones. A copy counts if the file that it is a copy of exists.
     """
-    copy, origin = new.server_root.rstrip("/"), old.server_root.rstrip("/")
+    copy = new.server_root.rstrip("/")
+    origin = old.server_root.rstrip("/")
     if copy == origin:
         return new
     found: dict[str, bytes] = {}

@@ -43,7 +43,8 @@ class PlanDecisions:
     """The decisions of the plans of one side, each computed once; those of one *space* can be compared."""
 
     def __init__(self, side: Side, space: Space) -> None:
-        self.side, self.space = side, space
+        self.side = side
+        self.space = space
         self._decisions: dict[int, tuple[Plan, AccessDecision | str]] = {}
         self._files: dict[str, str] = {}
         self._lines: dict[tuple[str, int], tuple[AccessLine, ...]] = {}
@@ -67,7 +68,8 @@ class PlanDecisions:
                 decision = str(reason)
             except ConfigError as problem:
                 decision = problem.reason
-            known = self._decisions[id(plan)] = (plan, decision)
+            known = (plan, decision)
+            self._decisions[id(plan)] = known
         return known[1]
 
     def forget(self) -> None:
@@ -98,7 +100,8 @@ class PlanDecisions:
         the chain applies."""
         if not left:
             return decide_plan(self.query(_with_layers(base, taken)))
-        section, rest = left[0], left[1:]
+        section = left[0]
+        rest = left[1:]
         if section.kind is not SectionKind.IF and is_done:
             return self._branch(base, rest, taken, True)
         inside = self._branch(base, rest, [*taken, section.layer], True)
@@ -119,7 +122,8 @@ class PlanDecisions:
     def _settings(self) -> ModuleSettings:
         """Return the modules of the side: its own configuration and plans, with the aliases of its text."""
         settings = copy.copy(self.environment.settings(self.side.dialect))
-        settings.configuration, settings.plans = self.side.loaded, self.side.probing.plans
+        settings.configuration = self.side.loaded
+        settings.plans = self.side.probing.plans
         return settings
 
     def _aliases(self) -> list[AccessLine]:
@@ -167,7 +171,8 @@ class PlanDecisions:
         """Return the users and groups in a file as bytes; of a binary file its bytes."""
         if b"\0" in data:
             return data
-        text, continued = to_text(data), self.side.dialect.overlong_line_is_eof
+        text = to_text(data)
+        continued = self.side.dialect.overlong_line_is_eof
         users = Passwords(text, continued=continued)
         groups = parse_groups(text, continued=continued)
         members = sorted((user, sorted(names)) for user, names in groups.items())

@@ -121,7 +121,8 @@ class ProbeEngine(Engine):
         self.error_log = _NoLog(configuration, runtime)
         self.stat_cache.in_tick = True
         server = self.main.config(CoreServerConfig)
-        self.limits, self.rules = head_limits(server), head_rules(server, configuration)
+        self.limits = head_limits(server)
+        self.rules = head_rules(server, configuration)
         self.needs_loop = any(module.source in _WAITING for module in configuration.modules.modules)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._assumed: dict[tuple[bytes, bool], StatResult] = {}
@@ -148,7 +149,8 @@ class ProbeEngine(Engine):
             if (name, True) in self._assumed or os.path.lexists(name):
                 break
             for key in ((name, True), (name, False), (name + b"/", True), (name + b"/", False)):
-                self._assumed[key] = self.stat_cache.known[key] = _ASSUMED
+                self._assumed[key] = _ASSUMED
+                self.stat_cache.known[key] = _ASSUMED
             path = path.rstrip("/").rpartition("/")[0]
 
     def assume_as(self, other: ProbeEngine) -> None:

@@ -34,13 +34,15 @@ class ProbeRuntime:
     """
 
     def __init__(self, now: float | None = None) -> None:
-        self.pid = self.tid = os.getpid()
+        self.pid = os.getpid()
+        self.tid = self.pid
         self.scoreboard: Scoreboard = NoScoreboard()
         self.filter_slots = asyncio.Semaphore(1)
         self.time = time.time() if now is None else now
         self.names: dict[str, str] = {}
         self.backends: list[Address] = []
-        self.slot, self.slots = 0, 1
+        self.slot = 0
+        self.slots = 1
         self._segments: dict[str, mmap] = {}
         self.rewriting: list[Any] = []
 
@@ -113,6 +115,7 @@ class ProbeRuntime:
         for module in configuration.modules.modules:
             for segments in module.shared:
                 for segment in segments(configuration):
-                    memory = self._segments[segment.name] = mmap(-1, segment.size)
+                    memory = mmap(-1, segment.size)
+                    self._segments[segment.name] = memory
                     if segment.fill is not None:
                         segment.fill(memory)

@@ -148,7 +148,8 @@ def send(probe: Probe, ports: dict[int, int], ours: Answer, now: float) -> Answe
 
 def _as_of(now: float, name: str, value: str, response: HTTPResponse) -> str:
     """Return the field as it would be at the time *now*: Expires at the same distance from Date."""
-    expires, theirs = parsedate_tz(value), parsedate_tz(response.getheader("Date") or "")
+    expires = parsedate_tz(value)
+    theirs = parsedate_tz(response.getheader("Date") or "")
     if name.lower() != "expires" or expires is None or theirs is None:
         return value
     return formatdate(int(now) + mktime_tz(expires) - mktime_tz(theirs), usegmt=True)

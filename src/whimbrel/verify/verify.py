@@ -70,7 +70,9 @@ class Comparison:
     """One verification while it runs."""
 
     def __init__(self, old: Side, new: Side, result: VerifyResult, limit: int | None = None) -> None:
-        self.old, self.new, self.result = old, new, result
+        self.old = old
+        self.new = new
+        self.result = result
         new.runtime.time = old.runtime.time  # times in responses must be equal
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
@@ -227,7 +229,8 @@ class Comparison:
         key = id(plans[0]), id(plans[1])
         known = self._pairs.get(key)
         if known is None:
-            known = self._pairs[key] = (plans, None)
+            known = (plans, None)
+            self._pairs[key] = known
             self._pairs[key] = (plans, self._compare_plans(probe, plans))
             known = self._pairs[key]
         return known[1]
@@ -241,7 +244,8 @@ class Comparison:
                 return None
         old, new = found
         assert isinstance(old, AccessDecision) and isinstance(new, AccessDecision)
-        group, unconfirmed = None, None
+        group = None
+        unconfirmed = None
         for _, examples in counterexamples(old, new, (self.old, self.new)):
             for example in examples:
                 confirmed = self.confirmation.confirm(example, probe, plans)
@@ -268,7 +272,8 @@ class Comparison:
             key = ("root", cause.roots) if cause.roots else ("access", example.before, example.after, cause)
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = DifferenceGroup("access", cause, is_assumed=confirmed.is_assumed)
+                group = DifferenceGroup("access", cause, is_assumed=confirmed.is_assumed)
+                self._groups[key] = group
             is_first = group.lines == ((), ())
             if is_first:
                 group.kind = "access"
@@ -326,7 +331,8 @@ class Comparison:
             if is_without_lines:
                 named = [deciding_lines(lines.side, probe) or _of_server(lines) for lines in self.lines]
                 cause = Cause(named[0], named[1])
-            group = self._groups[key] = DifferenceGroup("response", cause)
+            group = DifferenceGroup("response", cause)
+            self._groups[key] = group
             group.is_of_versions = is_without_lines and self.old.dialect is not self.new.dialect
         elif group.kind == "response":
             group.cause = group.cause.joined(cause)

@@ -69,9 +69,9 @@ def test_lengths_make_no_difference(pattern: str, length: int) -> None:
 
     subject = "ab" * (length // 2)
     match = compile_regex(pattern).search(subject)
-    wanted = pcre2.compile(
-        pattern.encode().replace(b"$", rb"\z"), pcre2.DOTALL, jit=False
-    ).search(subject.encode())
+    wanted = pcre2.compile(pattern.encode().replace(b"$", rb"\z"), pcre2.DOTALL, jit=False).search(
+        subject.encode()
+    )
     assert (match is None) == (wanted is None)
     if wanted is not None:
         groups = tuple(None if group is None else group.decode() for group in wanted.groups())

@@ -173,9 +173,7 @@ def test_lines_for_24_that_24_rejects_are_findings(
     assert all(one.needs_review and one.risk is Risk.BREAKS and one.advice for one in found)
 
 
-def test_more_hosts_than_are_compared_are_not_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_hosts_than_are_compared_are_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_sides = create_autospec(upgraded.load_sides)
     monkeypatch.setattr(upgraded, "load_sides", load_sides)
     monkeypatch.setattr(upgraded, "MAX_HOSTS", 1)

@@ -71,7 +71,8 @@ class Coverage:
         self.alignment = alignment
         self.causes = causes
         self.ignored = ignored
-        self.sides = sides = alignment.sides
+        sides = alignment.sides
+        self.sides = sides
         self._budget = budget
         equal = list(equal)
         self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
@@ -107,7 +108,8 @@ class Coverage:
             key = id(old), id(new)
             known = self._pairs.get(key)
             if known is None:
-                known = self._pairs[key] = self._applying(0, old), self._applying(1, new)
+                known = (self._applying(0, old), self._applying(1, new))
+                self._pairs[key] = known
                 self._compare(probe, answers, (old, new), known)
             scopes = known
         if len(self.exchanges) < MAX_EXCHANGES and (scopes[0] or scopes[1]):
@@ -262,9 +264,7 @@ class Coverage:
                 partner = self.causes.texts.scopes.get(scope)
                 key = ("", frozenset((id(scope), id(partner))))
             found.setdefault(key, []).append(state)
-        return [
-            _value_group(self.causes, states, of_section=not name) for (name, _), states in found.items()
-        ]
+        return [_value_group(self.causes, states, of_section=not name) for (name, _), states in found.items()]
 
 
 _REASONS: Final = {

@@ -98,7 +98,8 @@ class MergedValues:
                         written |= settings
                         if place in self.places:
                             explained |= settings
-            known = self._by_pair[key] = (plans, written, explained)
+            known = (plans, written, explained)
+            self._by_pair[key] = known
         return known[1:]
 
     def _differs(self, setting: Setting, plans: PlanPair) -> bool:
@@ -114,7 +115,8 @@ class MergedValues:
         known = self._forms.get(key)
         if known is None:
             value = self._effective(number, record, name)
-            known = self._forms[key] = (record, self.forms[number].form(value))
+            known = (record, self.forms[number].form(value))
+            self._forms[key] = known
         return known[1]
 
     def _effective(self, number: int, record: Any, name: str) -> Any:
@@ -200,7 +202,8 @@ class MergedValues:
                 for origin in lines if key.item is ENTIRE else ():
                     place = origin.place.path, origin.place.line
                     found.setdefault(place, set()).add((key.record, key.field))
-            known = self._origins[id(holder)] = (holder, found)
+            known = (holder, found)
+            self._origins[id(holder)] = known
         return known[1]
 
 

@@ -78,7 +78,8 @@ class ValueForms:
         """Return a digest of the regular file at *path*, "" if there is none."""
         digest = self._files.get(path)
         if digest is None:
-            digest = self._files[path] = _digest_of(path)
+            digest = _digest_of(path)
+            self._files[path] = digest
         return digest
 
     def _compound(self, value: Any) -> object:

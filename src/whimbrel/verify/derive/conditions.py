@@ -43,7 +43,8 @@ _SAFE: Final = re.compile(r"[\x21-\x7e]+\Z")
 
 def facts_of_line(line: ConfigLine) -> Iterator[Facts]:
     """Yield facts under which a condition of *line* holds, one at a time."""
-    name, words = line.name, line.words()
+    name = line.name
+    words = line.words()
     if name in ("setenvif", "setenvifnocase") and len(words) >= 2:
         for attribute in _attributes(words[0]):
             yield from _matching(attribute, words[1])

@@ -49,7 +49,8 @@ class EqualHosts:
     """Signatures of pairs of servers; equal signatures: the answers differ in the same way."""
 
     def __init__(self, sides: tuple[SideLines, SideLines], shared: tuple[SharedScopes, SharedScopes]) -> None:
-        self.sides, self.shared = sides, shared
+        self.sides = sides
+        self.shared = shared
         texts = ["\n".join(map(_text, lines.of_host(("", 0)))) for lines in sides]
         old, new = (lines.side for lines in sides)
         self._is_shared_equal = (
@@ -131,7 +132,8 @@ class _Replaced:
             self._words[re.escape(name)] = "@name-as-pattern"
         label, root = name.partition(".")[0], root.rstrip("/")
         if label:
-            self._words[f"authname {label}"] = self._words[f'authname "{label}"'] = "authname @label"
+            self._words[f"authname {label}"] = "authname @label"
+            self._words[f'authname "{label}"'] = "authname @label"
         parts = root.split("/")
         if label and label in parts:
             root = "/".join(parts[: parts.index(label) + 1])

@@ -47,8 +47,11 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
     named = {address.host for server in side.loaded.servers() for address in server.addresses}
     others = {port: _others(side, port, named) for port in dict.fromkeys(ports)}
     for server in side.loaded.servers():
-        key, tls, found_hosts = key_of(server), _speaks_tls(server), mass_hosts(server)
-        routes = found[key] = []
+        key = key_of(server)
+        tls = _speaks_tls(server)
+        found_hosts = mass_hosts(server)
+        routes: list[Entrance] = []
+        found[key] = routes
         for address, port in _addresses(server, ports, others):
             routes += [Entrance(name, address, port, tls, key) for name in _names(server)]
             routes += [

@@ -62,7 +62,9 @@ def _host_of(segments: list[str], path: str) -> str:
         piece = _PIECE.fullmatch(segment)
         if piece is None:
             continue
-        part, has_rest, letter = int(piece[1]), bool(piece[2]), piece[3]
+        part = int(piece[1])
+        has_rest = bool(piece[2])
+        letter = piece[3]
         if letter is None and (part == 0 or has_rest):
             return _with_rest(part, entry)
         if part == 0 or not _LABEL.fullmatch(entry):
@@ -75,8 +77,8 @@ def _host_of(segments: list[str], path: str) -> str:
 def _with_rest(part: int, entry: str) -> str:
     """Return a name of which *entry* is all (0), or the given part and those behind it (before it if it is
     negative)."""
-    *_, last = labels = entry.split(".")
-    if not all(map(_LABEL.fullmatch, labels)) or last.isdigit():  # httpd refuses what ends as an address
+    labels = entry.split(".")
+    if not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdigit():  # httpd refuses what ends as an address
         return ""
     before = [_OTHER] * (part - 1)
     behind = [_OTHER] * (-part - 1)

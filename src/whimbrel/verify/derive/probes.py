@@ -44,7 +44,8 @@ class ProbeSource:
     """
 
     def __init__(self, sides: tuple[SideLines, SideLines], limit: int = MAX_PROBES) -> None:
-        self.sides, self.limit = sides, limit
+        self.sides = sides
+        self.limit = limit
         self.is_cut = any(lines.is_cut for lines in sides)
         self._known_groups: list[list[Entrance]] = []
         self._routes = [entrances(lines.side) for lines in sides]
@@ -163,7 +164,8 @@ class ProbeSource:
 
     # one pair of servers ----------------------------------------------------------------------------
     def _of_group(self, routes: list[Entrance], share: int) -> Iterator[Probe]:
-        first, others = routes[0], routes[1:]
+        first = routes[0]
+        others = routes[1:]
         yield first.probe("/")
         sources = self._sources(first)
         own = list(islice(self._candidates(sources, only_own=True), max(_MAX_OWN, share)))
@@ -193,7 +195,8 @@ class ProbeSource:
         found = []
         for lines, shared in zip(self.sides, self._shared, strict=True):
             server = self.server_of(lines, route)
-            key, served = key_of(server), lines.served(server)
+            key = key_of(server)
+            served = lines.served(server)
             own = lines.of_host(key) if key != ("", 0) else []
             own = sorted(own, key=lambda scope: scope.kind == "server")  # a limit cuts lines before sections
             if key != ("", 0):

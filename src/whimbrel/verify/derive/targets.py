@@ -44,7 +44,8 @@ class Targets:
     """The candidates of one server on one side."""
 
     def __init__(self, lines: SideLines, served: ServedPaths) -> None:
-        self.lines, self.served = lines, served
+        self.lines = lines
+        self.served = served
 
     def of_scopes(self, scopes: Iterable[LineScope]) -> Iterator[TargetCandidate]:
         """Yield candidates of *scopes*: of the sections themselves, then of their lines."""
@@ -138,7 +139,8 @@ class Targets:
                 rule = _sample_of(line, conditions)
                 if before is not None and rule is not None:
                     yield from _of_both(before, rule, bases)
-                before, conditions = rule, []
+                before = rule
+                conditions = []
             else:
                 yield from map(TargetCandidate, self._of_line(line, bases))
                 yield from self._negotiated(line)

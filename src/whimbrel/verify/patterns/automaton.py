@@ -257,7 +257,9 @@ class _Lazy:
     """The automaton of one program; its states are numbered in the order of their discovery."""
 
     def __init__(self, owner: PatternAutomaton, program: _Program, *, is_behind: bool) -> None:
-        self.owner, self.code, self.begin = owner, program.code, program.start
+        self.owner = owner
+        self.code = program.code
+        self.begin = program.start
         self.is_behind = is_behind
         none: Context = (False, False, ())
         self._states: list[_State] = [(none, frozenset()), (none, frozenset())]
@@ -289,14 +291,16 @@ class _Lazy:
         key = (state, number)
         known = self._steps.get(key)
         if known is None:
-            known = self._steps[key] = self._step(self._states[state], number)
+            known = self._step(self._states[state], number)
+            self._steps[key] = known
         return known
 
     def accepts(self, state: int) -> bool:
         """Return True if the text may end in *state*."""
         known = self._ends.get(state)
         if known is None:
-            known = self._ends[state] = self._accepts(self._states[state])
+            known = self._accepts(self._states[state])
+            self._ends[state] = known
         return known
 
     def _accepts(self, state: _State) -> bool:
@@ -365,7 +369,8 @@ class _Lazy:
         key = (address, context, END if number == END else int(is_word))
         known = self._paths.get(key)
         if known is None:
-            known = self._paths[key] = self._walk(address, context, number == END, is_word)
+            known = self._walk(address, context, number == END, is_word)
+            self._paths[key] = known
         return known
 
     def _walk(

@@ -26,7 +26,8 @@ class PatternChecks:
     """The comparison of the patterns of two sides."""
 
     def __init__(self, sides: tuple[SideLines, SideLines], source: ProbeSource) -> None:
-        self.sides, self.source = sides, source
+        self.sides = sides
+        self.source = source
 
     def run(
         self,

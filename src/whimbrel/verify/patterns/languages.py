@@ -158,7 +158,9 @@ class _Separation:
         max_pairs: int,
     ) -> None:
         self.first, self.second, self.around = automata
-        self.negations, self.alphabet, self.max_pairs = negations, alphabet, max_pairs
+        self.negations = negations
+        self.alphabet = alphabet
+        self.max_pairs = max_pairs
         self.found: tuple[list[str], list[str]] = ([], [])
         self.is_complete = True
         self._before: dict[_Triple, tuple[_Triple, int] | None] = {}

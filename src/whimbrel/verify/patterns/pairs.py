@@ -123,7 +123,8 @@ class _Search:
         scopes: tuple[LineScope, LineScope],
         lines: tuple[ConfigLine, ConfigLine] | None,
     ) -> Iterator[PatternPair]:
-        first, second = uses[0].pattern, uses[1].pattern
+        first = uses[0].pattern
+        second = uses[1].pattern
         is_written_alike = lines is not None or scopes[0].args == scopes[1].args
         if is_written_alike and (first.text, first.ignore_case, first.is_negated) == (
             second.text,

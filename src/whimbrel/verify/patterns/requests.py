@@ -52,7 +52,10 @@ def requests_of(
 
 class _Builder:
     def __init__(self, pair: PatternPair, lines: SideLines, served: ServedPaths, now: float) -> None:
-        self.pair, self.lines, self.served, self.now = pair, lines, served, now
+        self.pair = pair
+        self.lines = lines
+        self.served = served
+        self.now = now
         self.targets = Targets(lines, served)
         self.scope = pair.scopes[1]
         self.subject = pair.uses[1].subject
@@ -122,7 +125,8 @@ class _Builder:
     def _of_rewriting(self, line: ConfigLine, text: str) -> Iterator[PatternRequest]:
         """Yield requests that meet the rule and the other conditions of *line*, and have *text* there."""
         lines = rewriting_of(line)
-        rule, facts = lines[-1], [Facts()]
+        rule = lines[-1]
+        facts = [Facts()]
         for one in lines[:-1]:
             words = one.words()
             if one is not line and len(words) > 1:

@@ -52,7 +52,8 @@ def _of_tree(tree: Tree) -> Iterator[str]:
 def _changed(text: str) -> Iterator[str]:
     """Yield *text* with one character changed, removed or repeated."""
     for at, character in enumerate(text[:60]):
-        before, after = text[:at], text[at + 1 :]
+        before = text[:at]
+        after = text[at + 1 :]
         yield before + after
         yield before + character * 2 + after
         if _swapped(character) != character:
@@ -111,7 +112,8 @@ def _in_sequence(parts: tuple[Tree, ...]) -> Iterator[str]:
 
 
 def _repeated(tree: Quantified) -> Iterator[str]:
-    least, most = tree.least, tree.most
+    least = tree.least
+    most = tree.most
     counts = [max(least, 1), least, least + 1, least - 1]
     if most is not None:
         counts += [most, most + 1]

@@ -12,7 +12,7 @@ from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Risk
 
 IN_SECTIONS = [
-    ("<If \"-z %{QUERY_STRING}\">\nOrder allow,deny\n</If>\n", "C17", 1),
+    ('<If "-z %{QUERY_STRING}">\nOrder allow,deny\n</If>\n', "C17", 1),
     ("<Directory /a>\n<If true>\nSatisfy Any\n</If>\n</Directory>\n", "C17", 1),
     ("<IfModule !mod_access_compat.c>\n<Limit GET>\nDeny from all\n</Limit>\n</IfModule>\n", "R10", 3),
     ("<IfVersion >= 2.4>\nDeny from all\n</IfVersion>\n", "R10", 2),

@@ -89,7 +89,7 @@ def test_patch_agrees(tmp_path: Path, data: st.DataObject) -> None:
 def test_git_reads_names_with_control_characters(tmp_path: Path) -> None:
     """A name may hold a line end, with which a header of its own could begin."""
     name = 'a"b\\c\n+++ b/other.conf'
-    (tmp_path / "a\"b\\c\n+++ b").mkdir()
+    (tmp_path / 'a"b\\c\n+++ b').mkdir()
     (tmp_path / name).write_bytes(OLD)
     trace = LineMap()
     edits = (Edit(8, 9, b"E"),)

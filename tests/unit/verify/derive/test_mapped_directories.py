@@ -25,9 +25,7 @@ def test_directories_of_users(tmp_path: Path, word: str, directory: str) -> None
 
 def test_directories_below_homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a/web").mkdir(parents=True)
-    users = [
-        pwd.struct_passwd((name, "x", 1, 1, "", str(tmp_path / name), "/bin/sh")) for name in ("a", "b")
-    ]
+    users = [pwd.struct_passwd((name, "x", 1, 1, "", str(tmp_path / name), "/bin/sh")) for name in ("a", "b")]
     monkeypatch.setattr(pwd, "getpwall", create_autospec(pwd.getpwall, return_value=users))
     assert mapped_directories("userdir", ["web"], "/srv") == [("/~a/", f"{tmp_path}/a/web/")]
     for words in ([], ["disabled"], ["enabled", "a"], ["http://a.test/*/"]):

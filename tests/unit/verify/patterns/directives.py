@@ -19,7 +19,7 @@ FORMS: Final = {
     "tilde": f'<Files ~ "@">\n{_DENIED}\n</Files>',
     "location": f'<LocationMatch "@">\n{_DENIED}\n</LocationMatch>',
     "directory": f'<DirectoryMatch "@ROOT@/htdocs@">\n{_DENIED}\n</DirectoryMatch>',
-    "directory wildcard": f"<Directory \"@ROOT@/@/private\">\n{_DENIED}\n</Directory>",
+    "directory wildcard": f'<Directory "@ROOT@/@/private">\n{_DENIED}\n</Directory>',
     "wildcard": f'<Files "@">\n{_DENIED}\n</Files>',
     "location wildcard": f'<Location "@">\n{_DENIED}\n</Location>',
     "alias": 'AliasMatch "@" "@ROOT@/htdocs/private/index.html"',
@@ -37,8 +37,8 @@ FORMS: Final = {
     "query": 'RewriteEngine On\nRewriteCond %{QUERY_STRING} "@"\nRewriteRule ^/index - [F]',
     "hour": 'RewriteEngine On\nRewriteCond %{TIME_HOUR} "@"\nRewriteRule ^ - [F]',
     "method": 'RewriteEngine On\nRewriteCond %{REQUEST_METHOD} "@"\nRewriteRule ^ - [F]',
-    "expression": f"<If \"%{{HTTP:X-Kind}} =~ m#@#\">\n{_DENIED}\n</If>",
-    "require": "<Directory \"@ROOT@/htdocs\">\nRequire expr %{HTTP_USER_AGENT} =~ m#@#\n</Directory>",
+    "expression": f'<If "%{{HTTP:X-Kind}} =~ m#@#">\n{_DENIED}\n</If>',
+    "require": '<Directory "@ROOT@/htdocs">\nRequire expr %{HTTP_USER_AGENT} =~ m#@#\n</Directory>',
     "edit": 'Header set X-Kind "aab"\nHeader edit X-Kind "@" z',
 }
 DIFFERENT: Final[list[tuple[str, str, str]]] = [
