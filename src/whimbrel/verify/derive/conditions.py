@@ -81,7 +81,7 @@ def condition_facts(subject: str, pattern: str) -> list[Facts]:
         return [Facts()]
     if subject.lower() == "expr":
         return list(expression_facts(pattern)) or [Facts()]
-    found = re.search(r"%\{(?:HTTP:([^}]+)|([A-Za-z_:]+))\}", subject)
+    found = re.search(r"%\{(?:HTTP:([^%{}]+)|([A-Za-z_:]+))\}", subject)
     if found is None:
         return [Facts()]
     name = found[1] or _field_of(found[2])
