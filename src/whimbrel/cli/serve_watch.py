@@ -64,13 +64,18 @@ class Watched:
             f"{directory}/".startswith(above) for directory in self.directories
         )
 
-    def has_changed(self, since: float) -> bool:
-        """Return True if an entry of a directory has changed after the time *since*."""
-        return any(
-            self.is_concerned(path) and _changed(path) > since - CLOCK_STEP
-            for directory in self.existing()
-            for path in (directory, *_entries(directory))
-        )
+    def entries(self) -> frozenset[str]:
+        """Return the entries of the directories whose changes count."""
+        paths = (path for directory in self.existing() for path in _entries(directory))
+        return frozenset(path for path in paths if self.is_concerned(path))
+
+    def has_changed(self, since: float, before: frozenset[str]) -> bool:
+        """Return True if an entry has changed after the time *since*, or the entries are not those *before*.
+
+        The time of a directory says less: it changes with each new log.
+        """
+        present = self.entries()
+        return present != before or any(_changed(path) > since - CLOCK_STEP for path in present)
 
 
 def watched(configuration: Configuration) -> Watched:
@@ -139,15 +144,20 @@ def follow(files: Watched, runs: Callable[[], bool], on_change: Callable[[Watche
     from watchfiles import watch
 
     began = time.time()
+    entries = files.entries()
     while runs():
         for changes in watch(*files.existing(), recursive=False, rust_timeout=POLL, yield_on_timeout=True):
             if not runs():
                 return
-            if any(files.is_concerned(path) for _kind, path in changes) or files.has_changed(began):
+            if any(files.is_concerned(path) for _kind, path in changes) or files.has_changed(began, entries):
                 break
             began = float("inf")  # the watch has begun and reports what changes from here on
         began = time.time()
-        files = on_change(files)
+        entries = files.entries()
+        found = on_change(files)
+        if found.directories != files.directories:
+            entries = found.entries()
+        files = found
 
 
 def reload(loader: ConfigLoader, pid_file: str, server: int, files: Watched) -> Watched:

@@ -50,7 +50,13 @@ def test_logs_beside_the_configuration_are_no_change(tmp_path: Path) -> None:
     files = serve_watch.Watched((str(tmp_path),), (f"{tmp_path}/error.log",))
     assert not files.is_concerned(f"{tmp_path}/error.log") and files.is_concerned(f"{tmp_path}/httpd.conf")
     now = time.time()
-    assert files.has_changed(now - 1000) and not files.has_changed(now + 1000)
+    before = files.entries()
+    assert before == {f"{tmp_path}/httpd.conf"}
+    assert files.has_changed(now - 1000, before) and not files.has_changed(now + 1000, before)
+    (tmp_path / "error.log").write_text("x")
+    assert not files.has_changed(now + 1000, before)
+    (tmp_path / "httpd.conf").unlink()
+    assert files.has_changed(now + 1000, before)
 
 
 @pytest.mark.parametrize(

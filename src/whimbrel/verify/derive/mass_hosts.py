@@ -78,8 +78,8 @@ def _with_rest(part: int, entry: str) -> str:
     """Return a name of which *entry* is all (0), or the given part and those behind it (before it if it is
     negative)."""
     labels = entry.split(".")
-    if not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdigit():  # httpd refuses what ends as an address
-        return ""
+    if not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdigit():
+        return ""  # httpd refuses what ends as an address
     before = [_OTHER] * (part - 1)
     behind = [_OTHER] * (-part - 1)
     return ".".join([*before, entry, *behind])

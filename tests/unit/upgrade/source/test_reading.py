@@ -91,7 +91,8 @@ def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -
     options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
     moved = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
     assert moved.has("x")
-    assert reasons(moved) == [f"/etc/passwd is outside of {tmp_path}, which was read in place of /etc/nowhere"]
+    outside = f"/etc/passwd is outside of {tmp_path}, which was read in place of /etc/nowhere"
+    assert reasons(moved) == [outside]
     stayed = read_config_tree(Sources(options=options), UpgradeOptions())
     assert not stayed.has("x")
     assert reasons(stayed) == [
