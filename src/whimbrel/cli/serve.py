@@ -170,7 +170,7 @@ def run(
     from whimbrel.cli.servers import server_at, server_of, why_no_server
 
     permit_programs()
-    for number in STOPPING - {signal.SIGINT}:
+    for number in STOPPING:
         signal.signal(number, _stop)
     if is_watched:
         serve_watch.require_watchfiles()
@@ -200,12 +200,20 @@ def run(
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # a second signal must not interrupt this
         places.close()
 
 
-def _stop(_number: int, _frame: object) -> NoReturn:
-    """End before the server handles signals itself; the temporary directory is removed on the way."""
+def _stop(number: int, _frame: object) -> NoReturn:
+    """End before the server handles signals itself; the temporary directory is removed on the way.
+
+    The signal comes again after a second: where Python calls a finalizer, the exception is lost.
+    """
+    signal.signal(signal.SIGALRM, lambda _number, _frame: os.kill(os.getpid(), number))
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(0)
 
 
