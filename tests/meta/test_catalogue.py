@@ -20,6 +20,7 @@ VERSIONS = {"2.2": Versions.V22, "2.4": Versions.V24}
 
 def modules() -> Iterator[Module]:
     """Yield every `Module` of the package once."""
+    pytest.importorskip("ldap", reason="a file of mod_ldap imports python-ldap, which is not installed")
     seen: set[int] = set()
     for info in pkgutil.walk_packages(whimbrel.modules.__path__, "whimbrel.modules."):
         for value in vars(importlib.import_module(info.name)).values():
@@ -36,7 +37,6 @@ def names(module: Module, version: str) -> set[str]:
 
 
 def test_each_directive_has_one_setter() -> None:
-    pytest.importorskip("ldap", reason="a file of mod_ldap imports python-ldap, which is not installed")
     wrong = []
     for module in modules():
         setters = Counter([*module.dir_setters, *module.server_setters, *module.setters])

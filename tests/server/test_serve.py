@@ -260,7 +260,7 @@ def test_a_closed_terminal_ends_the_server(directory: Path, served: Served) -> N
         text += os.read(ours, 4096)
     os.close(ours)
     server.send_signal(signal.SIGHUP)
-    assert server.wait(30) == 1
+    assert server.wait(30) in (1, 120)  # 120: Python could not write the rest of its output
     assert is_free(served.port)
 
 
