@@ -117,6 +117,7 @@ class Alignment:
         self._in_place = directories[0] & directories[1]
         self._canonical: dict[ConfigLine, Form] = {}
         self._keys: dict[ConfigLine, Key] = {}
+        self._own_keys: dict[tuple[LineScope, int], Hashable] = {}
         self.scopes = list(self._scope_pairs())
 
     # sections -----------------------------------------------------------------------------------------
@@ -139,6 +140,14 @@ class Alignment:
     def own_key(self, scope: LineScope, number: int) -> Hashable:
         """Return the key by which a section of side *number* corresponds to one of the other side, without
         the sections around it."""
+        try:
+            return self._own_keys[scope, number]
+        except KeyError:
+            key = self._own_key(scope, number)
+            self._own_keys[scope, number] = key
+            return key
+
+    def _own_key(self, scope: LineScope, number: int) -> Hashable:
         if scope.kind == "server":
             return _server_key(scope)
         if scope.kind == "htaccess":

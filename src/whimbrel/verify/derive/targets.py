@@ -28,6 +28,14 @@ UNKNOWN_LANGUAGE: Final = "i-klingon"
 _PREFIXED: Final = frozenset(("alias", "scriptalias", "proxypass", "redirecttemp", "redirectpermanent"))
 _PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
+_WITH_PATHS: Final = _FILES | {
+    "server",
+    "location",
+    "locationmatch",
+    "directory",
+    "directorymatch",
+    "htaccess",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,8 @@ class Targets:
     # sections ---------------------------------------------------------------------------------------
     def bases(self, scope: LineScope | None) -> Iterator[str]:
         """Yield URL paths to which *scope* applies."""
+        while scope is not None and scope.kind not in _WITH_PATHS:
+            scope = scope.outer
         if scope is None or scope.kind == "server":
             yield "/"
             return
@@ -85,12 +95,10 @@ class Targets:
             argument = scope.args if scope.kind == "htaccess" else argument
             for path in self._paths(argument, is_regex):
                 yield from map(escape_uri, self.served.urls_of(path))
-        elif scope.kind in _FILES:
+        else:
             for base in self.bases(scope.outer):
                 for name in _texts(argument, is_regex, by_segment=False):
                     yield base.rstrip("/") + "/" + escape_uri(name.rpartition("/")[2])
-        else:
-            yield from self.bases(scope.outer)
 
     def _paths(self, argument: str, is_regex: bool) -> Iterator[str]:
         """Yield directories, existing ones first, that an argument of <Directory> matches."""
