@@ -49,11 +49,6 @@ def forbidden_places(row: DirectiveEntry) -> Places:
     return frozenset().union(*(CONTEXT_GROUPS.get(word, {word}) for word in row.forbidden_in))
 
 
-def refusal(row: DirectiveEntry, context: DirectiveContext, version: str) -> str | None:
-    """Return the message of *row*'s function about *context*, or None if it is allowed."""
-    return message(row.name, violated(forbidden_places(row), context, version)) or None
-
-
 def message(name: str, context_name: str) -> str:
     """Return the message about *context_name* (``directory context``), "" for none."""
     return (

@@ -146,12 +146,15 @@ def follow(files: Watched, runs: Callable[[], bool], on_change: Callable[[Watche
     began = time.time()
     entries = files.entries()
     while runs():
+        is_watching = False
         for changes in watch(*files.existing(), recursive=False, rust_timeout=POLL, yield_on_timeout=True):
             if not runs():
                 return
-            if any(files.is_concerned(path) for _kind, path in changes) or files.has_changed(began, entries):
+            if any(files.is_concerned(path) for _kind, path in changes):
                 break
-            began = float("inf")  # the watch has begun and reports what changes from here on
+            if not is_watching and files.has_changed(began, entries):
+                break
+            is_watching = True  # it reports what changes from here on
         began = time.time()
         entries = files.entries()
         found = on_change(files)

@@ -22,7 +22,7 @@ from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
-from whimbrel.verify.verification import DifferenceGroup, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, VerifyResult, risk_of_access
 from whimbrel.verify.verify import Comparison
 
 MAX_SECONDS: Final = 20.0
@@ -146,13 +146,6 @@ def _difference(group: DifferenceGroup) -> Finding:
         "write the lines that are meant; `whimbrel verify` shows all differences",
         risk_of_access(group),
     )
-
-
-def risk_of_access(group: DifferenceGroup) -> Risk:
-    """Return what a difference of access does."""
-    if group.opens:
-        return Risk.OPENS
-    return Risk.CLOSES if group.closes else Risk.CHANGES
 
 
 def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> Iterator[tuple[str, int]]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference
@@ -152,3 +153,10 @@ class VerifyResult:
     def differences(self) -> int:
         """The number of differences of all groups."""
         return sum(group.count for group in self.groups)
+
+
+def risk_of_access(group: DifferenceGroup) -> Risk:
+    """Return what a difference of access does."""
+    if group.opens:
+        return Risk.OPENS
+    return Risk.CLOSES if group.closes else Risk.CHANGES

@@ -16,7 +16,7 @@ from whimbrel.config.execute import check_context, is_directory, root_relative, 
 from whimbrel.config.includes import MAX_DEPTH, Includer
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Context, Setter, Versions
+from whimbrel.directives.spec import Context, Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.modules.support.setters import Forbidden
 
@@ -138,8 +138,6 @@ def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
     return apply
 
 
-_V22 = Versions.V22
-_V24 = Versions.V24
 _IF_MODULE = conditional(module_loaded)
 _IF_DEFINE = conditional(defined)
 

@@ -387,9 +387,6 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     return CompiledHook(insert, Reads.FIELDS)
 
 
-EXTENSIONS = "followed by one or more file extensions"
-
-
 MODULE = Module(
     name="mime_module",
     source="mod_mime.c",

@@ -14,7 +14,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 from whimbrel.modules.support.setters import set_choice, set_flag, set_text
@@ -148,7 +147,6 @@ def _cookie(conf: UsertrackDirConfig, value: str, lifetime: int, now: float) -> 
 
 
 _SAMESITE = {"strict": "SameSite=Strict", "lax": "SameSite=Lax", "none": "SameSite=None"}
-FILEINFO = Context.OR_FILEINFO
 
 MODULE = Module(
     name="usertrack_module",

@@ -22,17 +22,14 @@ from whimbrel.registry.settings import UNSET
 
 class Forbidden:
     """Contexts in which a directive is forbidden: httpd's NOT_IN_* bits as sets of names of
-    `catalogue.places`.
+    `catalogue.context_rules`.
     """
 
-    NOTHING: Final[Places] = frozenset()
-    VIRTUALHOST: Final[Places] = frozenset({"VIRTUALHOST"})
     LIMIT: Final[Places] = frozenset({"LIMIT"})
     DIRECTORY: Final[Places] = frozenset({"DIRECTORY"})
     LOCATION: Final[Places] = frozenset({"LOCATION"})
     FILES: Final[Places] = frozenset({"FILES"})
     HTACCESS: Final[Places] = frozenset({"HTACCESS"})
-    PROXY: Final[Places] = frozenset({"PROXY"})
     DIR_LOC_FILE: Final[Places] = DIRECTORY | LOCATION | FILES
     DIR_CONTEXT: Final[Places] = CONTEXT_GROUPS["DIR_CONTEXT"]
     GLOBAL_ONLY: Final[Places] = CONTEXT_GROUPS["GLOBAL_ONLY"]

@@ -9,7 +9,7 @@ from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
-from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, VerifyResult, risk_of_access
 
 TITLES: Final = {
     "V-ACCESS": "Access control decides differently",
@@ -44,11 +44,7 @@ def risk_of(group: DifferenceGroup) -> Risk:
     """Return what the difference does; one from a real server says nothing about the upgrade."""
     if group.kind == "httpd":
         return Risk.CHANGES
-    if group.opens:
-        return Risk.OPENS
-    if group.closes:
-        return Risk.CLOSES
-    return Risk.CHANGES
+    return risk_of_access(group)
 
 
 def report_of(verification: VerifyResult) -> Report:

@@ -26,12 +26,13 @@ MAX_MATCHES: Final = 10_000
 """The maximum number of directories that one pattern yields."""
 _TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 _MATCHES: Final = {"aliasmatch": 1, "scriptaliasmatch": 1}
-_VIRTUAL: Final = (
+VIRTUAL: Final = (
     "virtualdocumentroot",
     "virtualdocumentrootip",
     "virtualscriptalias",
     "virtualscriptaliasip",
 )
+"""Directives that map each host to a directory of its own."""
 _SPECIAL: Final = re.compile(r"[\\.^$*+?()\[\]{}|]")
 _ESCAPED: Final = re.compile(r"\\([./_-])")
 
@@ -93,7 +94,7 @@ def _all(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[ServedRoo
             words = line.words()
             if len(words) > at and words[at]:
                 yield from _above(root_relative(base, words[at]), "$", line)
-    for line in executed_by_22(tree, *_VIRTUAL):
+    for line in executed_by_22(tree, *VIRTUAL):
         path = getword(line.args)[0]
         if path and path.lower() != "none":
             yield from _above(root_relative(base, path), "%", line)

@@ -11,18 +11,12 @@ from typing import Final
 
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.config.execute import is_directory
-from whimbrel.upgrade.source.served_roots import fixed_part
+from whimbrel.upgrade.source.served_roots import VIRTUAL, fixed_part
 
 PATTERNED: Final = frozenset(("userdir", "aliasmatch", "scriptaliasmatch"))
 """Directives that map URLs of one form to directories."""
 MAX_USERS: Final = 200
 """The maximum number of directories of users of one word of UserDir."""
-_MASS: Final = (
-    "virtualdocumentroot",
-    "virtualdocumentrootip",
-    "virtualscriptalias",
-    "virtualscriptaliasip",
-)
 _LITERAL: Final = re.compile(r"\^?(/[\w/~.%-]*/)")
 
 
@@ -42,7 +36,7 @@ def mapped_directories(name: str, words: list[str], root: str) -> list[tuple[str
 
 def mass_directories(name: str, words: list[str], root: str) -> list[str]:
     """Return the directory, with its slash, that has those of all hosts of a VirtualDocumentRoot line."""
-    if name not in _MASS or not words or words[0].lower() == "none":
+    if name not in VIRTUAL or not words or words[0].lower() == "none":
         return []
     fixed = fixed_part(os.path.join(root, words[0]), "%").rstrip("/")
     return [f"{fixed}/"] if fixed else []

@@ -11,7 +11,7 @@ from whimbrel.base.errors import PostConfigError
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.fcgid.mod_fcgid import settings as s
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidDirConfig, FcgidServerConfig
-from whimbrel.modules.support.setters import set_flag
+from whimbrel.modules.support.setters import set_flag, set_number, set_path
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, HANDLER
 from whimbrel.registry.programs import ProgramHost
@@ -20,30 +20,30 @@ MAX_SLOTS: Final = 4096
 
 # by name and former name
 _SERVER: Final[dict[tuple[str, str], Setter]] = {
-    ("FcgidBusyScanInterval", "BusyScanInterval"): s.main_number("busy_scan"),
-    ("FcgidBusyTimeout", "BusyTimeout"): s.number("busy_timeout"),
-    ("FcgidMaxProcessesPerClass", "DefaultMaxClassProcessCount"): s.number("most"),
-    ("FcgidMinProcessesPerClass", "DefaultMinClassProcessCount"): s.number("least"),
-    ("FcgidErrorScanInterval", "ErrorScanInterval"): s.main_number("error_scan"),
-    ("FcgidIdleScanInterval", "IdleScanInterval"): s.main_number("idle_scan"),
-    ("FcgidIdleTimeout", "IdleTimeout"): s.number("idle_timeout"),
+    ("FcgidBusyScanInterval", "BusyScanInterval"): set_number("busy_scan"),
+    ("FcgidBusyTimeout", "BusyTimeout"): set_number("busy_timeout"),
+    ("FcgidMaxProcessesPerClass", "DefaultMaxClassProcessCount"): set_number("most"),
+    ("FcgidMinProcessesPerClass", "DefaultMinClassProcessCount"): set_number("least"),
+    ("FcgidErrorScanInterval", "ErrorScanInterval"): set_number("error_scan"),
+    ("FcgidIdleScanInterval", "IdleScanInterval"): set_number("idle_scan"),
+    ("FcgidIdleTimeout", "IdleTimeout"): set_number("idle_timeout"),
     ("FcgidIOTimeout", "IPCCommTimeout"): s.set_io_timeout,
-    ("FcgidConnectTimeout", "IPCConnectTimeout"): s.number("connect_timeout"),
-    ("FcgidMaxProcesses", "MaxProcessCount"): s.main_number("max_processes"),
-    ("FcgidMaxRequestInMem", "MaxRequestInMem"): s.number("in_memory"),
+    ("FcgidConnectTimeout", "IPCConnectTimeout"): set_number("connect_timeout"),
+    ("FcgidMaxProcesses", "MaxProcessCount"): set_number("max_processes"),
+    ("FcgidMaxRequestInMem", "MaxRequestInMem"): set_number("in_memory"),
     ("FcgidMaxRequestLen", "MaxRequestLen"): s.set_max_request,
-    ("FcgidMaxRequestsPerProcess", "MaxRequestsPerProcess"): s.number("max_requests"),
-    ("FcgidOutputBufferSize", "OutputBufferSize"): s.number("output_buffer"),
+    ("FcgidMaxRequestsPerProcess", "MaxRequestsPerProcess"): set_number("max_requests"),
+    ("FcgidOutputBufferSize", "OutputBufferSize"): set_number("output_buffer"),
     ("FcgidPassHeader", "PassHeader"): s.add_header,
-    ("FcgidFixPathinfo", "PHP_Fix_Pathinfo_Enable"): s.main_number("fix_pathinfo"),
-    ("FcgidProcessLifeTime", "ProcessLifeTime"): s.number("lifetime"),
-    ("FcgidProcessTableFile", "SharememPath"): s.main_path("table_file"),
-    ("FcgidIPCDir", "SocketPath"): s.main_path("ipc_dir"),
-    ("FcgidSpawnScore", "SpawnScore"): s.main_number("spawn_score"),
-    ("FcgidSpawnScoreUpLimit", "SpawnScoreUpLimit"): s.main_number("score_limit"),
-    ("FcgidTerminationScore", "TerminationScore"): s.main_number("termination_score"),
-    ("FcgidTimeScore", "TimeScore"): s.main_number("time_score"),
-    ("FcgidZombieScanInterval", "ZombieScanInterval"): s.main_number("zombie_scan"),
+    ("FcgidFixPathinfo", "PHP_Fix_Pathinfo_Enable"): set_number("fix_pathinfo"),
+    ("FcgidProcessLifeTime", "ProcessLifeTime"): set_number("lifetime"),
+    ("FcgidProcessTableFile", "SharememPath"): set_path("table_file"),
+    ("FcgidIPCDir", "SocketPath"): set_path("ipc_dir"),
+    ("FcgidSpawnScore", "SpawnScore"): set_number("spawn_score"),
+    ("FcgidSpawnScoreUpLimit", "SpawnScoreUpLimit"): set_number("score_limit"),
+    ("FcgidTerminationScore", "TerminationScore"): set_number("termination_score"),
+    ("FcgidTimeScore", "TimeScore"): set_number("time_score"),
+    ("FcgidZombieScanInterval", "ZombieScanInterval"): set_number("zombie_scan"),
     ("FcgidCmdOptions", "FcgidCmdOptions"): s.set_options,
     ("FcgidInitialEnv", "DefaultInitEnv"): s.set_environment,
 }

@@ -90,33 +90,6 @@ class FcgidDirConfig:
 
 
 # setters -----------------------------------------------------------------------------------------
-def number(name: str) -> Setter:
-    """Return the setter of a number of one server (atol)."""
-
-    def apply(_cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-        setattr(conf, name, atoi(words[0]))
-
-    return apply
-
-
-def main_number(name: str) -> Setter:
-    """Return the setter of a number of the whole server."""
-
-    def apply(cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-        setattr(conf, name, atoi(words[0]))
-
-    return apply
-
-
-def main_path(name: str) -> Setter:
-    """Return the setter of a path of the whole server."""
-
-    def apply(cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-        setattr(conf, name, cmd.server_path(words[0]))
-
-    return apply
-
-
 def set_io_timeout(_cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
     """FcgidIOTimeout: set a time above 0."""
     conf.io_timeout = atoi(words[0])
