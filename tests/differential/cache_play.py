@@ -41,6 +41,7 @@ def make_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     for module in CLOCKED:
         monkeypatch.setattr(f"{module}.time", lambda: made.now)
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 1.0, 0.5))  # server-status shows it
     numbers = itertools.count()
     monkeypatch.setattr(IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-")  # unambiguous
     monkeypatch.setattr(

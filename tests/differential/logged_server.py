@@ -68,4 +68,4 @@ class LoggedServer(ServerProcess):
     def normal(self, line: str) -> str:
         """Return a line without what differs from run to run."""
         line = line.replace(str(self.logs), "%LOGS%").replace(str(self.root), "%BASE%")
-        return line.replace(str(self.port), "%PORT%")
+        return re.sub(rf"(?<!\d){self.port}(?!\d)", "%PORT%", line)

@@ -19,6 +19,7 @@ from tests.differential.stock_site import StockServer, write_documents
 
 pytestmark = pytest.mark.skipif(not APACHE.present, reason="apache2 is not installed")
 TIMEOUT = 1
+ATTEMPTS = 10
 HEAD = "printf 'Content-Type: x/y\\n\\nhi\\n'"
 SCRIPTS = {
     "silent": f"sleep 5; {HEAD}",  # reads and writes nothing
@@ -92,6 +93,15 @@ def test_a_script_that_reads_nothing_does_not_escape_the_timeout(servers: list[S
 
 @pytest.mark.parametrize("number", range(len(FILTERS)))
 def test_the_exit_status_of_a_filter_does_not_matter(servers: list[StockServer], number: int) -> None:
+    """apache2 answers with the unfiltered file if the program ends before apache2 writes to it, which happens
+    under load: several attempts count.
+    """
     request = f"GET /filtered{number} HTTP/1.1\nHost: localhost\nConnection: close"
-    theirs, ours = (server.ask(request) for server in servers)
-    assert (ours[0], ours[2]) == (theirs[0], theirs[2]) and theirs[0] == "HTTP/1.1 200 OK"
+    httpd, whimbrel = servers
+    ours = whimbrel.ask(request)
+    assert ours[0] == "HTTP/1.1 200 OK"
+    theirs: list[tuple[str, bytes]] = []
+    while (ours[0], ours[2]) not in theirs and len(theirs) < ATTEMPTS:
+        answer = httpd.ask(request)
+        theirs.append((answer[0], answer[2]))
+    assert (ours[0], ours[2]) in theirs
