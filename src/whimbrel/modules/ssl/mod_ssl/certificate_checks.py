@@ -47,7 +47,6 @@ class Verification:
             return True
         return has_certificate and self.depth < present.depth
 
-    @property
-    def takes_unknown(self) -> bool:
-        """True if issuers may be unknown."""
-        return self.mode == VERIFY_NO_CA
+    def accepts(self, errnum: int) -> bool:
+        """Return True if a certificate is accepted with an error of OpenSSL: its issuer may be unknown."""
+        return self.mode == VERIFY_NO_CA and errnum in self.UNKNOWN_ISSUER

@@ -80,7 +80,7 @@ class OpenSslContext:
         self._variants: dict[str, OpenSslContext] = {}
         options = SSL.OP_SINGLE_DH_USE | SSL.OP_SINGLE_ECDH_USE | OP_NO_RESUMPTION_ON_RENEGOTIATION
         context.set_options(options if may_renegotiate else options | SSL.OP_NO_RENEGOTIATION)
-        context.set_verify(mode_of(verification), _verified)
+        lib.SSL_CTX_set_verify(context._context, mode_of(verification), _verified)
         if may_renegotiate:
             context.set_info_callback(_changed)
 
@@ -215,7 +215,23 @@ class OpenSslObject:
     def do_handshake(self) -> None:
         """Do what can be done of the first handshake; raise ssl.SSLWantReadError until it is complete."""
         self._run(self.connection.do_handshake)
+        if self.is_resumed():
+            self._judge_session()
         self._is_open = True
+
+    def _judge_session(self) -> None:
+        """Judge a resumed session by what its first handshake has found out about the certificate; raise
+        ssl.SSLError if that does not suffice (ssl_io_filter_handshake).
+        """
+        errnum = lib.SSL_get_verify_result(self.connection._ssl)
+        if not errnum:
+            return
+        if self.verification.accepts(errnum):
+            self.is_unverified = True
+            return
+        text = f"SSL client authentication failed: {error_text(errnum)}"
+        self.lines.append(LogLine("info", text, "AH02010", "ssl"))
+        raise ssl.SSLError(text)
 
     def read(self, size: int = CHUNK, /) -> bytes:
         """Return decrypted bytes, b"" after close_notify."""
@@ -307,10 +323,8 @@ class OpenSslObject:
     def verify(self, certificate: crypto.X509, errnum: int, depth: int, ok: bool) -> bool:
         """Judge one certificate of a client (ssl_callback_SSLVerify); issuers come first."""
         check = self.verification
-        if check.takes_unknown and errnum in check.UNKNOWN_ISSUER:
+        if check.accepts(errnum):
             self.is_unverified = True
-            ok = True
-        if not ok and check.crl_may_miss and errnum == check.NO_CRL:
             ok = True
         if ok and self.status is not None:
             errnum = self._status_error(self.status, certificate.to_cryptography(), depth)
@@ -365,13 +379,13 @@ class OpenSslObject:
         self.is_unverified = False
         # a client of TLS 1.3 is asked once: httpd refuses whom a handshake has asked for less
         once = SSL.VERIFY_CLIENT_ONCE if self.is_tls13 else 0
-        self.connection.set_verify(mode_of(verification) | once, _verified)
+        self._set_verify(mode_of(verification) | once)
         if self.is_tls13:
             if lib.SSL_verify_client_post_handshake(self.connection._ssl) != 1:
                 lib.ERR_clear_error()
                 self.verification = present  # the next request of the connection is refused, too
                 self.verify_error, self.is_unverified = judged  # of the certificate that the client has shown
-                self.connection.set_verify(mode_of(present), _verified)
+                self._set_verify(mode_of(present))
                 raise RenegotiationFailed
         else:
             self.connection.renegotiate()
@@ -382,6 +396,9 @@ class OpenSslObject:
         except ssl.SSLWantReadError:
             pass
         return waiter
+
+    def _set_verify(self, mode: int) -> None:
+        lib.SSL_set_verify(self.connection._ssl, mode, _verified)
 
     def handshake_changed(self, where: int) -> None:
         """Note the begin or the end of a handshake."""
@@ -447,9 +464,27 @@ def mode_of(verification: Verification) -> int:
     return SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT if verification.requires else SSL.VERIFY_PEER
 
 
-def _verified(connection: SSL.Connection, certificate: crypto.X509, errnum: int, depth: int, ok: int) -> bool:
-    owner = connection.get_app_data()()
-    return owner is not None and bool(owner.verify(certificate, errnum, depth, bool(ok)))
+@ffi.callback("int (*)(int, X509_STORE_CTX *)", error=0)  # type: ignore[untyped-decorator]
+def _verified(ok: int, store: Any) -> int:
+    """Judge the certificate that *store* is at (SSL_CTX_set_verify); 0, also after an exception, refuses it.
+
+    The callbacks of pyOpenSSL clear the error of an accepted certificate, and a resumed session would pass as
+    verified: sessions keep the error, not the verdict.
+    """
+    handle = lib.X509_STORE_CTX_get_ex_data(store, lib.SSL_get_ex_data_X509_STORE_CTX_idx())
+    owner = SSL.Connection._reverse_mapping[handle].get_app_data()()
+    if owner is None:
+        return 0
+    errnum = lib.X509_STORE_CTX_get_error(store)
+    if not ok and errnum == Verification.NO_CRL and owner.verification.crl_may_miss:
+        errnum = 0
+        lib.X509_STORE_CTX_set_error(store, errnum)
+        ok = 1
+    present = lib.X509_STORE_CTX_get_current_cert(store)
+    lib.X509_up_ref(present)
+    certificate = crypto.X509._from_raw_x509_ptr(present)
+    depth = lib.X509_STORE_CTX_get_error_depth(store)
+    return int(owner.verify(certificate, errnum, depth, bool(ok)))
 
 
 def _stapled(connection: SSL.Connection, stapling: Any) -> bytes:

@@ -195,3 +195,46 @@ def test_bodies_are_kept_up_to_a_bound(
         assert status(await client.fetch(head + "x" * size)) == expected
 
     asyncio.run(run())
+
+
+@BOTH
+@pytest.mark.parametrize("issuer", ["conf/clself.pem", "conf/cl1.pem"], ids=["unknown", "known"])
+def test_a_resumed_session_does_not_verify_a_certificate(
+    tmp_path: Path, version: ssl.TLSVersion, issuer: str
+) -> None:
+    """A certificate whose issuer is unknown does not enter by resuming the session (apache2: with TLS 1.3)."""
+    verified = "<Location /in>\nRequire ssl-verify-client\n</Location>\n"
+    server = site(tmp_path, f"SSLVerifyClient optional_no_ca\n{verified}")
+
+    async def run() -> list[int]:
+        client = TlsClient(server.service(), root=tmp_path, certificate=issuer, version=version)
+        client.handshake()
+        first = status(await client.get("/in/a.txt"))
+        again = TlsClient(server.service(), context=client.context, session=client.tls.session)
+        again.handshake()
+        assert again.tls.session_reused
+        return [first, status(await again.get("/in/a.txt"))]
+
+    # there is no document: 404 for whom may enter
+    assert asyncio.run(run()) == ([404, 404] if issuer == "conf/cl1.pem" else [403, 403])
+
+
+def test_a_session_with_an_unknown_issuer_does_not_begin_a_stricter_connection(tmp_path: Path) -> None:
+    """The certificate that a section of optional_no_ca has accepted ends the handshake that resumes the session
+    with a server of another mode, as in apache2.
+    """
+    server = site(tmp_path, "LogLevel info\n" + SECTION.format("optional_no_ca", ""))
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, certificate="conf/clself.pem", version=V3)
+        client.handshake()
+        for _ in range(2):  # the tickets come after the handshake of the first request
+            assert status(await client.get("/in/a.txt")) == 404
+        again = TlsClient(server.service(), context=client.context, session=client.tls.session)
+        again.handshake()
+        assert again.tls.session_reused
+        assert await again.get("/in/a.txt") == b""
+
+    asyncio.run(run())
+    lines = b"".join(line for lines in server.runtime.logs.values() for line in lines)
+    assert b"AH02010" in lines
