@@ -15,11 +15,13 @@ class Verification:
     Attributes:
         depth: certificates above the client's own that a chain may have.
         crl_may_miss: certificates without a revocation list are accepted.
+        takes_any: certificates are not judged; one with an error counts as one whose issuer is unknown.
     """
 
     mode: str = VERIFY_NONE
     depth: int = 1
     crl_may_miss: bool = False
+    takes_any: bool = False
 
     # errors of OpenSSL: the issuer is unknown; there is no list; the chain is too long
     UNKNOWN_ISSUER: ClassVar[frozenset[int]] = frozenset((18, 19, 20, 21, 27))
@@ -45,8 +47,10 @@ class Verification:
             return False
         if not present.wants or (self.requires and not present.requires):
             return True
+        if present.takes_any and not self.takes_any:
+            return True
         return has_certificate and self.depth < present.depth
 
     def accepts(self, errnum: int) -> bool:
-        """Return True if a certificate is accepted with an error of OpenSSL: its issuer may be unknown."""
-        return self.mode == VERIFY_NO_CA and errnum in self.UNKNOWN_ISSUER
+        """Return True if a certificate is accepted with an error of OpenSSL."""
+        return self.mode == VERIFY_NO_CA and (self.takes_any or errnum in self.UNKNOWN_ISSUER)

@@ -323,7 +323,7 @@ class OpenSslObject:
     def verify(self, certificate: crypto.X509, errnum: int, depth: int, ok: bool) -> bool:
         """Judge one certificate of a client (ssl_callback_SSLVerify); issuers come first."""
         check = self.verification
-        if check.accepts(errnum):
+        if errnum and check.accepts(errnum):
             self.is_unverified = True
             ok = True
         if ok and self.status is not None:
@@ -333,7 +333,7 @@ class OpenSslObject:
             self.verify_error = error_text(errnum)
             text = f"Certificate Verification: Error ({errnum}): {self.verify_error}"
             self.lines.append(LogLine("error", text, "AH02039", "ssl"))
-        if depth > check.depth:
+        if depth > check.depth and not check.takes_any:
             text = (
                 f"Certificate Verification: Certificate Chain too long (chain has {depth} certificates, "
                 f"but maximum allowed are only {check.depth})"

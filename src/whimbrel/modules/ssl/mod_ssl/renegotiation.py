@@ -67,7 +67,8 @@ class _Demands:
 def _verification(conf: SslDirConfig, server: SslServerConfig) -> Verification:
     """Return how certificates are checked for a section of a server: as the stricter of the two wants.
 
-    The section's line alone decides whether issuers may be unknown, if it has one (ssl_callback_SSLVerify).
+    The section's line alone decides whether issuers may be unknown, if it has one; with `none` in a server of
+    optional_no_ca, no certificate is judged (ssl_callback_SSLVerify).
     """
     modes = (conf.verify or VERIFY_NONE, server.verify)
     mode = VERIFY_NONE
@@ -76,8 +77,11 @@ def _verification(conf: SslDirConfig, server: SslServerConfig) -> Verification:
     elif modes != (VERIFY_NONE, VERIFY_NONE):
         decisive = server.verify if conf.verify is None else conf.verify
         mode = VERIFY_NO_CA if decisive == VERIFY_NO_CA else VERIFY_OPTIONAL
+    takes_any = modes == (VERIFY_NONE, VERIFY_NO_CA) and conf.verify is not None
+    if takes_any:
+        mode = VERIFY_NO_CA
     depth = server.depth if conf.depth is None else conf.depth
-    return Verification(mode, depth, server.crl_may_miss)
+    return Verification(mode, depth, server.crl_may_miss, takes_any)
 
 
 def make_verify(scope: Scope) -> CompiledHook | None:

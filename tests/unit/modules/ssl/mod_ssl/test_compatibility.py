@@ -28,7 +28,12 @@ def two_hosts(root: Path, first: str, second: str, version: str, main: str = "")
 
 
 def statuses(
-    site: TlsServerSite, hosts: list[str], version: ssl.TLSVersion, certificate: str, name: str | None = None
+    site: TlsServerSite,
+    hosts: list[str],
+    version: ssl.TLSVersion,
+    certificate: str,
+    name: str | None = None,
+    path: str = "/f.html",
 ) -> list[int]:
     """Return the status of each response on one connection, 0 for an alert."""
 
@@ -38,7 +43,7 @@ def statuses(
         found = []
         for host in hosts:
             try:
-                found.append(status(await client.get("/f.html", host)))
+                found.append(status(await client.get(path, host)))
             except ssl.SSLError:
                 found.append(0)
         return found
@@ -107,6 +112,21 @@ def test_a_handshake_that_cannot_begin_leaves_what_is_known_of_the_certificate(t
     site = two_hosts(tmp_path, lenient, CA + section, "2.4", INSECURE)
     hosts = ["open.test", "admin.test", "open.test"]
     assert statuses(site, hosts, V3, "conf/clself.pem") == [403, 403, 403]
+
+
+@pytest.mark.parametrize("version", [V2, V3], ids=["1.2", "1.3"])
+@pytest.mark.parametrize("certificate", ["conf/cl1.pem", "conf/clself.pem", "conf/clsub.pem"])
+def test_a_section_with_none_in_a_host_of_optional_no_ca_takes_any_certificate(
+    tmp_path: Path, version: ssl.TLSVersion, certificate: str
+) -> None:
+    """Also a chain that is too long, as apache2 does; it does not count as verified."""
+    section = "<Location />\nSSLVerifyClient none\n</Location>\n"
+    rule = "<Location /a.html>\nRequire ssl-verify-client\n</Location>\n"
+    site = two_hosts(tmp_path, CA, f"{CA}SSLVerifyClient optional_no_ca\n{section}{rule}", "2.4", INSECURE)
+    hosts = ["open.test", "admin.test"]
+    assert statuses(site, hosts, version, certificate) == [200, 200]
+    may_enter = certificate != "conf/clself.pem"
+    assert (statuses(site, hosts, version, certificate, path="/a.html")[1] == 403) is not may_enter
 
 
 def settings(**values: object) -> SslServerConfig:
