@@ -266,7 +266,8 @@ FAULTS: dict[str, Fault] = {
     "interim-flood": flooded(lambda stream: head(stream, ("link", "</a>"), status="103")),
     "ping-drip": flooded(lambda _: frame(PING, 0, 0, bytes(8)), 0.2),
     "settings-drip": flooded(lambda _: frame(SETTINGS, 0, 0), 0.2),
-    "window-drip": flooded(lambda _: frame(WINDOW, 0, 0, b"\0\0\0\1"), 0.2),
+    # of the stream: a drip of the connection's window is progress of uploads beside it, however slow
+    "window-drip": flooded(lambda stream: frame(WINDOW, 0, stream, b"\0\0\0\1"), 0.2),
     "data-over-window": flooded(
         lambda stream: frame(DATA, 0, stream, bytes(16384)), first=lambda stream: head(stream, BEGIN)
     ),

@@ -38,6 +38,7 @@ WINDOW: Final = 65535  # bytes of an answer that one stream holds
 CONNECTION_WINDOW: Final = 1 << 24
 MAX_UNSENT: Final = 1 << 20  # bytes of frames that a back end makes necessary and does not read
 MAX_IDLE_FRAMES: Final = 1000  # frames in a row that bring no answer forward: PING, SETTINGS, empty DATA
+FIRST_STREAM: Final = 1
 _MAX_FRAME: Final = 16384
 _HEADER: Final = 9
 _DATA: Final = 0
@@ -317,8 +318,8 @@ class MultiplexedConnection(BackendConnection):
         for stream in changed.values():
             stream.wake()
         if code is not None:
-            # with other requests beside it, no stream is known to be the cause: each may be sent again
-            self._end_all(StreamError(503, is_lost=len(self.streams) > 1))
+            # with other requests beside or before it, no stream is known to be the cause
+            self._end_all(StreamError(503, is_lost=self._last > FIRST_STREAM))
             self.close()
         elif not self.is_closed:
             self._continue()

@@ -109,13 +109,16 @@ async def _attempts(
     fields: Fields,
     has_body: bool,
 ) -> HookStatus:
-    """Send the request; once more, without a body, if the back end has not processed it."""
+    """Send the request; once more, without a body, if the back end has not processed it: on a connection that
+    no other request can break.
+    """
     r = call.r
     (backend, route, tls) = place
     endpoint = route.endpoint
     timeout = answer_timeout(call, backend.worker)
     session = BackendSession()
-    if backend.is_reusable:
+    is_alone = not backend.is_reusable
+    if not is_alone:
         key = (backend.worker, endpoint.name, endpoint.port, endpoint.addresses[0], tls)
         session = session_of(r.engine, key)
 
@@ -140,7 +143,7 @@ async def _attempts(
                 r.log("debug", text, code="AH03352", module=_MODULE)
                 return 503
             stream = connection.begin_stream(fields, timeout, ends=not has_body)
-            if not backend.is_reusable:
+            if is_alone:
                 connection.is_draining = True
             return await Http2Exchange(call, backend, stream).run(has_body=has_body)
         except StreamError as problem:
@@ -151,5 +154,6 @@ async def _attempts(
                 text = f"giving up after {attempts} reconnects, request-done=1"
                 r.log("debug", text, code="AH10023", module=_MODULE)
                 return problem.status
-            if session.current is not None:
-                session.current.retire()
+            session.retire()
+            session = BackendSession()
+            is_alone = True
