@@ -256,6 +256,8 @@ class ServerH2Connection(Generic[S]):
         self.head_received = 9 + len(payload)
         payload = self._unpadded(flags, payload)
         if flags & WITH_PRIORITY:
+            if flags & PADDED and len(payload) < 5:
+                raise ConnectionFault(_PROTOCOL)  # more padding than the frame has room for
             self._check_priority(number, payload[:5])
             payload = payload[5:]
         stream = self.streams.get(number)
