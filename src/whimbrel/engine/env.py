@@ -11,6 +11,7 @@ from whimbrel.base.numbers import upper
 
 if TYPE_CHECKING:
     from whimbrel.engine.deps.files import Dependencies
+    from whimbrel.engine.request import Request
 
 UNIQUE_ID_NAME: Final = "UNIQUE_ID"
 IdFactory = Callable[[int, str], str]  # the value of a request by its second and the address that it came to
@@ -25,7 +26,7 @@ class Hidden(NamedTuple):
     seen: str
 
 
-def append(r: Any, values: Mapping[str, str]) -> None:
+def append(r: Request, values: Mapping[str, str]) -> None:
     """Append *values* to the variables of *r*; those of names that are set are hidden (apr_table_overlay)."""
     env = r.env
     if not env:
@@ -41,7 +42,7 @@ def append(r: Any, values: Mapping[str, str]) -> None:
             env[name] = value
 
 
-def uncover(r: Any) -> None:
+def uncover(r: Request) -> None:
     """Replace variables by the hidden values of their names, unless they have changed since
     (apr_table_overlap).
     """

@@ -89,7 +89,7 @@ def _alias(trace: HookTrace) -> Iterator[Origin]:
         yield from _first(trace, AliasServerConfig, "aliases", first_match(server.aliases, uri, False))
 
 
-def _first(trace: HookTrace, record: Any, field: str, found: tuple[Any, str] | None) -> Lines:
+def _first(trace: HookTrace, record: type[Any], field: str, found: tuple[Any, str] | None) -> Lines:
     return trace.plan.origin(record, field, item_key(found[0])) if found is not None else ()
 
 

@@ -238,7 +238,7 @@ class _MutedRuntime:
         """Discard the line: explaining a request writes no logs."""
 
 
-class _TracingEngine(Engine):
+class TracingEngine(Engine):
     """The engine of one explanation."""
 
     def __init__(
@@ -325,7 +325,7 @@ class Explainer:
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
         runtime: Any = _MutedRuntime(self._runtime)
-        engine = _TracingEngine(self._configuration, runtime, self._plans, self._htaccess, self.is_dry)
+        engine = TracingEngine(self._configuration, runtime, self._plans, self._htaccess, self.is_dry)
         engine.worker_state.update(self.state)
         if self.stat_cache is not None:
             engine.stat_cache = self.stat_cache

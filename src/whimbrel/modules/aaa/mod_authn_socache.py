@@ -66,7 +66,7 @@ def choose(cmd: Command, record: AuthnCacheServerConfig, words: list[str]) -> No
         raise ConfigError(f"AuthnCacheSOCache: {problem.reason}") from None
 
 
-def enable(cmd: Command, _record: Any, _words: list[str]) -> None:
+def enable(cmd: Command, _record: object, _words: list[str]) -> None:
     """AuthnCacheEnable: allow the cache in .htaccess files."""
     cmd.main_server(AuthnCacheServerConfig).wanted = True
 

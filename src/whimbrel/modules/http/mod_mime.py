@@ -16,7 +16,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
@@ -28,6 +28,9 @@ from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 DIRECTORY_TYPE = "httpd/unix-directory"
 EXCEPTIONS: Final = "ap-mime-exceptions-list"
@@ -281,7 +284,7 @@ def make_type(scope: Scope) -> CompiledHook | None:
     memory: dict[str, tuple[str, str]] = {}
     find = _finder(conf, types, dialect.leading_dot_is_name, memory)
 
-    def find_type(r: Any) -> HookStatus:
+    def find_type(r: Request) -> HookStatus:
         info = r.finfo
         if info is not None and info.st_mode & KIND == S_IFDIR:
             r.content_type = DIRECTORY_TYPE
@@ -315,7 +318,7 @@ def _known_extensions(extensions: Container[str], types: Container[str], name: s
     return tuple([low if low in extensions or low in types else "" for low in names])
 
 
-def _take(r: Any, parsed: Found, new: bool) -> None:
+def _take(r: Request, parsed: Found, new: bool) -> None:
     if parsed.type is not None:
         r.content_type = parsed.type
     if parsed.languages:
@@ -363,7 +366,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         tuple[str, str], tuple[list[OutputFilter], list[InputFilter], list[str]]
     ] = {}  # by the filters in notes: the known filters, and the names of unknown ones
 
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         notes = r.notes
         if "mime-output-filters" not in notes and "mime-input-filters" not in notes:
             return OK

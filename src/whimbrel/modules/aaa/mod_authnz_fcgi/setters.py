@@ -16,7 +16,7 @@ _MAX_PORT: Final = 65535
 _KINDS: Final = {"authn": (True, False), "authz": (False, True), "authnz": (True, True)}
 
 
-def define_provider(cmd: Command, _conf: Any, words: list[str]) -> None:
+def define_provider(cmd: Command, _conf: object, words: list[str]) -> None:
     """AuthnzFcgiDefineProvider TYPE NAME fcgi://HOST:PORT/."""
     for index, missing in enumerate(("type", "provider name", "backend-address")):
         if len(words) <= index:

@@ -139,7 +139,7 @@ def set_forbidden(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) ->
     set_flag("forbidden")(cmd, record, words)
 
 
-def alias(cmd: Command, _record: Any, words: list[str]) -> None:
+def alias(cmd: Command, _record: object, words: list[str]) -> None:
     """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings
     inside.
     """
@@ -173,7 +173,7 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
 
 
 def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> AuthzProvider:
-    def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    def make(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
         return provider.make(with_layer(scope, layer), given, parsed)
 
     return AuthzProvider(make)

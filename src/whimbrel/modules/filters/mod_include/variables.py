@@ -7,9 +7,12 @@ dependencies of the response are recorded for the name that is read. Manual: mod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 # Names that `fill` may add, besides HTTP_...
 PROVIDED: Final = frozenset(
@@ -85,7 +88,7 @@ class Variables(dict[str, str]):
     __slots__ = ("_before", "_changes", "_fill", "_names", "_r")
     folded = True
 
-    def __init__(self, r: Any, before: Mapping[str, str], fill: Callable[[dict[str, str]], None]) -> None:
+    def __init__(self, r: Request, before: Mapping[str, str], fill: Callable[[dict[str, str]], None]) -> None:
         super().__init__(before)
         self._r = r
         self._before = before

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import StartError
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.ldap.mod_ldap import settings
 from whimbrel.modules.ldap.mod_ldap.settings import LdapDirConfig, LdapServerConfig
@@ -16,6 +16,7 @@ from whimbrel.registry.module import CompiledHook, CompletedConfig, Hook, Module
 from whimbrel.registry.phases import HANDLER
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
     from whimbrel.modules.ldap.mod_ldap.cache import Caches
     from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
 
@@ -58,7 +59,7 @@ def make_memory(finished: CompletedConfig) -> None:
             raise StartError("LDAP cache: could not create shared memory segment") from None
 
 
-def caches_of(engine: Any) -> Caches:
+def caches_of(engine: RequestEngine) -> Caches:
     """Return the caches, which all workers share unless LDAPSharedCacheSize is 0."""
     found: Caches | None = engine.worker_state.get(_CACHES)
     if found is None:
@@ -74,7 +75,7 @@ def caches_of(engine: Any) -> Caches:
     return found
 
 
-def worker_of(engine: Any) -> LdapWorker:
+def worker_of(engine: RequestEngine) -> LdapWorker:
     """Return the connections of this worker."""
     found: LdapWorker | None = engine.worker_state.get(_WORKER)
     if found is None:
@@ -92,7 +93,7 @@ def is_installed() -> bool:
     return find_spec("ldap") is not None
 
 
-async def close(engine: Any) -> None:
+async def close(engine: RequestEngine) -> None:
     """Close the connections of a worker that ends."""
     found = engine.worker_state.pop(_WORKER, None)
     if found is not None:

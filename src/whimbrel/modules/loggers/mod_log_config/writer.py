@@ -40,6 +40,7 @@ from whimbrel.modules.loggers.mod_log_config.items import (
 
 if TYPE_CHECKING:
     from whimbrel.engine.cache.log_template import LogTemplate
+    from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition as Expression
 
 MAX_FROZEN: Final = 64  # lines of cached responses that differ in their constant texts
@@ -196,7 +197,7 @@ class ExprCondition:
             return False
 
 
-def last_request(r: Any) -> Any:
+def last_request(r: Request) -> Any:
     """Return the final request of a chain of internal redirects."""
     while r.next is not None:
         r = r.next
@@ -266,7 +267,7 @@ _IN_HOLES: Final = (field_in, cookie, request_time, *_OF_THE_CLIENT)
 def _field(low: str) -> Slot:
     """Return the slot of %{Name}i for the name *low*, in lower case."""
 
-    def slot(r: Any) -> str:
+    def slot(r: Request) -> str:
         values = r.headers_in.entries().get(low)
         if values is None:
             return "-"
@@ -338,11 +339,11 @@ class AccessLogger:
         """Return True if the condition may wait, for a sub-request or for a long search."""
         return isinstance(self.condition, ExprCondition)
 
-    def matches(self, r: Any) -> bool:
+    def matches(self, r: Request) -> bool:
         """Return True if this request is logged here."""
         return self.condition is None or self.condition.holds(first_request(r))
 
-    def line(self, r: Any) -> bytes:
+    def line(self, r: Request) -> bytes:
         """Return the line for a finished request, with its line end."""
         if r.prev is None and r.next is None:
             return (self._template % tuple([slot(r) for slot in self._slots])).encode("latin-1")
@@ -357,7 +358,7 @@ class AccessLogger:
             return self._second(final)
         return item.text(original, final)
 
-    def freeze(self, r: Any, *, any_query: bool = False) -> CachedLine:
+    def freeze(self, r: Request, *, any_query: bool = False) -> CachedLine:
         """Evaluate the parts that are constant for every use of a cached response.
 
         *any_query*: the uses may have different request lines.

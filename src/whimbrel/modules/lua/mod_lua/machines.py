@@ -12,7 +12,7 @@ from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction, LuaServerConfig
 
 if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
+    from whimbrel.engine.request import Request, RequestEngine
     from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 MAX_IDLE: Final = 64  # machines of one worker that wait for their next call, those of all scopes together
@@ -95,7 +95,7 @@ class Machines:
                 del idle[oldest]
 
 
-def machines_of(engine: Any) -> Machines:
+def machines_of(engine: RequestEngine) -> Machines:
     """Return the machines of this worker."""
     found: Machines | None = engine.worker_state.get(_MACHINES)
     if found is None:

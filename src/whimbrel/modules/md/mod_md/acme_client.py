@@ -79,7 +79,7 @@ _ENDPOINTS: Final = ("newNonce", "newAccount", "newOrder")
 class _Body:
     """A payload of a signed request; josepy calls json_dumps."""
 
-    def __init__(self, record: Any) -> None:
+    def __init__(self, record: object) -> None:
         self._record = record
 
     def json_dumps(self, **_options: Any) -> str:
@@ -316,7 +316,7 @@ def _text(record: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _time(record: Any, key: str) -> float:
+def _time(record: object, key: str) -> float:
     text = _text(record, key) if isinstance(record, dict) else ""
     try:
         moment = datetime.fromisoformat(text)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import DeathReason, ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
 
 _POOL: Final = "processes.connections"
 APPLY_TIMEOUT: Final = 64.0  # seconds in which a process must become free (mod_fcgid: 64 attempts)
@@ -18,7 +21,7 @@ FIRST_PAUSE: Final = 0.002  # seconds until the table is looked at again, double
 LAST_PAUSE: Final = 0.05
 
 
-def connection_pool(engine: Any) -> ConnectionPool:
+def connection_pool(engine: RequestEngine) -> ConnectionPool:
     """Return the pool of this worker's connections to kept processes, each of which serves one request."""
     pool: ConnectionPool | None = engine.worker_state.get(_POOL)
     if pool is None:
