@@ -266,7 +266,7 @@ class UnixTransport(asyncio.Transport):
         self._loop.call_soon(self._protocol.connection_lost, problem)
 
     # others
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> Any:
         if name == "peername":
             return self._sock.getpeername()
         return self._sock if name == "socket" else default

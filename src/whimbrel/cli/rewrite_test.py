@@ -163,7 +163,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
 class Recorder:
     """Runtime that records what the rules did; cleared before each request."""
 
-    def __init__(self, runtime: Any) -> None:
+    def __init__(self, runtime: object) -> None:
         self._runtime = runtime
         self.rewriting: list[Any] = []
 

@@ -122,7 +122,7 @@ class LazyEnv(dict[str, str]):
         return dict.keys(self)
 
     # as a dict ------------------------------------------------------------------------------------
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         low = name.lower()
         if low == UNIQUE_ID_NAME.lower() and not self._known:
             return self._own()
@@ -150,7 +150,7 @@ class LazyEnv(dict[str, str]):
     def __delitem__(self, name: str) -> None:
         self.pop(name)
 
-    def pop(self, name: str, *default: Any) -> Any:
+    def pop(self, name: str, *default: object) -> Any:
         if name == UNIQUE_ID_NAME:
             self._with_id()
         return dict.pop(self, name, *default)

@@ -121,7 +121,7 @@ def _result(hook: HookTrace) -> str:
     return ", ".join(words) or ("declined" if status == DECLINED else "ok")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "removed"
     return " ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

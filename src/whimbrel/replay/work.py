@@ -316,7 +316,7 @@ class Replayer:
         )
 
 
-def _no_others(_values: Any) -> tuple[bytes, ...]:
+def _no_others(_values: object) -> tuple[bytes, ...]:
     return ()
 
 

@@ -123,7 +123,7 @@ class Tracer:
         not evaluated are recorded as "not asked".
         """
 
-        def finish(r: Request, result: Any) -> Any:
+        def finish(r: Request, result: object) -> Any:
             trail = trace_of(r)
             inner = trail.inner()
             rest = (Decision(text, NOT_EVALUATED, where) for text, where in parts[len(inner) :])

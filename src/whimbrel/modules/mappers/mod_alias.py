@@ -73,7 +73,7 @@ class AliasDirConfig:
 
 
 # Setters ----------------------------------------------------------------------------------------
-def _added(known: Any, mapping: Mapping) -> list[Mapping]:
+def _added(known: object, mapping: Mapping) -> list[Mapping]:
     return [*(known if isinstance(known, list) else []), mapping]
 
 

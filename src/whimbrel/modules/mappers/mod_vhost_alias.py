@@ -6,7 +6,7 @@ Manual: mod/mod_vhost_alias.html.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -37,7 +37,7 @@ class VhostAliasServerConfig:
 
 
 def _setter(field: str, by_address: bool) -> Setter:
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         text = words[0]
         if lower(text) == "none":
             setattr(conf, field, None)

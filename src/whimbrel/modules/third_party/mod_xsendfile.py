@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -52,7 +52,7 @@ class XSendFileServerConfig:
 
 
 def _flag(field: str) -> Setter:
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         setattr(conf, field, words[0].lower() == "on")
 
     return apply

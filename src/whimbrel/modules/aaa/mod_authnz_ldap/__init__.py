@@ -69,7 +69,7 @@ def make_ldap(scope: Scope) -> Any:
 
 
 def _make_check(word: str) -> Any:
-    def make(scope: Scope, args: str, parsed: Any) -> Any:
+    def make(scope: Scope, args: str, parsed: object) -> Any:
         return _imported("authorization", "make")(word)(scope, args, parsed)
 
     return make

@@ -94,7 +94,7 @@ class Page:
         return not self.printing or not element.arguments
 
     # the walk ---------------------------------------------------------------------------------
-    def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
+    def take(self, pieces: tuple[Piece, ...], document: object = None) -> None:
         """Begin with *pieces*; *document* has further ones."""
         self.pieces = iter(pieces)
         self.document = document

@@ -103,7 +103,7 @@ class Variables(dict[str, str]):
             self._filled()
         return self._names.get(upper)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         if self._fill is not None and name.upper() in LATER:
             return LAZY
         spelled = self._spelled(name)
@@ -151,7 +151,7 @@ class Variables(dict[str, str]):
             raise KeyError(name)
         self.pop(name)
 
-    def pop(self, name: str, default: Any = None) -> Any:
+    def pop(self, name: str, default: object = None) -> Any:
         """Remove a variable and return its value, *default* without one."""
         upper = name.upper()
         if self._fill is not None:

@@ -133,7 +133,7 @@ class OperationCache:
 
         return json.loads(data)
 
-    def put(self, key: tuple[Any, ...], value: Any) -> None:
+    def put(self, key: tuple[Any, ...], value: object) -> None:
         """Store *value*, which JSON can express."""
         import json
 

@@ -351,7 +351,7 @@ class AccessLogger:
         final = last_request(r)
         return ("".join([self._piece(item, original, final) for item in self.items]) + "\n").encode("latin-1")
 
-    def _piece(self, item: Piece, original: Any, final: Any) -> str:
+    def _piece(self, item: Piece, original: object, final: object) -> str:
         if isinstance(item, str):
             return item
         if item.fn is request_time and not item.argument and not item.statuses:
@@ -377,7 +377,7 @@ class AccessLogger:
             self._frozen[any_query, texts] = line
         return line
 
-    def _varies(self, item: Piece, final: Any, any_query: bool) -> bool:
+    def _varies(self, item: Piece, final: object, any_query: bool) -> bool:
         """Return True if the text of *item* may differ between uses of a cached response."""
         return (
             not isinstance(item, str)
@@ -433,7 +433,7 @@ class AccessLogger:
         fn = item.fn
         argument = item.argument
 
-        def slot(view: Any) -> str:
+        def slot(view: object) -> str:
             value = fn(view, argument)
             return "-" if value is None else value
 
@@ -487,7 +487,7 @@ def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]
 
 
 def _filler(template: str, slots: tuple[Slot, ...]) -> Fill:
-    def fill(view: Any) -> bytes:
+    def fill(view: object) -> bytes:
         return (template % tuple([slot(view) for slot in slots])).encode("latin-1")
 
     return fill

@@ -82,7 +82,7 @@ class _Body:
     def __init__(self, record: object) -> None:
         self._record = record
 
-    def json_dumps(self, **_options: Any) -> str:
+    def json_dumps(self, **_options: object) -> str:
         """Return the payload, "" for POST-as-GET."""
         return json.dumps(self._record)
 
@@ -159,7 +159,7 @@ class AcmeAuthority:
             text = f"MDCACertificateFile {self._ca_file} can't be read"
             raise AuthorityError(problem.errno or errno.EIO, text) from None
 
-    def _post(self, url: str, body: Any = None) -> requests.Response:
+    def _post(self, url: str, body: object = None) -> requests.Response:
         """Send a signed request; None: POST-as-GET.  Raises AuthorityError."""
         payload: Any = None if body is None else _Body(body)
         nonces = self._endpoints["newNonce"]

@@ -77,7 +77,7 @@ class RenewalThread:
             problem = error
         self._call(finish, next_run, problem)
 
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def _call(self, function: Callable[..., Any], *arguments: object) -> None:
         """Call *function* in the event loop, unless that has ended."""
         try:
             self._loop.call_soon_threadsafe(function, *arguments)

@@ -53,7 +53,7 @@ def _no_arguments(kind: str) -> Any:
 
 
 def _authz(maker: str, kind: str) -> AuthzProvider:
-    def make(scope: Scope, args: str, parsed: Any) -> Any:
+    def make(scope: Scope, args: str, parsed: object) -> Any:
         return _imported("hooks", maker)(scope, args, parsed)
 
     return AuthzProvider(make, _no_arguments(kind))

@@ -44,7 +44,7 @@ class ProcessLease(ConnectionOwner):
         self._record: ProcessRecord | None = None
         self._serial = 0
 
-    async def connect(self, runtime: Any, timeout: float) -> BackendConnection:
+    async def connect(self, runtime: object, timeout: float) -> BackendConnection:
         """Claim a process and return a connection to it; *timeout* limits the time to connect.
 
         Raises TimeoutError if none becomes free.
