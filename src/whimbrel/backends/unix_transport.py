@@ -172,7 +172,7 @@ class UnixTransport(asyncio.Transport):
             self._watch()
 
     # writing
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._is_closing or not data:
             return
         if self._buffer:

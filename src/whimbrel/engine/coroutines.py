@@ -9,6 +9,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
+    from contextvars import Context
 
 T = TypeVar("T")
 
@@ -74,7 +75,9 @@ class Completion(Generic[T]):
 
         return get_running_loop()
 
-    def add_done_callback(self, callback: Callable[[Completion[T]], object], *, context: Any = None) -> None:
+    def add_done_callback(
+        self, callback: Callable[[Completion[T]], object], *, context: Context | None = None
+    ) -> None:
         """Schedule *callback* for the tick after the end."""
         loop = self.get_loop()
 

@@ -16,7 +16,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
@@ -30,6 +30,8 @@ from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, 
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.directives.spec import Setter
     from whimbrel.engine.request import Request
 
 DIRECTORY_TYPE = "httpd/unix-directory"
@@ -78,7 +80,7 @@ def _store(conf: MimeDirConfig, word: str, attribute: str, value: str) -> None:
     conf.extensions = {**known, ext: {**known.get(ext, {}), attribute: value}}
 
 
-def _add(attribute: str) -> Any:
+def _add(attribute: str) -> Setter:
     def add(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         if attribute == "handler" or (attribute == "type" and words[0][:12].lower() == "application/"):
             note_handler(state_of(cmd), words[0], is_type=attribute == "type")
@@ -87,7 +89,7 @@ def _add(attribute: str) -> Any:
     return add
 
 
-def _remove(attribute: str) -> Any:
+def _remove(attribute: str) -> Setter:
     def remove(_cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         _store(conf, words[0], attribute, "")
 
@@ -123,7 +125,7 @@ def read_types(data: str) -> dict[str, str]:
     return types
 
 
-def load_types(finished: Any) -> None:
+def load_types(finished: Configuration) -> None:
     """Read the main server's TypesConfig once for all servers; an unreadable file ends the start."""
     servers = list(finished.servers())
     path = servers[0].config(MimeServerConfig).types_config or os.path.join(

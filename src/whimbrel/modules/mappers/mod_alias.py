@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -27,7 +27,10 @@ from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookS
 from whimbrel.registry.settings import prepended, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whimbrel.base.regex import Regex
+    from whimbrel.directives.spec import Setter
     from whimbrel.engine.request import Request
 
 REGEX_REASON = "Regular expression could not be compiled."
@@ -85,7 +88,7 @@ def _absolute(cmd: Command, path: str) -> str:
     return full + "/" if path.endswith("/") and not full.endswith("/") else full
 
 
-def _alias_setter(handler: str | None) -> Any:
+def _alias_setter(handler: str | None) -> Setter:
     def alias(cmd: Command, conf: AliasDirConfig, args: list[str]) -> None:
         if len(args) == 1 and not cmd.path:
             raise ConfigError("Alias must have two arguments when used globally")
@@ -123,7 +126,7 @@ def _warn_of_overlap(cmd: Command, server: AliasServerConfig, fake: str) -> None
             return
 
 
-def _match_setter(handler: str | None) -> Any:
+def _match_setter(handler: str | None) -> Setter:
     def match(cmd: Command, server: AliasServerConfig, args: list[str]) -> None:
         regex = compiled(cmd, args[0], REGEX_REASON)
         target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.ampersand_is_match)
@@ -144,7 +147,7 @@ def _status_word(word: str) -> int | None:
     return atoi(word) if is_digits(word[:1]) else None
 
 
-def _redirect_setter(default: int) -> Any:
+def _redirect_setter(default: int) -> Setter:
     def redirect(cmd: Command, _conf: object, args: list[str]) -> None:
         """Set [status] [path] [URL]; RedirectTemp and RedirectPermanent accept a status in place of the path,
         too.
@@ -298,7 +301,7 @@ def _send_all(r: Request, redirect: tuple[int, StringExpression | None], relativ
         return 500
 
 
-def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
+def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Callable[[Request], HookStatus]:
     def go(r: Request) -> HookStatus:
         if conf.redirect is not None:
             return _send_all(r, conf.redirect, conf.relative)
@@ -321,7 +324,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     def translate(r: Request) -> HookStatus:
         if r.uri and not r.uri.startswith("/"):
             return DECLINED
-        status: HookStatus = away(r)
+        status = away(r)
         if status != DECLINED:
             return status
         if conf.alias is not None:

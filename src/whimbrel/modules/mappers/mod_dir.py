@@ -11,7 +11,7 @@ from stat import S_IFDIR
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
-from whimbrel.base.static_typing import TYPE_CHECKING, Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
@@ -23,6 +23,8 @@ from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whimbrel.engine.request import Request
 
 DIRECTORY_HANDLER = "httpd/unix-directory"
@@ -95,7 +97,7 @@ def _take_over(r: Request, sub: Request) -> HookStatus:
     return status
 
 
-def _make_fallback(conf: DirDirConfig) -> Any:
+def _make_fallback(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]]:
     async def fall_back(r: Request) -> HookStatus:
         sub = await r.engine.lookup_uri(r, conf.fallback or "", with_query=True)
         if _serves(sub):
@@ -108,7 +110,7 @@ def _make_fallback(conf: DirDirConfig) -> Any:
     return fall_back
 
 
-def _make_slash(conf: DirDirConfig) -> Any:
+def _make_slash(conf: DirDirConfig) -> Callable[[Request], HookStatus]:
     def slash(r: Request) -> HookStatus:
         """Redirect (301) to the name with a slash; with redirect-carefully only for GET."""
         if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
@@ -124,7 +126,7 @@ def _make_slash(conf: DirDirConfig) -> Any:
     return slash
 
 
-def _make_index(conf: DirDirConfig) -> Any:
+def _make_index(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]]:
     names = ["index.html"] if conf.names is None else conf.names
     last = len(names) - 1
 
@@ -162,19 +164,16 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
     async def fixup(r: Request) -> HookStatus:
         if r.finfo is None:
-            status: HookStatus = await fall_back(r) if r.handler is None else DECLINED
-            return status
+            return await fall_back(r) if r.handler is None else DECLINED
         if not r.uri.endswith("/"):
-            found: HookStatus = slash(r)
-            return found
+            return slash(r)
         if r.handler == REWRITE_HANDLER:
             return DECLINED
         if r.handler is None:
             r.handler = DIRECTORY_HANDLER
         if r.path_info or (conf.check_handler and r.handler != DIRECTORY_HANDLER):
             return DECLINED
-        tried: HookStatus = await index(r)
-        return tried
+        return await index(r)
 
     def unless_file(r: Request) -> HookStatus | Awaitable[HookStatus]:
         info = r.finfo

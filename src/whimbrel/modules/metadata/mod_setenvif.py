@@ -24,6 +24,7 @@ from whimbrel.registry.settings import appended, setting
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Regex
+    from whimbrel.directives.spec import Setter
     from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition as Test
 
@@ -70,7 +71,7 @@ _OID = re.compile(r"oid\(.*\)", re.IGNORECASE | re.DOTALL)
 _LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
 
 
-def set_env_if(ignore_case: bool) -> Any:
+def set_env_if(ignore_case: bool) -> Setter:
     """Return the setter of SetEnvIf and SetEnvIfNoCase."""
 
     def apply(cmd: Command, _conf: object, args: list[str]) -> None:
@@ -82,7 +83,7 @@ def set_env_if(ignore_case: bool) -> Any:
     return apply
 
 
-def browser_match(ignore_case: bool) -> Any:
+def browser_match(ignore_case: bool) -> Setter:
     """Return the setter of BrowserMatch and BrowserMatchNoCase."""
 
     def apply(cmd: Command, _conf: object, args: list[str]) -> None:

@@ -191,7 +191,7 @@ class DumpIOLayer(ConnectionLayer):
             self.read("readbytes-nonblocking", HTTP2_READ, data)
         super().data_received(data)
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         dump = self.dump
         if dump is not None and dump.output:
             rest = bytes(data)

@@ -64,7 +64,7 @@ class ConnectionLayer(asyncio.Protocol, asyncio.Transport):
     def get_protocol(self) -> asyncio.BaseProtocol:
         return self.inner
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         self.outer.write(data)
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:

@@ -197,7 +197,7 @@ class ExprCondition:
             return False
 
 
-def last_request(r: Request) -> Any:
+def last_request(r: Request) -> Request:
     """Return the final request of a chain of internal redirects."""
     while r.next is not None:
         r = r.next

@@ -6,7 +6,7 @@ Manual: mod/mod_negotiation.html, content-negotiation.html.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_regular
@@ -153,9 +153,9 @@ async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
     return sorted(names)
 
 
-def _read_map(r: Request, source: Any, n: Negotiation) -> HookStatus:
+def _read_map(r: Request, source: Request, n: Negotiation) -> HookStatus:
     """Add the variants that the map *source* names."""
-    path = source.filename
+    path = source.filename or ""
     source.deps.stat(path)
     try:
         data = read_regular(to_bytes(path))
@@ -176,7 +176,9 @@ def _read_map(r: Request, source: Any, n: Negotiation) -> HookStatus:
     return OK
 
 
-def _validate_list(r: Request, source: Any, info: os.stat_result | None, data: bytes | None = None) -> None:
+def _validate_list(
+    r: Request, source: Request, info: os.stat_result | None, data: bytes | None = None
+) -> None:
     """Add the validator of the list of variants to the ETag: of the map *data*, or the directory's time."""
     if info is not None:
         mtime = info.st_mtime_ns // 1000

@@ -8,7 +8,7 @@ the rules, `hooks` calls it; `log` writes the log.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.latin1 import to_text
@@ -68,7 +68,7 @@ def start_programs(configuration: Configuration, _host: ProgramHost) -> list[Map
     return started
 
 
-def warn_of_programs(finished: Any) -> None:
+def warn_of_programs(finished: Configuration) -> None:
     """Warn of programs without RewriteLock (2.2)."""
     if not finished.dialect.rewrite_22:
         return

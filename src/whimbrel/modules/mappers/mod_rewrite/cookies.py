@@ -6,7 +6,7 @@ A leading ``;`` makes ``;`` the separator.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import atoi
 from whimbrel.engine.redirect_chain import first_request
@@ -51,7 +51,7 @@ def _date(seconds: float) -> str:
     )
 
 
-def main_request(r: Request) -> Any:
+def main_request(r: Request) -> Request:
     """Return the main request of *r*, at any depth of sub-requests."""
     while r.main is not None:
         r = r.main

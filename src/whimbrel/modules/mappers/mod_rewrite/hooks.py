@@ -39,6 +39,7 @@ from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.registry.phases import HookFn
 
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
@@ -281,7 +282,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return _compiled_hook(rules, begin, finish, reads)
 
 
-def _links_are_off(new: bool) -> Any:
+def _links_are_off(new: bool) -> HookFn:
     which = (
         "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also "
         "forbidden "

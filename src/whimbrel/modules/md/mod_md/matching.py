@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreServerConfig
@@ -16,6 +16,7 @@ from whimbrel.modules.md.mod_md.settings import RENEW_ALWAYS, REQUIRE_OFF, MdSer
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
+    from whimbrel.modules.md.mod_md.settings import MdGlobalConfig
 
 Log = Callable[..., None]
 
@@ -86,7 +87,7 @@ def link(manager: Manager, configuration: Configuration) -> None:
             _add_contact(domain, server)
 
 
-def _matches(server: Server, name: str, conf: Any) -> bool:
+def _matches(server: Server, name: str, conf: MdGlobalConfig) -> bool:
     return has_name(server, name, aliases=not conf.match_servernames) or is_below(lower(server.name), name)
 
 

@@ -200,7 +200,7 @@ class Hosts:
         engine.log_connection(connection, server, line)
 
 
-def log_lines(engine: RequestEngine, connection: Connection, server: Server, tls: Any) -> None:
+def log_lines(engine: RequestEngine, connection: Connection, server: Server, tls: TlsObject | None) -> None:
     """Log what the verification of certificates has noted."""
     lines = getattr(tls, "lines", None)
     if lines:

@@ -32,6 +32,8 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.registry.module import Scope
+    from whimbrel.registry.phases import HookFn
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MAX_ARGUMENTS: Final = 4095
@@ -324,7 +326,7 @@ def refusal(r: Request, included: bool) -> tuple[int, int, str] | None:
     return None
 
 
-def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> Any:
+def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> HookFn:
     """Return the handler for one merged configuration; *timeout* in seconds."""
 
     async def run(r: Request) -> HookStatus:
@@ -453,6 +455,6 @@ async def _respond(script: Script) -> HookStatus:
     return OK
 
 
-def timeout_of(scope: Any, module_timeout: float) -> float:
+def timeout_of(scope: Scope, module_timeout: float) -> float:
     """Return the module's own limit in seconds, or TimeOut."""
     return module_timeout or scope.server_config(CoreServerConfig).timeout

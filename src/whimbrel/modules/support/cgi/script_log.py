@@ -19,6 +19,7 @@ from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
 
 
 @dataclass(slots=True)
@@ -87,5 +88,5 @@ class ScriptLog:
             return
 
 
-def _fields(headers: Any) -> str:
+def _fields(headers: Headers) -> str:
     return "".join(f"{name}: {value}\n" for name, value in headers.items())

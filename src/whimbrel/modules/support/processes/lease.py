@@ -13,6 +13,7 @@ from whimbrel.modules.support.processes.table import ProcessRecord
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import RequestEngine
+    from whimbrel.engine.runtime import Runtime
 
 _POOL: Final = "processes.connections"
 APPLY_TIMEOUT: Final = 64.0  # seconds in which a process must become free (mod_fcgid: 64 attempts)
@@ -44,7 +45,7 @@ class ProcessLease(ConnectionOwner):
         self._record: ProcessRecord | None = None
         self._serial = 0
 
-    async def connect(self, runtime: object, timeout: float) -> BackendConnection:
+    async def connect(self, runtime: Runtime, timeout: float) -> BackendConnection:
         """Claim a process and return a connection to it; *timeout* limits the time to connect.
 
         Raises TimeoutError if none becomes free.
@@ -71,7 +72,7 @@ class ProcessLease(ConnectionOwner):
             pause = min(LAST_PAUSE, pause * 2)
         raise TimeoutError
 
-    async def _open(self, runtime: Any, timeout: float) -> BackendConnection | None:
+    async def _open(self, runtime: Runtime, timeout: float) -> BackendConnection | None:
         try:
             connection: BackendConnection = await runtime.connect(
                 lambda: BackendConnection(self), self.manager.socket_of(self._serial), timeout=timeout
