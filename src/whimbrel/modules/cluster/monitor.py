@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import atoi, strtol_exact
 from whimbrel.engine.log.error_log_line import LogLine
@@ -120,7 +120,7 @@ class _Receiver(asyncio.DatagramProtocol):
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
 
-    def datagram_received(self, data: bytes, address: Any) -> None:
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
         self.monitor.received(str(address[0]), data[:MAX_MESSAGE].decode("latin-1"), address[1])
 
 

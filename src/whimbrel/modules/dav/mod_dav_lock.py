@@ -6,7 +6,7 @@ names its resources by URL paths.  Manual: mod/mod_dav_lock.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -16,6 +16,7 @@ from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.modules.dav.mod_dav.locks import LockStore
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ def set_lock_database(cmd: Command, conf: DavLockDirConfig, words: list[str]) ->
         raise ConfigError(f"Invalid DAVGenericLockDB path {words[0]}") from None
 
 
-def generic_locks(r: Request) -> Any:
+def generic_locks(r: Request) -> LockStore:
     """Return the LockStore of this worker for *r*."""
     from whimbrel.modules.dav.mod_dav.locks import store_of
 

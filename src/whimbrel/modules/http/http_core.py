@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
@@ -18,6 +18,8 @@ from whimbrel.registry.module import CompiledHook, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
 
@@ -153,7 +155,7 @@ def _is_traced(scope: Scope, level: str) -> bool:
     return scope.dialect.messages_24 and enabled(levels, "http", level)
 
 
-def _log_fields(r: Request, fields: Any, source: str) -> None:
+def _log_fields(r: Request, fields: Iterable[tuple[str, str]], source: str) -> None:
     """Log *fields* as lines about *r*."""
     from whimbrel.http.syntax.url import escape_logitem
 

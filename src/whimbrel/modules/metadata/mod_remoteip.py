@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_regular
@@ -83,14 +83,14 @@ def _networks(word: str, where: str) -> list[Network]:
 
 
 def _add_proxy(internal: bool) -> Setter:
-    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
         conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in _networks(words[0], cmd.name))]
 
     return apply
 
 
 def _add_list(internal: bool) -> Setter:
-    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
         path = cmd.server_path(words[0])
         try:
             lines = to_text(read_regular(to_bytes(path))).split("\n")
@@ -109,7 +109,7 @@ def _add_list(internal: bool) -> Setter:
     return apply
 
 
-def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
+def add_exceptions(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
     """RemoteIPProxyProtocolExceptions: networks whose connections have no PROXY header."""
     if not words or not words[0]:
         raise ConfigError("RemoteIPProxyProtocolExceptions requires an argument")
@@ -123,7 +123,7 @@ def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
             ) from None
 
 
-def switch_protocol(_cmd: Command, conf: Any, words: list[str]) -> None:
+def switch_protocol(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
     """RemoteIPProxyProtocol: begin connections to this server's addresses with a PROXY header, or not."""
     conf.switch = ProxyProtocolSwitch(lower(words[0]) == "on")
 

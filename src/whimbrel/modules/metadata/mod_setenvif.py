@@ -23,7 +23,7 @@ from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST,
 from whimbrel.registry.settings import appended, setting
 
 if TYPE_CHECKING:
-    from whimbrel.base.regex import Regex
+    from whimbrel.base.regex import Match, Regex
     from whimbrel.directives.spec import Setter
     from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition as Test
@@ -275,17 +275,15 @@ class _Step:
         )
         self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
 
-    def set(self, env: dict[str, str], match: Any) -> None:
+    def set(self, env: dict[str, str], match: Match | bool | None) -> None:
         for name, value in self.variables:
             if value is None:
                 env.pop(name, None)
             elif name:
                 if isinstance(value, str):
                     env[name] = value
-                elif match is not None:
-                    env[name] = value.apply(match)
                 else:
-                    env[name] = value.text
+                    env[name] = value.apply(match) if match and match is not True else value.text
 
 
 def _nothing(_r: Request) -> str | None:
@@ -305,7 +303,7 @@ def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
     return header_or_variable
 
 
-def _evaluated(r: Request, test: Test, last: Any) -> tuple[bool, Any]:
+def _evaluated(r: Request, test: Test, last: Match | None) -> tuple[bool, Match | None]:
     """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
     line (*last*).
     """
@@ -349,7 +347,7 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
         value = ""
         known = False
         env = r.env
-        last = EMPTY_MATCH
+        last: Match | None = EMPTY_MATCH
         for step in steps:
             if step.test is not None:
                 true, last = _evaluated(r, step.test, last)

@@ -68,7 +68,7 @@ def _begin(cmd: Command, conf: RpafServerConfig) -> None:
 
 
 def _flag(field: str) -> Setter:
-    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, conf: RpafServerConfig, words: list[str]) -> None:
         _begin(cmd, conf)
         setattr(conf, field, words[0].lower() == "on")
 

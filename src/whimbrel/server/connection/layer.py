@@ -55,7 +55,7 @@ class ConnectionLayer(asyncio.Protocol, asyncio.Transport):
         self.inner.resume_writing()
 
     # transport of the protocol above --------------------------------------------------------------
-    def get_extra_info(self, name: str, default: object = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         return default if name == "socket" else self.outer.get_extra_info(name, default)
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:

@@ -403,7 +403,7 @@ class TlsLayer(ConnectionLayer):
         return hasattr(self, "inner")
 
     # transport of the protocol above --------------------------------------------------------------
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         return self.connection if name == CLIENT_CONNECTION else super().get_extra_info(name, default)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:

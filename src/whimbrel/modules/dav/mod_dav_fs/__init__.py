@@ -7,8 +7,6 @@ Manual: mod/mod_dav_fs.html.  Must not import: server, cli.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
@@ -20,6 +18,8 @@ from whimbrel.registry.settings import setting
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
+    from whimbrel.modules.dav.mod_dav.locks import LockStore
+    from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource
 
 _STATE_DIRECTORY: Final = ".DAV"
 
@@ -46,13 +46,13 @@ class FileRepository:
     name: Final = "filesystem"
     property_sets: Final = ("<http://apache.org/dav/propset/fs/1>",)
 
-    def resource(self, r: Request) -> Any:
+    def resource(self, r: Request) -> FileResource:
         """Return the file that *r* is mapped to; raises DavError."""
         from whimbrel.modules.dav.mod_dav_fs.repository import resource_of
 
         return resource_of(r)
 
-    def locks(self, r: Request) -> Any:
+    def locks(self, r: Request) -> LockStore:
         """Return the lock database of this worker for the server of *r*."""
         from whimbrel.modules.dav.mod_dav.locks import store_of
 

@@ -187,7 +187,8 @@ def _server_result(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool)
     if scheme:
         return _redirect(r, run, outcome, scheme)
     if name.startswith(PASS_THROUGH):
-        r.uri, r.filename = name[len(PASS_THROUGH) :], None
+        r.uri = name[len(PASS_THROUGH) :]
+        r.filename = None
         return DECLINED
     return as_file(r, run)
 
