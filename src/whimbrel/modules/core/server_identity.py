@@ -10,8 +10,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.core.file_options import ON_OFF
-from whimbrel.modules.support.setters import set_choice, set_flag
+from whimbrel.modules.support.setters import ON_OFF, set_choice, set_flag
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration

@@ -12,8 +12,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.core.file_options import ON_OFF
-from whimbrel.modules.support.setters import own, set_choice, set_flag, set_lower, set_number, timeout
+from whimbrel.modules.support.setters import ON_OFF, own, set_choice, set_flag, set_lower, set_number, timeout
 from whimbrel.registry.module import CompiledHook, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 

@@ -19,6 +19,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.registry.settings import UNSET
 
+ON_OFF: Final = {"on": True, "off": False}
+
 
 class Forbidden:
     """Contexts in which a directive is forbidden: httpd's NOT_IN_* bits as sets of names of

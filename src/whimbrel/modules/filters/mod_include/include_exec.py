@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.deps.files import is_file
-from whimbrel.engine.pipeline.redirect import log_subrequest_limit
+from whimbrel.engine.lookahead import log_subrequest_limit
 from whimbrel.http.syntax.url import escape_html, escape_shell, escape_uri, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element
 from whimbrel.modules.filters.mod_include.formatting import decode_entities

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def register(configuration: Configuration) -> None:
     """Register the method."""
-    from whimbrel.modules.proxy.balancers.methods import ByBusyness  # only a server needs it
+    from whimbrel.modules.proxy.mod_proxy_balancer.methods import ByBusyness  # only a server needs it
 
     configuration.modules.register_provider("lbmethod", "bybusyness", ByBusyness())
 

@@ -41,10 +41,10 @@ def check_providers(configuration: Configuration) -> None:
 
 def register(configuration: Configuration) -> None:
     """Register what mod_proxy calls; a check of a configuration does without its imports."""
-    from whimbrel.modules.proxy.balancers.methods import ByBusyness, ByRequests, ByTraffic
     from whimbrel.modules.proxy.mod_proxy_balancer.balancer import BalancerMemory, random_nonce
     from whimbrel.modules.proxy.mod_proxy_balancer.hooks import BalancerRequests, BalancerScheme
     from whimbrel.modules.proxy.mod_proxy_balancer.manager_22 import NONCE
+    from whimbrel.modules.proxy.mod_proxy_balancer.methods import ByBusyness, ByRequests, ByTraffic
     from whimbrel.modules.proxy.mod_proxy_balancer.status import section
 
     add = configuration.modules.register_provider
