@@ -78,7 +78,7 @@ class ExampleClient:
         return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.opaque_answers)
 
 
-def find_client(space: Space, *functions: Any) -> ExampleClient | None:
+def find_client(space: Space, *functions: object) -> ExampleClient | None:
     """Return a possible client for whom all *functions* hold, as simple as possible; None if there
     is none."""
     if space.false in functions:
@@ -87,7 +87,7 @@ def find_client(space: Space, *functions: Any) -> ExampleClient | None:
         return _find_client(space, reduce(and_, functions))
 
 
-def _find_client(space: Space, function: Any) -> ExampleClient | None:
+def _find_client(space: Space, function: object) -> ExampleClient | None:
     if function == space.false:
         return None
     atoms = space.atoms(function)

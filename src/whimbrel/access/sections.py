@@ -6,12 +6,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.regex import Regex
 from whimbrel.config.model import SectionKind
+
+if TYPE_CHECKING:
+    pass
 
 Override = frozenset[str] | None
 """The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no
@@ -45,7 +48,7 @@ class RequestSection:
     fnmatch: bool = False
     directory: str = ""
     outer: RequestSection | None = None
-    server: Any = None
+    server: object = None
     is_proxy: bool = False
     is_malformed: bool = False
 
@@ -124,7 +127,7 @@ class SectionInventory(Generic[S, V]):
     aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
     _groups: dict[int, list[S]] = field(default_factory=dict, repr=False)
 
-    def server_key(self, server: V | None) -> int:
+    def server_key(self, server: object) -> int:
         """Return the key of *server* in `roots` and `aliases`; 0 is the main server."""
         return 0 if server is None else id(server)
 

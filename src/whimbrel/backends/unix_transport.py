@@ -11,7 +11,7 @@ import select
 import socket
 from collections.abc import Callable
 from select import EPOLLIN, EPOLLOUT
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 MAX_READ: Final = 64 * 1024
@@ -172,7 +172,7 @@ class UnixTransport(asyncio.Transport):
             self._watch()
 
     # writing
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._is_closing or not data:
             return
         if self._buffer:
@@ -266,7 +266,7 @@ class UnixTransport(asyncio.Transport):
         self._loop.call_soon(self._protocol.connection_lost, problem)
 
     # others
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         if name == "peername":
             return self._sock.getpeername()
         return self._sock if name == "socket" else default

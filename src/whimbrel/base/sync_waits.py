@@ -35,7 +35,7 @@ class _Steps(greenlet):  # type: ignore[misc]  # greenlet has no types
     result: Any = None
     problem: BaseException | None = None
 
-    def run(self, step: Callable[[Any], Any], argument: Any) -> None:
+    def run(self, step: Callable[[Any], Any], argument: object) -> None:
         """Run steps until the greenlet is released."""
         while True:
             try:
@@ -45,7 +45,7 @@ class _Steps(greenlet):  # type: ignore[misc]  # greenlet has no types
             del step, argument  # an idle greenlet keeps no request
             step, argument = self.caller.switch()
 
-    def begin(self, step: Callable[[Any], Any], argument: Any) -> None:
+    def begin(self, step: Callable[[Any], Any], argument: object) -> None:
         """Run *step* up to its end, or until it waits."""
         caller = getcurrent()
         self.caller = caller

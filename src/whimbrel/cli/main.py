@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 import typer
 from typer import _click as click  # the click that typer itself uses
@@ -42,7 +42,7 @@ class _Utility(TyperCommand):
         super().__init__(name, help=UTILITIES[name], add_help_option=False)
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
         raise typer.Exit(utility(str(self.name), args))
 

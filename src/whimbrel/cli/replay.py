@@ -22,6 +22,7 @@ from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, so
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.directives.node import Node
     from whimbrel.replay.local import Progress
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
@@ -191,7 +192,7 @@ def _with_formats(work: ReplayWork, loaded: tuple[Side, Side], given: str) -> Re
         raise UsageError(f"--log-format: {problem}") from None
     found: list[bool] = []
 
-    def visit(node: Any) -> None:
+    def visit(node: Node) -> None:
         if node.name.lower() not in _LOG_LINES and _FIELDS.search(f"{node.name} {node.args}"):
             found.append(True)
 

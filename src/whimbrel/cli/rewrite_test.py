@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -20,6 +20,10 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import programs_permitted
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, echo_line, encoded
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
+
+if TYPE_CHECKING:
+    from whimbrel.base.errors import SourceLocation
+    from whimbrel.engine.engine import Engine
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -104,7 +108,9 @@ def _directory() -> Iterator[str]:
             holder.cleanup()
 
 
-def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:
+def _engine(
+    conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str
+) -> Engine:
     from whimbrel.base.dialect import DIALECTS
     from whimbrel.base.latin1 import from_system
     from whimbrel.cli.serve import root_and_file
@@ -163,7 +169,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
 class Recorder:
     """Runtime that records what the rules did; cleared before each request."""
 
-    def __init__(self, runtime: Any) -> None:
+    def __init__(self, runtime: object) -> None:
         self._runtime = runtime
         self.rewriting: list[Any] = []
 
@@ -276,5 +282,5 @@ def overlaps(outcomes: list[CaseResult]) -> set[tuple[str, str]]:
     return pairs
 
 
-def _place(place: Any) -> str:
+def _place(place: SourceLocation | None) -> str:
     return f"{os.path.basename(place.path)}:{place.line}" if place is not None else "?"

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import from_system
@@ -31,6 +31,9 @@ from whimbrel.modules.loggers.mod_log_config import AccessLog, LogServerConfig
 from whimbrel.modules.loggers.mod_log_config.items import KINDS, ItemKind, field_out
 from whimbrel.modules.loggers.mod_log_config.writer import parse_format
 from whimbrel.syntax.words import quoted
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 SHOWN: Final = SourceLocation("(whimbrel serve)", 0)
 """The place of lines that no file has."""
@@ -193,7 +196,7 @@ def _kind_of(letter: str) -> ItemKind | None:
     return ItemKind(_sent_field) if letter == "o" else KINDS.get(letter)
 
 
-def _sent_field(r: Any, argument: str) -> str | None:
+def _sent_field(r: Request, argument: str) -> str | None:
     """Return a field of the answer; Content-Type with its parameters, which `%{Content-Type}o` leaves out."""
     if argument != "Content-Type":
         return field_out(r, argument)

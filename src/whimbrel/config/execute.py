@@ -101,7 +101,7 @@ class CommandContext(Command):
     def provider(self, group: str, name: str) -> Any:
         return self.configuration.provider(group, name)
 
-    def register_provider(self, group: str, name: str, value: Any) -> None:
+    def register_provider(self, group: str, name: str, value: object) -> None:
         self.configuration.modules.register_provider(group, name, value)
 
     def loaded(self, module: str) -> bool:

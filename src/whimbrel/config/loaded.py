@@ -25,7 +25,7 @@ def known_in(versions: Versions, version: Versions) -> bool:
     return versions is _BOTH or bool(versions & version)
 
 
-def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
+def _nothing(_command: object, _record: object, _words: list[str]) -> None:
     """There is no behaviour."""
 
 
@@ -156,7 +156,7 @@ class LoadedModules:
                 found = found or find(name)
         return found
 
-    def register_provider(self, group: str, name: str, value: Any) -> None:
+    def register_provider(self, group: str, name: str, value: object) -> None:
         """Register what a directive defines: a filter of ExtFilterDefine or FilterDeclare."""
         self._providers[group, name] = value
 

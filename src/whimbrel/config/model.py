@@ -184,7 +184,7 @@ class Server:
         value = UNSET if record is None else getattr(record, name)
         return default_of(kind, name) if value is UNSET else value
 
-    def origins_of(self, record: Any, name: str) -> tuple[Any, ...]:
+    def origins_of(self, record: object, name: str) -> tuple[Any, ...]:
         """Return the lines (origins.Origin) that set a field here, () without `LoadOptions.origins`."""
         found = [lines for key, lines in (self.origins or {}).items() if key[:2] == (record, name)]
         return tuple(line for lines in found[:1] for line in lines)

@@ -106,7 +106,7 @@ def _server_fields(server: Server) -> tuple[Any, ...]:
     return (server.name, tuple(names), tuple(wild), server.port, server.path, server.admin, server.scheme)
 
 
-def _snapshot(record: Any) -> dict[str, Any]:
+def _snapshot(record: object) -> dict[str, Any]:
     """Return the values of a record's fields; those that setters may change in place are copied."""
     if record is None:
         return {}
@@ -116,7 +116,7 @@ def _snapshot(record: Any) -> dict[str, Any]:
     }
 
 
-def _names(record: Any) -> tuple[str, ...]:
+def _names(record: object) -> tuple[str, ...]:
     kind: Any = type(record)
     return field_names(kind)
 
@@ -141,7 +141,7 @@ def _add(holder: Holder, key: OriginKey, origin: Origin) -> None:
     holder.origins[key] = (*holder.origins.get(key, ()), origin)
 
 
-def _new_items(old: Any, new: Any) -> Iterable[Hashable]:
+def _new_items(old: object, new: object) -> Iterable[Hashable]:
     """Return the keys of dictionary *new* whose values changed, or the elements of *new* that *old* lacks."""
     if isinstance(new, dict):
         known = old if isinstance(old, dict) else {}
@@ -156,7 +156,7 @@ def _new_items(old: Any, new: Any) -> Iterable[Hashable]:
     return ()
 
 
-def item_key(item: Any) -> Hashable:
+def item_key(item: object) -> Hashable:
     """Return *item*, or its identity if it is not hashable."""
     try:
         hash(item)

@@ -57,7 +57,7 @@ class Command(Protocol):
     def provider(self, group: str, name: str) -> Any:
         """Return the object that a loaded module registered under *group* and *name*, or None."""
 
-    def register_provider(self, group: str, name: str, value: Any) -> None:
+    def register_provider(self, group: str, name: str, value: object) -> None:
         """Register *value* under *group* and *name*, in place of an earlier one (see `Module.providers`)."""
 
     def loaded(self, module: str) -> bool:

@@ -9,6 +9,7 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
+    from contextvars import Context
 
 T = TypeVar("T")
 
@@ -74,7 +75,9 @@ class Completion(Generic[T]):
 
         return get_running_loop()
 
-    def add_done_callback(self, callback: Callable[[Completion[T]], object], *, context: Any = None) -> None:
+    def add_done_callback(
+        self, callback: Callable[[Completion[T]], object], *, context: Context | None = None
+    ) -> None:
         """Schedule *callback* for the tick after the end."""
         loop = self.get_loop()
 
@@ -85,7 +88,7 @@ class Completion(Generic[T]):
         if self._has_ended:
             self._end()
 
-    def cancel(self, msg: Any = None) -> bool:
+    def cancel(self, msg: object = None) -> bool:
         """Raise CancelledError in the coroutine, unless the operation has ended."""
         from asyncio import CancelledError  # slow import that -t must not pay
 
@@ -100,7 +103,7 @@ class Suspended(Generic[T]):
 
     __slots__ = ("waiting", "work")
 
-    def __init__(self, work: Coroutine[Any, Any, T], waiting: Any) -> None:
+    def __init__(self, work: Coroutine[Any, Any, T], waiting: object) -> None:
         self.work = work
         self.waiting = waiting
 
@@ -161,7 +164,7 @@ class Driver(Generic[T]):
         self._task: asyncio.Task[None] | None = None
         self._wait(suspended.waiting)
 
-    def _wait(self, waiting: Any) -> None:
+    def _wait(self, waiting: object) -> None:
         if waiting.__class__ is Completion:
             waiting._asyncio_future_blocking = False  # as a task leaves it
             self._waiting = waiting
@@ -186,7 +189,7 @@ class Driver(Generic[T]):
         except Exception as failure:
             self._loop.call_exception_handler({"message": "end of a coroutine", "exception": failure})
 
-    async def _finish(self, waiting: Any) -> None:
+    async def _finish(self, waiting: object) -> None:
         try:
             result = await Suspended(self._work, waiting)
         except BaseException as problem:

@@ -27,6 +27,7 @@ from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.lookahead import TooManyLookups
 from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate
 from whimbrel.engine.output.headers import final_request, finalize
 from whimbrel.engine.pipeline import redirect, subrequest
@@ -34,7 +35,6 @@ from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, is_redi
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
-from whimbrel.engine.pipeline.redirect import TooManyLookups
 from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.engine.prepared.prepared_cache import RECORDED, PreparedCache
 from whimbrel.engine.relay.relayed_request import RelayCache, RelayOffer

@@ -11,6 +11,7 @@ from whimbrel.base.numbers import upper
 
 if TYPE_CHECKING:
     from whimbrel.engine.deps.files import Dependencies
+    from whimbrel.engine.request import Request
 
 UNIQUE_ID_NAME: Final = "UNIQUE_ID"
 IdFactory = Callable[[int, str], str]  # the value of a request by its second and the address that it came to
@@ -25,7 +26,7 @@ class Hidden(NamedTuple):
     seen: str
 
 
-def append(r: Any, values: Mapping[str, str]) -> None:
+def append(r: Request, values: Mapping[str, str]) -> None:
     """Append *values* to the variables of *r*; those of names that are set are hidden (apr_table_overlay)."""
     env = r.env
     if not env:
@@ -41,7 +42,7 @@ def append(r: Any, values: Mapping[str, str]) -> None:
             env[name] = value
 
 
-def uncover(r: Any) -> None:
+def uncover(r: Request) -> None:
     """Replace variables by the hidden values of their names, unless they have changed since
     (apr_table_overlap).
     """
@@ -121,7 +122,7 @@ class LazyEnv(dict[str, str]):
         return dict.keys(self)
 
     # as a dict ------------------------------------------------------------------------------------
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         low = name.lower()
         if low == UNIQUE_ID_NAME.lower() and not self._known:
             return self._own()
@@ -149,7 +150,7 @@ class LazyEnv(dict[str, str]):
     def __delitem__(self, name: str) -> None:
         self.pop(name)
 
-    def pop(self, name: str, *default: Any) -> Any:
+    def pop(self, name: str, *default: object) -> Any:
         if name == UNIQUE_ID_NAME:
             self._with_id()
         return dict.pop(self, name, *default)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from whimbrel.config.model import Server
     from whimbrel.engine.connection import Connection
+    from whimbrel.engine.request import RequestEngine
     from whimbrel.http.syntax.client_hello import ClientHello
 
 # note of a stream's connection: its request needs a handshake that HTTP/2 forbids (RFC 9113, 9.2.1)
@@ -114,7 +115,7 @@ class TlsObject(Protocol):
 
     def read(self, size: int = 1024, /) -> bytes: ...
 
-    def write(self, data: Any, /) -> int: ...
+    def write(self, data: bytes | bytearray | memoryview, /) -> int: ...
 
     def pending(self) -> int: ...
 
@@ -166,7 +167,7 @@ class TlsHosts(Protocol):
 
     def failed(
         self,
-        engine: Any,
+        engine: RequestEngine,
         connection: Connection,
         choice: TlsChoice | None,
         tls: TlsObject | None,
@@ -177,8 +178,10 @@ class TlsHosts(Protocol):
         *problem* is an EOFError if the client has closed the connection, None if the server has.
         """
 
-    def report(self, engine: Any, connection: Connection, choice: TlsChoice, tls: TlsObject) -> None:
+    def report(
+        self, engine: RequestEngine, connection: Connection, choice: TlsChoice, tls: TlsObject
+    ) -> None:
         """Log what a step of a handshake has noted, or why an established connection ends."""
 
-    def spoke_http(self, engine: Any, connection: Connection) -> None:
+    def spoke_http(self, engine: RequestEngine, connection: Connection) -> None:
         """Log that a client spoke plain HTTP."""

@@ -7,7 +7,7 @@ the state of the request before the hook ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import ENTIRE, Origin, item_key
@@ -22,6 +22,9 @@ from whimbrel.modules.metadata.mod_expires import ExpiresDirConfig
 from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfServerConfig
 from whimbrel.modules.proxy.mod_proxy.mapping import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
+
+if TYPE_CHECKING:
+    pass
 
 _LINKS_OFF: Final = "FollowSymLinks"
 """A part of the message of mod_rewrite about Options, which has a code in 2.4 alone."""
@@ -89,7 +92,7 @@ def _alias(trace: HookTrace) -> Iterator[Origin]:
         yield from _first(trace, AliasServerConfig, "aliases", first_match(server.aliases, uri, False))
 
 
-def _first(trace: HookTrace, record: Any, field: str, found: tuple[Any, str] | None) -> Lines:
+def _first(trace: HookTrace, record: type[Any], field: str, found: tuple[Any, str] | None) -> Lines:
     return trace.plan.origin(record, field, item_key(found[0])) if found is not None else ()
 
 

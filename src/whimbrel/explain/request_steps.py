@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -21,6 +21,9 @@ from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
+
+if TYPE_CHECKING:
+    from whimbrel.modules.mappers.mod_rewrite.trace import Step
 
 KINDS: Final = {
     "post_read_request": "request",
@@ -121,7 +124,7 @@ def _result(hook: HookTrace) -> str:
     return ", ".join(words) or ("declined" if status == DECLINED else "ok")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "removed"
     return " ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
@@ -138,7 +141,7 @@ def _condition(condition: ConditionTrace) -> ExplanationStep:
     return ExplanationStep("condition", text, result, lines, f"on {condition.subject!r}")
 
 
-def _rule(hook: HookTrace, step: Any) -> ExplanationStep:
+def _rule(hook: HookTrace, step: Step) -> ExplanationStep:
     """Return the step of one rule of rewriting that was tried."""
     conditions = tuple(map(_condition, step.conditions))
     if not step.matches:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
-from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
+from whimbrel.expr.evaluation import EMPTY_MATCH, MAX_STRING, Evaluation
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Match
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Predicate = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
 SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these is constant
-MAX_STRING: Final = 8191  # bytes of one piece of a string, and of a pattern (MAX_STRING_LEN)
 
 
 class CompiledCondition:

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from whimbrel.base.regex import Match
     from whimbrel.expr.view import View
 
+MAX_STRING: Final = 8191  # bytes of one piece of a string, and of a pattern (MAX_STRING_LEN)
+
 
 class _EmptyMatch:
     """An empty match without groups."""

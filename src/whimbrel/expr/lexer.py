@@ -10,7 +10,7 @@ import re
 from enum import Enum, auto
 from typing import Final
 
-from whimbrel.expr.api import MAX_STRING
+from whimbrel.expr.evaluation import MAX_STRING
 
 Token = tuple[str, str]
 

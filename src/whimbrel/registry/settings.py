@@ -29,7 +29,7 @@ MergeField = Callable[[Any, Any], Any]
 
 
 def setting(
-    default: Any = None, *, merge: MergeField | None = None, make: Callable[[], Any] | None = None
+    default: object = None, *, merge: MergeField | None = None, make: Callable[[], Any] | None = None
 ) -> Any:
     """Return a field of a configuration record.
 
@@ -64,24 +64,24 @@ def _field_specs(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Ca
 
 
 @cache
-def field_names(kind: Any) -> tuple[str, ...]:
+def field_names(kind: object) -> tuple[str, ...]:
     """Return the names of a record type's fields; () for a type that is no record."""
     return tuple(name for name, *_ in _field_specs(kind)) if hasattr(kind, "__dataclass_fields__") else ()
 
 
 @cache
-def has_merge(kind: Any, name: str) -> bool:
+def has_merge(kind: object, name: str) -> bool:
     """Return True if the values of two layers are combined, rather than the inner one replacing the outer."""
     specs = _field_specs(kind) if hasattr(kind, "__dataclass_fields__") else ()
     return any(merge is not None for field_name, merge, *_ in specs if field_name == name)
 
 
 @cache
-def _defaults(kind: Any) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
+def _defaults(kind: object) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
     return {name: (default, make) for name, _merge, default, make in _field_specs(kind)}
 
 
-def default_of(kind: Any, name: str) -> Any:
+def default_of(kind: object, name: str) -> Any:
     """Return the value of a field that no layer sets."""
     default, make = _defaults(kind)[name]
     return default if make is None else make()
@@ -112,7 +112,7 @@ def _specialized(kind: Any) -> _Specialized:
     return _Specialized(kind)
 
 
-def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
+def _generate(kind: object) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
     """Return the two functions as code that names every field."""
     merging = ["def merge(base, over):", " out = new(kind)"]
     filling = ["def filled(record):", " out = new(kind)"]

@@ -69,7 +69,7 @@ class ChangeCauses:
         paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
         return self._key(probe, what, (what, plans, rules, str(paths), before.server, after.server))
 
-    def _key(self, probe: Probe, what: str, cause: Any) -> ChangeKey:
+    def _key(self, probe: Probe, what: str, cause: object) -> ChangeKey:
         found = self._known.get(cause)
         if found is None:
             if self._explained >= MAX_EXPLAINED:

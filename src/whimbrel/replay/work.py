@@ -155,7 +155,7 @@ class Replayer:
         for values, number in counts.items():
             client = values[client_at] if client_at is not None else CLIENT_BYTES
             logged = values[status_at] if status_at is not None else b""
-            key: Any = (key_of(values), has_user and logged == b"401")
+            key: tuple[Any, ...] = (key_of(values), has_user and logged == b"401")
             outcome = find(key)
             if outcome is not None and outcome.lists != EVERY_CLIENT:
                 key = (*key, _class(outcome.lists, to_text(client)))
@@ -177,7 +177,7 @@ class Replayer:
                 self._note(tally, outcome, form.request(values), number)
 
     def _outcome(
-        self, tally: Tally, form: LineFormat, values: tuple[bytes, ...], key: Any, client: str
+        self, tally: Tally, form: LineFormat, values: tuple[bytes, ...], key: tuple[Any, ...], client: str
     ) -> ReplayOutcome | None:
         """Return the outcome of a request that is new in its piece; None for a line without a request."""
         outcome = self._known.get(key[:2])
@@ -224,7 +224,9 @@ class Replayer:
             if shown not in change.examples:
                 change.examples.append(shown)
 
-    def _answer(self, form: LineFormat, values: tuple[bytes, ...], key: Any) -> ReplayOutcome | None:
+    def _answer(
+        self, form: LineFormat, values: tuple[bytes, ...], key: tuple[Any, ...]
+    ) -> ReplayOutcome | None:
         """Ask both sides; return None for a line without a request."""
         at = form.position("request")
         client_at = form.position("client")
@@ -316,7 +318,7 @@ class Replayer:
         )
 
 
-def _no_others(_values: Any) -> tuple[bytes, ...]:
+def _no_others(_values: object) -> tuple[bytes, ...]:
     return ()
 
 

@@ -136,7 +136,7 @@ class FakeRuntime:
                         segment.fill(memory)
 
 
-def run_sync(result: Any) -> Any:
+def run_sync(result: object) -> Any:
     """Return a value, or the result of an awaitable run in a new event loop."""
     return asyncio.run(_await(result)) if hasattr(result, "__await__") else result
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import md5
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules import ALL
+from whimbrel.modules.aaa.mod_authz_groupfile import AuthzGroupFileDirConfig
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GRANTED,
@@ -28,11 +29,14 @@ from whimbrel.modules.support.auth.auth_files import AuthFile, Groups
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, ProbeUser
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 USER_KEY: Final = "user of the probe"
 """The key of the present `ProbeUser` in `Engine.worker_state`."""
 
 
-def user_of(r: Any) -> ProbeUser | None:
+def user_of(r: Request) -> ProbeUser | None:
     """Return the user of the probe that *r* answers."""
     user: ProbeUser | None = r.engine.worker_state.get(USER_KEY)
     return user
@@ -70,7 +74,7 @@ def _assuming(provider: Provider) -> Provider:
 
 
 def _bound(real: BoundAuthn) -> BoundAuthn:
-    async def password(r: Any, user: str, given: str) -> int:
+    async def password(r: Request, user: str, given: str) -> int:
         found = await real.password(r, user, given)
         probe_user = user_of(r)
         if found == AUTH_USER_NOT_FOUND and _is_assumed(probe_user, user):
@@ -83,7 +87,7 @@ def _bound(real: BoundAuthn) -> BoundAuthn:
         return replace(real, password=password)
     real_hash = real.realm_hash
 
-    async def realm_hash(r: Any, user: str, realm: str) -> tuple[int, str]:
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         found, stored = await real_hash(r, user, realm)
         if found == AUTH_USER_NOT_FOUND and _is_assumed(user_of(r), user):
             found = AUTH_USER_FOUND
@@ -99,7 +103,7 @@ def _is_assumed(user: ProbeUser | None, name: str) -> bool:
 
 
 def _assuming_groups(set_file: Setter) -> Setter:
-    def set_assumed(cmd: Command, record: Any, words: list[str]) -> None:
+    def set_assumed(cmd: Command, record: AuthzGroupFileDirConfig, words: list[str]) -> None:
         set_file(cmd, record, words)
         if record.file is not None:
             record.file = AssumedGroups(record.file)
@@ -113,7 +117,7 @@ class AssumedGroups(AuthFile[Groups]):
     def __init__(self, file: AuthFile[Groups]) -> None:
         super().__init__(file.path, file._parse)
 
-    def content(self, r: Any) -> Groups:
+    def content(self, r: Request) -> Groups:
         """Return the content; raises Unreadable."""
         groups = super().content(r)
         user = user_of(r)

@@ -96,7 +96,7 @@ class ProbePlanCache(PlanCache):
 class _NoLog(ErrorLog):
     """An error log whose lines about requests are not written; requests remember them."""
 
-    def about_request(self, r: Any, line: LogLine) -> None: ...
+    def about_request(self, r: Request, line: LogLine) -> None: ...
 
 
 class ProbeEngine(Engine):

@@ -11,9 +11,13 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, cast
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.explain.explainer import TracingEngine
+    from whimbrel.engine.request import Request
 
 NOT_EVALUATED: Final = "not asked"
 GRANTED = "granted"
@@ -119,7 +123,7 @@ class Tracer:
         not evaluated are recorded as "not asked".
         """
 
-        def finish(r: Any, result: Any) -> Any:
+        def finish(r: Request, result: object) -> Any:
             trail = trace_of(r)
             inner = trail.inner()
             rest = (Decision(text, NOT_EVALUATED, where) for text, where in parts[len(inner) :])
@@ -127,21 +131,20 @@ class Tracer:
             trail.add(Decision(what, verdict, place, detail, (*inner, *rest)))
             return result
 
-        async def call_async(r: Any, *args: Any) -> Any:
+        async def call_async(r: Request, *args: Any) -> Any:
             trace_of(r).begin()
             return finish(r, await fn(r, *args))
 
-        def call_sync(r: Any, *args: Any) -> Any:
+        def call_sync(r: Request, *args: Any) -> Any:
             trace_of(r).begin()
             return finish(r, fn(r, *args))
 
         return call_async if waits else call_sync
 
 
-def trace_of(r: Any) -> TraceBuilder:
+def trace_of(r: Request) -> TraceBuilder:
     """Return the trail of a request whose engine explains."""
-    trace: TraceBuilder = r.engine.trace(r)
-    return trace
+    return cast("TracingEngine", r.engine).trace(r)
 
 
 def tracer_of(scope: Scope) -> Tracer | None:

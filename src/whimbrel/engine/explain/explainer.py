@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import ProgramReported, reported_programs
@@ -47,6 +47,9 @@ from whimbrel.registry.phases import (
     Phase,
 )
 from whimbrel.registry.settings import UNSET
+
+if TYPE_CHECKING:
+    from whimbrel.registry.phases import HookFn
 
 T = TypeVar("T")
 TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
@@ -146,12 +149,12 @@ def _hooks_of(r: Request) -> list[HookTrace]:
     return trace_of(r).hooks
 
 
-def _guarded(compiled: CompiledHook, module: str) -> Any:
+def _guarded(compiled: CompiledHook, module: str) -> HookFn:
     """Return the function of a handler; one that reaches beyond this process ends a dry explanation.
 
     The handlers of SCRIPTS refuse requests first (ExecCGI, missing files), and then start a program.
     """
-    fn: Any = compiled.fn
+    fn = compiled.fn
     if not module.startswith(EXTERNAL_HANDLERS) or compiled.handlers is None:
         return fn
 
@@ -238,7 +241,7 @@ class _MutedRuntime:
         """Discard the line: explaining a request writes no logs."""
 
 
-class _TracingEngine(Engine):
+class TracingEngine(Engine):
     """The engine of one explanation."""
 
     def __init__(
@@ -325,7 +328,7 @@ class Explainer:
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
         runtime: Any = _MutedRuntime(self._runtime)
-        engine = _TracingEngine(self._configuration, runtime, self._plans, self._htaccess, self.is_dry)
+        engine = TracingEngine(self._configuration, runtime, self._plans, self._htaccess, self.is_dry)
         engine.worker_state.update(self.state)
         if self.stat_cache is not None:
             engine.stat_cache = self.stat_cache

@@ -54,7 +54,7 @@ class HookRecorder:
             id(hook): module.source.removesuffix(".c") for module in modules for hook in module.hooks
         }
 
-    def source(self, hook: Any) -> str:
+    def source(self, hook: object) -> str:
         """Return the source of the module that declares *hook*, without ``.c``."""
         return self._sources[id(hook)]
 

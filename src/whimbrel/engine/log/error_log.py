@@ -4,7 +4,7 @@ log.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
@@ -14,6 +14,7 @@ from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord, log_id
 from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
     from whimbrel.engine.runtime import Runtime
 
 
@@ -25,7 +26,7 @@ class ErrorLog:
         self.runtime = runtime
         self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
 
-    def about_request(self, r: Any, line: LogLine) -> None:
+    def about_request(self, r: Request, line: LogLine) -> None:
         """A line about a request, or about one more use of a cached response."""
         sink, formats = self._of(r.server)
         if sink is None:
@@ -96,9 +97,10 @@ class ErrorLog:
         )
 
     def _first_of_connection(self, message: LogRecord, sink: LogSink, formats: ErrorFormats) -> None:
-        if message.connection.log_id:
+        connection = message.connection
+        if connection is None or connection.log_id:
             return
-        message.connection.log_id = log_id()
+        connection.log_id = log_id()
         if formats.connection:
             self.runtime.write_log(sink, formats.once(formats.connection, message))
 
@@ -120,8 +122,8 @@ class ErrorLog:
         return entry
 
 
-def _first(r: Any) -> Any:
+def _first(r: Request) -> Request:
     """Return the request that came from the client."""
-    while r.main is not None or r.prev is not None:
-        r = r.main if r.main is not None else r.prev
+    while (earlier := r.main or r.prev) is not None:
+        r = earlier
     return r

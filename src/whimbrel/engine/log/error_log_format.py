@@ -14,13 +14,18 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine.identity import server_name
 from whimbrel.engine.log.error_log_line import LEVELS, LogLine
 from whimbrel.http.semantics.dates import DAYS, MONTHS
 from whimbrel.http.syntax.url import escape_errorlog_item
+
+if TYPE_CHECKING:
+    from whimbrel.config.model import Server
+    from whimbrel.engine.connection import Connection
+    from whimbrel.engine.request import Request
 
 
 class FormatItem(Protocol):
@@ -55,9 +60,9 @@ class LogRecord(NamedTuple):
     line: LogLine
     now: float
     pid: int
-    server: Any
-    connection: Any = None
-    r: Any = None
+    server: Server
+    connection: Connection | None = None
+    r: Request | None = None
 
 
 ItemFn = Callable[[LogRecord, str], str]

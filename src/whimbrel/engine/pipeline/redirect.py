@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.output.filter import FilterError, protocol_filters
+from whimbrel.engine.lookahead import is_too_deep
+from whimbrel.engine.output.filter import protocol_filters
 from whimbrel.engine.pipeline.error import died
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.hooks import run_phase
@@ -11,13 +11,6 @@ from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import split_url
 from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, QUICK_HANDLER, HookStatus
-
-
-class TooManyLookups(FilterError):
-    """One look-ahead needs more sub-requests than `MAX_LOOKUPS`: the response to the client is a 500.
-
-    Neither result of the condition would be right, so no condition gets one.
-    """
 
 
 def set_target(r: Request, target: str) -> None:
@@ -102,43 +95,3 @@ async def internal_redirect(r: Request, target: str) -> HookStatus:
         return OK
     await died(new, status, new.status)
     return OK
-
-
-_LIMIT_HINT = (
-    "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to "
-    "get a backtrace."
-)
-
-
-def is_too_deep(r: Request) -> bool:
-    """Return True if LimitInternalRecursion forbids one more redirect or sub-request; logged
-    (ap_is_recursion_limit_exceeded).
-    """
-    limits = r.server_conf(CoreServerConfig)
-    redirects = 0
-    subrequests = 0
-    top: Request | None = r
-    while top is not None:
-        if top.prev is not None:
-            redirects += 1
-            if limits.max_redirects and redirects >= limits.max_redirects:
-                what = f"{limits.max_redirects} internal redirects due to probable configuration error."
-                r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00124")
-                return True
-        elif top.main is not None:
-            subrequests += 1
-            if limits.max_subrequests and subrequests >= limits.max_subrequests:
-                log_subrequest_limit(r)
-                return True
-        top = top.prev if top.prev is not None else top.main
-    return False
-
-
-def log_subrequest_limit(r: Request) -> None:
-    """The line about a request whose sub-requests are too many."""
-    word = "confguration" if r.plan.dialect.wire_22 else "configuration"  # as 2.2 spells it
-    what = (
-        f"{r.server_conf(CoreServerConfig).max_subrequests} subrequest nesting levels due to probable "
-        f"{word} error."
-    )
-    r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00125")

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.engine.env import UNIQUE_ID_NAME, LazyEnv, append
+from whimbrel.engine.lookahead import is_too_deep
 from whimbrel.engine.output.filter import FilterError, FilterType, add_output_filter, protocol_filters
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
-from whimbrel.engine.pipeline.redirect import derive_request, is_too_deep, set_target
+from whimbrel.engine.pipeline.redirect import derive_request, set_target
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.merges import Merges, adopt
 from whimbrel.http.syntax.url import escape_uri

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.numbers import strip
 from whimbrel.registry.module import CompiledHook, Hook, Module, Reads
 from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus, RunMode
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for
 
@@ -57,7 +60,7 @@ class CompiledPhase:
         self._named: BoundedDict[str | None, CompiledPhase] = BoundedDict(MAX_HANDLERS)
         self._types: BoundedDict[str | None, tuple[str, CompiledPhase]] = BoundedDict(MAX_HANDLERS)
 
-    def _compile_and_run(self, r: Any) -> Any:
+    def _compile_and_run(self, r: Request) -> Any:
         return self.compiled().run(r)
 
     def compiled(self) -> CompiledPhase:
@@ -111,19 +114,19 @@ class CompiledPhase:
                 return hook.constant
         return otherwise
 
-    def _record(self, r: Any) -> None:
+    def _record(self, r: Request) -> None:
         """Record what the results of the hooks depend on."""
         if not self.is_cacheable:
             r.deps.is_uncacheable = True
         if self.client:
             r.deps.on_client = True
 
-    def _acting(self, r: Any) -> Hooks:
+    def _acting(self, r: Request) -> Hooks:
         """Return the hooks of a phase that needs a file: none without one."""
         idle = r.finfo is None and r.handler is None and not r.content_encodings and not r.connection.notes
         return () if idle else self.hooks
 
-    def _run_sync(self, r: Any) -> HookStatus:
+    def _run_sync(self, r: Request) -> HookStatus:
         if self.is_recorded:
             self._record(r)
         passes = self.continue_on
@@ -137,7 +140,7 @@ class CompiledPhase:
                 return status
         return DECLINED if passes is not None and OK not in passes else OK
 
-    async def _run_async(self, r: Any) -> HookStatus:
+    async def _run_async(self, r: Request) -> HookStatus:
         if self.is_recorded:
             self._record(r)
         passes = self.continue_on
@@ -175,7 +178,7 @@ class CompiledPhase:
         return phase
 
 
-def _constant(status: HookStatus, _r: Any) -> HookStatus:
+def _constant(status: HookStatus, _r: Request) -> HookStatus:
     return status
 
 

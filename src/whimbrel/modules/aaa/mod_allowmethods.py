@@ -5,7 +5,7 @@ Manual: mod/mod_allowmethods.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -16,6 +16,9 @@ from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
@@ -47,7 +50,7 @@ def make_check(scope: Scope) -> CompiledHook | None:
     if not allowed:
         return None
 
-    def check(r: Any) -> HookStatus:
+    def check(r: Request) -> HookStatus:
         if allowed & 1 << r.method_number:
             return DECLINED
         where = f"uri {r.uri}" if r.filename is None else r.filename

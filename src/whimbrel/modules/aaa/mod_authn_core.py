@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, replace
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
@@ -82,7 +82,7 @@ async def _unknown(r: Request, _user: str, _password: str) -> int:
     return AUTH_GENERAL_ERROR
 
 
-def alias(cmd: Command, _record: Any, words: list[str]) -> None:
+def alias(cmd: Command, _record: object, words: list[str]) -> None:
     """<AuthnProviderAlias BASE NAME>: the provider BASE with the settings inside."""
     args, bracket, _ = words[0].rpartition(">")
     if not bracket:

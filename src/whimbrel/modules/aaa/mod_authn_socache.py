@@ -5,7 +5,7 @@ Manual: mod/mod_authn_socache.html.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -29,6 +29,9 @@ from whimbrel.modules.support.auth.auth_files import Verifier
 from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 _MAX_VALUE: Final = 256  # bytes of a stored password; httpd's buffer
 _NAMESPACE: Final = b"authn-socache:"  # a default file may hold responses of mod_cache_socache too
@@ -66,7 +69,7 @@ def choose(cmd: Command, record: AuthnCacheServerConfig, words: list[str]) -> No
         raise ConfigError(f"AuthnCacheSOCache: {problem.reason}") from None
 
 
-def enable(cmd: Command, _record: Any, _words: list[str]) -> None:
+def enable(cmd: Command, _record: object, _words: list[str]) -> None:
     """AuthnCacheEnable: allow the cache in .htaccess files."""
     cmd.main_server(AuthnCacheServerConfig).wanted = True
 
@@ -82,7 +85,7 @@ def set_timeout(_cmd: Command, record: AuthnCacheDirConfig, words: list[str]) ->
     record.timeout = atoi(words[0])
 
 
-def prepare(finished: Any) -> None:
+def prepare(finished: Configuration) -> None:
     """Choose the default, shmcb, for a cache that is enabled without a type; let it make its files."""
     main = next(iter(finished.servers())).config(AuthnCacheServerConfig)
     if not main.wanted:

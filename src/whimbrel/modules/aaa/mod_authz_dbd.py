@@ -95,7 +95,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
     """dbd-login and dbd-logout: run the query for its effect, then redirect the client."""
 
-    def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    def make(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
         settings = scope.dir_config(AuthzDbdDirConfig)
 
         async def check(r: Request) -> int:

@@ -124,7 +124,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     return AuthzCheck(check, _READS | names.reads)
 
 
-def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+def make_file_group(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require dbm-file-group: grant users of the group that owns the file."""
     settings = scope.dir_config(AuthzDbmDirConfig)
     realm = auth_name(scope)

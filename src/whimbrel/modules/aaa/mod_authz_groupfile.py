@@ -120,7 +120,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     return AuthzCheck(check, _READS)
 
 
-def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+def make_file_group(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require file-group: grant users of the group that owns the file, as mod_authz_owner reports it."""
     file = scope.dir_config(AuthzGroupFileDirConfig).file
     group_of = scope.provider("access", "file_group")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.net import InvalidNetwork, Network, Networks, numeric_address, parse_written
@@ -123,7 +123,7 @@ def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> Auth
 _LOOPBACK = Networks([parse_written("127.0.0.0/8"), parse_written("::1")])
 
 
-def make_local(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+def make_local(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require local: grant loopback addresses, and clients whose address is the server's."""
 
     def check(r: Request) -> int:

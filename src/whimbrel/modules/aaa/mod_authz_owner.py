@@ -8,7 +8,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
@@ -72,7 +72,7 @@ def _log(r: Request, reason: str, code: str, errno: int = 0) -> None:
     )
 
 
-def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+def make_file_owner(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require file-owner: grant the user whose name owns the file."""
 
     def check(r: Request) -> int:

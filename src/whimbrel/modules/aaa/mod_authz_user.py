@@ -6,7 +6,7 @@ Manual: mod/mod_authz_user.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
@@ -66,7 +66,7 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
     return DENIED
 
 
-def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+def make_valid_user(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require valid-user: grant every authenticated user."""
     return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.FIELDS)
 

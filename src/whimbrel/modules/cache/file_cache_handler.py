@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import FileSegment
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import format_http
@@ -12,6 +12,9 @@ from whimbrel.modules.cache.mod_file_cache import FileCacheServerConfig
 from whimbrel.modules.http.etag import make_etag
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 IN_MEMORY: Final = 16 * 1024  # bytes of a file that is read at once
 
@@ -23,11 +26,11 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         return None
     is_22 = not scope.dialect.messages_24
 
-    def handle(r: Any) -> HookStatus:
+    def handle(r: Request) -> HookStatus:
         name = r.handler
         if name is not None and "/" not in name and name != "default-handler":
             return DECLINED
-        file = files.get(r.filename) if r.method_number == 0 else None
+        file = files.get(r.filename or "") if r.method_number == 0 else None
         if file is None:
             return DECLINED
         r.set_uncacheable()  # the file may change in place

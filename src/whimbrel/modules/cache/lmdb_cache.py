@@ -27,7 +27,7 @@ USED: Final = 0.6  # part of a file that values may fill: a change is written be
 READERS: Final = 1024  # processes and threads that may read at a time
 
 
-def require_library(*_: Any) -> None:
+def require_library(*_: object) -> None:
     """Refuse the start without the package."""
     try:
         import lmdb  # noqa: F401

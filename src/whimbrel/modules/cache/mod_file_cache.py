@@ -12,12 +12,15 @@ import stat
 from whimbrel.base.file_reading import open_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 
 class OpenedFile:
@@ -64,7 +67,7 @@ def add_file(cmd: Command, conf: FileCacheServerConfig, words: list[str]) -> Non
     conf.files = {**own(conf, "files", dict), path: OpenedFile(handle, info)}
 
 
-def share_files(finished: Any) -> None:
+def share_files(finished: Configuration) -> None:
     """Give the main server's files to all virtual hosts."""
     main, *hosts = finished.servers()
     for host in hosts:

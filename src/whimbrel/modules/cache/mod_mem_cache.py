@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower, strtol
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.cache.mem_cache_settings import KILOBYTE, MemCacheServerConfig
@@ -18,7 +18,7 @@ from whimbrel.registry.module import Module, Provider
 def set_number(field: str, message: str, unit: int = 1, low: int | None = None) -> Setter:
     """Return the setter of a number, refused with *message* if the word begins with none or it is too low."""
 
-    def apply(cmd: Command, _record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, _record: object, words: list[str]) -> None:
         value, rest = strtol(words[0])
         if rest == words[0] or (low is not None and value < low):
             raise ConfigError(message)
@@ -27,7 +27,7 @@ def set_number(field: str, message: str, unit: int = 1, low: int | None = None) 
     return apply
 
 
-def set_streaming(cmd: Command, _record: Any, words: list[str]) -> None:
+def set_streaming(cmd: Command, _record: object, words: list[str]) -> None:
     """MCacheMaxStreamingBuffer."""
     value, rest = strtol(words[0])
     if rest:
@@ -35,7 +35,7 @@ def set_streaming(cmd: Command, _record: Any, words: list[str]) -> None:
     cmd.main_server(MemCacheServerConfig).streaming = value
 
 
-def set_algorithm(cmd: Command, _record: Any, words: list[str]) -> None:
+def set_algorithm(cmd: Command, _record: object, words: list[str]) -> None:
     """MCacheRemovalAlgorithm; any word but LRU is GDSF."""
     cmd.main_server(MemCacheServerConfig).is_lru = lower(words[0]) == "lru"
 

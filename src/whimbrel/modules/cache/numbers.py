@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import strtol
-from whimbrel.base.static_typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 
@@ -16,7 +15,7 @@ def set_size(field: str, low: int, message: str, high: int = _LARGEST) -> Setter
     without digits; *message* refuses numbers beyond *low* and *high*.
     """
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value = strtol(words[0])[0]
         if not low <= value <= high or value >= _LARGEST:
             raise ConfigError(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import timeout
@@ -15,7 +15,7 @@ MICROSECONDS: Final = 1_000_000
 def set_time(field: str, name: str) -> Setter:
     """Return the setter of a time of up to an hour into seconds."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value = timeout(words[0], "s")
         if value is None:
             raise ConfigError(f"{name} has wrong format")

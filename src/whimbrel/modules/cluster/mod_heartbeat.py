@@ -6,12 +6,15 @@ Manual: mod/mod_heartbeat.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cluster.multicast import parse_address
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
 
 INTERVAL: Final = 1.0  # seconds
 VERSION: Final = 1
@@ -29,7 +32,7 @@ def set_address(_cmd: Command, conf: HeartbeatServerConfig, words: list[str]) ->
     conf.address = parse_address("HeartbeatAddress", words[0], "address", is_set=conf.address is not UNSET)
 
 
-async def begin(engine: Any) -> None:
+async def begin(engine: RequestEngine) -> None:
     """Report from one worker."""
     address = engine.configuration.main.config(HeartbeatServerConfig).address
     if address is None:
@@ -48,7 +51,7 @@ async def begin(engine: Any) -> None:
     engine.runtime.every("heartbeat", INTERVAL, report)
 
 
-def message(engine: Any) -> str:
+def message(engine: RequestEngine) -> str:
     """Return the report: the number of idle and of busy workers."""
     letters = "".join(worker.letters for worker in engine.runtime.scoreboard.workers())
     ready = letters.count("_")

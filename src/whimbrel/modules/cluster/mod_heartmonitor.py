@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cluster.multicast import parse_address
@@ -18,6 +18,10 @@ from whimbrel.modules.cluster.settings import DEFAULT_SERVERS, HeartmonitorServe
 from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import UNSET
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import RequestEngine
 
 _PACKAGE: Final = "whimbrel.modules.cluster.monitor"
 _NO_SLOTS: Final = (
@@ -46,7 +50,7 @@ def set_most(_cmd: Command, conf: HeartmonitorServerConfig, words: list[str]) ->
     conf.most = atoi(words[0])
 
 
-def check_providers(configuration: Any) -> None:
+def check_providers(configuration: Configuration) -> None:
     """Raise PostConfigError without mod_watchdog, or without slots where they are required."""
     if not configuration.loaded("watchdog_module"):
         line = ("crit", "AH02093: mod_watchdog is required")
@@ -57,7 +61,7 @@ def check_providers(configuration: Any) -> None:
         configuration.modules.register_provider("heartmonitor", "memory", True)
 
 
-def segments(configuration: Any) -> Iterable[Segment]:
+def segments(configuration: Configuration) -> Iterable[Segment]:
     """Return the memory of the reports."""
     from whimbrel.modules.support.heartbeats import NAME, HeartbeatRecord
 
@@ -65,7 +69,7 @@ def segments(configuration: Any) -> Iterable[Segment]:
     return (Segment(NAME, most * HeartbeatRecord.SIZE, "1"),) if most else ()
 
 
-async def begin(engine: Any) -> None:
+async def begin(engine: RequestEngine) -> None:
     """Listen in one worker."""
     if engine.configuration.main.config(HeartmonitorServerConfig).address is not None:
         from whimbrel.modules.cluster import monitor

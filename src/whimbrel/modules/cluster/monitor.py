@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import atoi, strtol_exact
 from whimbrel.engine.log.error_log_line import LogLine
@@ -25,7 +25,7 @@ from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
+    from whimbrel.engine.request import Request, RequestEngine
 
 HANDLER_NAME: Final = "heartbeat"
 MAX_PORT: Final = 65_535
@@ -40,7 +40,7 @@ _POST: Final = NAMES.index("POST")
 class Monitor:
     """What is known of the servers; all but the file and the memory is that of this worker."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: RequestEngine) -> None:
         conf = engine.configuration.main.config(HeartmonitorServerConfig)
         self.engine = engine
         self.address = conf.address
@@ -120,11 +120,11 @@ class _Receiver(asyncio.DatagramProtocol):
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
 
-    def datagram_received(self, data: bytes, address: Any) -> None:
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
         self.monitor.received(str(address[0]), data[:MAX_MESSAGE].decode("latin-1"), address[1])
 
 
-def monitor_of(engine: Any) -> Monitor:
+def monitor_of(engine: RequestEngine) -> Monitor:
     """Return the monitor of this worker."""
     found: Monitor | None = engine.worker_state.get(NAME)
     if found is None:
@@ -133,7 +133,7 @@ def monitor_of(engine: Any) -> Monitor:
     return found
 
 
-def start(engine: Any) -> None:
+def start(engine: RequestEngine) -> None:
     """Listen in one worker."""
     engine.runtime.every(NAME, UPDATE, monitor_of(engine).run)
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core_config import CoreDirConfig
@@ -19,6 +19,9 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.engine.expressions import read_string
 from whimbrel.modules.support.setters import own, set_flag
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 
 @cache
@@ -37,7 +40,7 @@ def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((name, modules) for name, modules in handlers if modules)
 
 
-def read_handlers(configuration: Any) -> None:
+def read_handlers(configuration: Configuration) -> None:
     """Fill the cache of `lacking_handlers` in the master: a worker may not be allowed to read the tables."""
     lacking_handlers(version_text(configuration.dialect))
 

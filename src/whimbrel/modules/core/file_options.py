@@ -20,9 +20,8 @@ from whimbrel.config.core_config import (
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import set_choice, set_flag
+from whimbrel.modules.support.setters import ON_OFF, set_choice, set_flag
 
-ON_OFF = {"on": True, "off": False}
 _WORDS = {"mtime": ETAG_MTIME, "inode": ETAG_INODE, "size": ETAG_SIZE, "digest": ETAG_DIGEST}
 _ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, strtol, strtol_exact
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.execute import state_of
@@ -17,6 +17,9 @@ from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.settings import UNSET, with_defaults
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
 LONG_MAX = (1 << 63) - 1
 
@@ -24,7 +27,7 @@ LONG_MAX = (1 << 63) - 1
 def natural(name: str, tail: str = "") -> Setter:
     """Return a setter of a non-negative number, read as atoi does."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         value = atoi(words[0])
         if value < 0:
             raise ConfigError(f'{cmd.name} "{words[0]}" must be a non-negative integer{tail}')
@@ -82,7 +85,7 @@ _RANGE_WORDS = {"none": 0, "unlimited": -1}
 def ranges(name: str, default: int) -> Setter:
     """Return a setter of MaxRanges or a neighbour: a number or a keyword; -1 means unlimited."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         word = words[0].lower()
         value = default if word == "default" else _RANGE_WORDS.get(word, atoi(word))
         if value == 0 and word != "none" or value < 0 and word != "unlimited":
@@ -97,7 +100,7 @@ def set_timeout(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None
     conf.timeout = float(atoi(words[0]))
 
 
-def default_timeout(configuration: Any) -> None:
+def default_timeout(configuration: Configuration) -> None:
     """Apply the default Timeout of 2.2, 300 seconds."""
     if configuration.dialect.default_timeout_300:
         for server in configuration.servers():
@@ -128,7 +131,7 @@ def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> Non
 def number_between(name: str, low: int, high: int, shown: str) -> Setter:
     """Return a setter of a decimal number in a range, *shown* as httpd prints the range."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value = strtol_exact(words[0])
         if value is None or not low <= value <= high or words[0].strip(" +-") == "":
             raise ConfigError(f"parameter must be a number between {shown}: {words[0]}")

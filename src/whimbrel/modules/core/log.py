@@ -9,7 +9,7 @@ import os
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.catalogue.load import ModuleEntry, catalogue
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
@@ -18,6 +18,9 @@ from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.modules.support.setters import by_version, own
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
@@ -120,7 +123,7 @@ def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
     return LogSink(written if written.startswith("/") else f"{root}/{written}")
 
 
-def error_sink(configuration: Any, server: Server) -> LogSink:
+def error_sink(configuration: Configuration, server: Server) -> LogSink:
     """Return the error log of *server*: its own, or the main server's, or logs/error_log."""
     written = server.value(CoreServerConfig, "error_log") or DEFAULT_LOG
     if written == "syslog" or written.startswith("syslog:"):
@@ -128,7 +131,7 @@ def error_sink(configuration: Any, server: Server) -> LogSink:
     return log_sink(configuration.root, written, shell_default=configuration.dialect.pipes_by_shell)
 
 
-def check_error_logs(configuration: Any) -> None:
+def check_error_logs(configuration: Configuration) -> None:
     """Check the directories of all error logs before the start (2.4).
 
     Virtual hosts are checked in httpd's order, the last one first.
@@ -139,18 +142,14 @@ def check_error_logs(configuration: Any) -> None:
     main_log = main.value(CoreServerConfig, "error_log")
     lines = [_unreachable(configuration, main, "main error log")]
     for server in reversed(hosts):
-        if server.value(CoreServerConfig, "error_log") != main_log:
-            lines.append(
-                _unreachable(
-                    configuration,
-                    server,
-                    f"error log of vhost defined at {server.place.path}:{server.place.line}",
-                )
-            )
+        place = server.place
+        if place is not None and server.value(CoreServerConfig, "error_log") != main_log:
+            what = f"error log of vhost defined at {place.path}:{place.line}"
+            lines.append(_unreachable(configuration, server, what))
     configuration.refuse_logs([line for line in lines if line])
 
 
-def _unreachable(configuration: Any, server: Server, what: str) -> str:
+def _unreachable(configuration: Configuration, server: Server, what: str) -> str:
     sink = error_sink(configuration, server)
     if sink.piped or sink.syslog:
         return ""

@@ -6,12 +6,14 @@ Manual: mod/core.html#servertokens and neighbours.
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.core.file_options import ON_OFF
-from whimbrel.modules.support.setters import set_choice, set_flag
+from whimbrel.modules.support.setters import ON_OFF, set_choice, set_flag
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 TOKENS = {
     "prod": "prod",
@@ -40,7 +42,7 @@ def set_admin(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     conf.admin = words[0]
 
 
-def copy_admins(configuration: Any) -> None:
+def copy_admins(configuration: Configuration) -> None:
     """Copy the set or inherited ServerAdmin to every server."""
     for server in configuration.servers():
         server.admin = server.value(CoreServerConfig, "admin")

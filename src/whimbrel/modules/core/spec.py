@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.core.log import error_sink
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
-def server_spec(configuration: Any) -> ServerSpec:
+
+def server_spec(configuration: Configuration) -> ServerSpec:
     """Fill the configuration's ServerSpec, which has its listeners already, and return it; called once, at
     the end.
 
@@ -43,7 +46,7 @@ def _under(root: str, path: str) -> str:
     return path if path.startswith("/") else os.path.join(root, path)
 
 
-def _sinks(configuration: Any) -> list[LogSink]:
+def _sinks(configuration: Configuration) -> list[LogSink]:
     """Return every log sink once: error logs, access logs, those of RewriteLog and ForensicLog."""
     alike = {
         server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())
@@ -56,6 +59,6 @@ def _sinks(configuration: Any) -> list[LogSink]:
     return list(sinks)
 
 
-def _buffered(configuration: Any) -> bool:
+def _buffered(configuration: Configuration) -> bool:
     provider = configuration.provider("log", "buffered")
     return bool(provider is not None and provider(configuration.main))

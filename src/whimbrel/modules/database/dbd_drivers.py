@@ -83,7 +83,7 @@ def _result(cursor: Any, rows: Iterable[Any]) -> Result:
     )
 
 
-def _shown(value: Any) -> str | None:
+def _shown(value: object) -> str | None:
     if value is None:
         return None
     return (

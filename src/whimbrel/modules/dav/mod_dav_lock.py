@@ -6,13 +6,17 @@ names its resources by URL paths.  Manual: mod/mod_dav_lock.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.modules.dav.mod_dav.locks import LockStore
 
 
 @dataclass(slots=True)
@@ -30,7 +34,7 @@ def set_lock_database(cmd: Command, conf: DavLockDirConfig, words: list[str]) ->
         raise ConfigError(f"Invalid DAVGenericLockDB path {words[0]}") from None
 
 
-def generic_locks(r: Any) -> Any:
+def generic_locks(r: Request) -> LockStore:
     """Return the LockStore of this worker for *r*."""
     from whimbrel.modules.dav.mod_dav.locks import store_of
 

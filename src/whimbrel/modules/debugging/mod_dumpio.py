@@ -6,13 +6,17 @@ connection, ("dumpio", "wanted"). Manual: mod/mod_dumpio.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import confs
 from whimbrel.modules.support.setters import set_choice, set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Server
 
 LEVELS = "emerg alert crit error warn notice info debug"
 
@@ -26,13 +30,13 @@ class DumpioServerConfig:
     level: str = setting("debug")
 
 
-def wanted(_configuration: Any, server: Any) -> DumpioServerConfig:
+def wanted(_configuration: Configuration, server: Server) -> DumpioServerConfig:
     """Return the settings of a server."""
     conf: DumpioServerConfig = server.config(DumpioServerConfig)
     return conf
 
 
-def any_wanted(configuration: Any) -> bool:
+def any_wanted(configuration: Configuration) -> bool:
     """Return True if any server enables a dump."""
     return any(conf.input or conf.output for conf in confs(configuration.servers(), DumpioServerConfig))
 

@@ -5,12 +5,16 @@ Manual: mod/mod_echo.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Server
 
 
 @dataclass(slots=True)
@@ -20,13 +24,13 @@ class EchoServerConfig:
     enabled: bool = setting(False)
 
 
-def is_enabled(server: Any) -> bool:
+def is_enabled(server: Server) -> bool:
     """Return True if connections whose default server is *server* are echoed."""
     enabled: bool = server.config(EchoServerConfig).enabled
     return enabled
 
 
-def any_enabled(configuration: Any) -> bool:
+def any_enabled(configuration: Configuration) -> bool:
     """Return True if any server echoes."""
     return any(map(is_enabled, configuration.servers()))
 

@@ -6,7 +6,7 @@ The compressor is the optional package brotli. Manual: mod/mod_brotli.html; RFC 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import MissingPackage
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -170,7 +170,7 @@ def require_library(_config: CompletedConfig) -> None:
         raise MissingPackage("mod_brotli", "brotli", "brotli") from None
 
 
-def libraries(_config: Any) -> tuple[str, ...]:
+def libraries(_config: object) -> tuple[str, ...]:
     """Return the package that workers import."""
     return (LIBRARY,)
 

@@ -6,7 +6,7 @@ mod/mod_ratelimit.html.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import atoi
 from whimbrel.directives.spec import Versions
@@ -14,6 +14,9 @@ from whimbrel.engine.body import Source
 from whimbrel.engine.output.filter import FilterType, OutputFilter
 from whimbrel.modules.support.throttled_source import ThrottledSource
 from whimbrel.registry.module import Module, Provider, Reads
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 KIBI: Final = 1024
 STEPS: Final = 5  # pieces in a second
@@ -27,7 +30,7 @@ class RateLimit(OutputFilter):
     type = FilterType.PROTOCOL + 3
     reads = Reads.UNCACHEABLE
 
-    def begin(self, r: Any) -> Source | None:
+    def begin(self, r: Request) -> Source | None:
         """Return the throttled body; None without a limit."""
         rate = atoi(r.env.get("rate-limit", "")) * KIBI
         if rate <= 0 or r.main is not None or not r.body:

@@ -6,7 +6,7 @@ The module stores the settings; connections read the `ReadLimits` of a server fr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -18,6 +18,10 @@ from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import overlaid, setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Server
 
 RATE = ",minrate="
 
@@ -83,14 +87,14 @@ def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> 
             raise ConfigError(f"RequestReadTimeout: {word}: {problem.reason}") from None
 
 
-def limits_of(configuration: Any, server: Any) -> ReadLimits:
+def limits_of(configuration: Configuration, server: Server) -> ReadLimits:
     """Return the limits of a server: 2.4 has defaults, 2.2 has none."""
     limits = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
     limits.update(server.config(ReqtimeoutServerConfig).limits)
     return ReadLimits(*(limits.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
 
 
-def first_timeouts(configuration: Any) -> set[float]:
+def first_timeouts(configuration: Configuration) -> set[float]:
     """Return the seconds that any server allows for the start of a head or of a body."""
     servers = unique_by(configuration.servers(), ReqtimeoutServerConfig)
     limits = [limits_of(configuration, server) for server in servers]

@@ -6,7 +6,7 @@ Manual: mod/mod_asis.html.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -14,12 +14,15 @@ from whimbrel.modules.support.cgi.script_head import SHOWN, ScriptHead
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 HANDLERS = ("send-as-is", "httpd/send-as-is")
 _GET = 0
 _MAX_BYTES = 1 << 30
 
 
-def read_head(r: Any, data: bytes) -> bytes:
+def read_head(r: Request, data: bytes) -> bytes:
     """Read the fields at the beginning of *data* into the response; return the rest.
 
     Errors are logged and cause an empty response.
@@ -43,7 +46,7 @@ def read_head(r: Any, data: bytes) -> bytes:
 def make_handler(_scope: Scope) -> CompiledHook:
     """Make the handler send-as-is, which responds with the file."""
 
-    async def handler(r: Any) -> HookStatus:
+    async def handler(r: Request) -> HookStatus:
         if r.handler not in HANDLERS:
             return DECLINED
         r.allowed |= 1 << _GET
@@ -53,7 +56,7 @@ def make_handler(_scope: Scope) -> CompiledHook:
             r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
             return 404
         try:
-            data = read_regular(to_bytes(r.filename), _MAX_BYTES)
+            data = read_regular(to_bytes(r.filename or ""), _MAX_BYTES)
         except OSError as problem:
             cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
             r.log(

@@ -5,7 +5,7 @@ Manual: mod/mod_cgi.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -15,6 +15,9 @@ from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
@@ -37,7 +40,7 @@ def set_timeout(cmd: Command, conf: CgiDirConfig, words: list[str]) -> None:
     conf.timeout = time / 1_000_000
 
 
-def complain(r: Any, words: str) -> None:
+def complain(r: Request, words: str) -> None:
     """Log a line of a program's standard error."""
     r.log(
         "error",

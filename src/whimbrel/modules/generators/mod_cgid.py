@@ -5,7 +5,7 @@ Here it differs from mod_cgi in messages and names of directives only. Manual: m
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
@@ -18,6 +18,9 @@ from whimbrel.modules.support.setters import timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ def set_socket(cmd: Command, conf: CgidServerConfig, words: list[str]) -> None:
     conf.socket = cmd.server_path(words[0])
 
 
-def complain(r: Any, words: str) -> None:
+def complain(r: Request, words: str) -> None:
     """Write a line of a program's standard error unchanged to the main server's error log."""
     stderr_writer(r, r.engine.configuration.main)(to_bytes(words))
 

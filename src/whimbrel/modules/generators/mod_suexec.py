@@ -5,7 +5,7 @@ Manual: mod/mod_suexec.html, suexec.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import MissingResource
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
@@ -13,6 +13,9 @@ from whimbrel.directives.command import Command
 from whimbrel.modules.mpm.settings import unknown
 from whimbrel.modules.support.cgi.suexec import SuexecServerConfig, disabled_now, enable, wrapper_of
 from whimbrel.registry.module import Module
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 
 def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> None:
@@ -33,7 +36,7 @@ def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> 
     conf.group = str(group & 0xFFFFFFFF)
 
 
-def report(configuration: Any) -> None:
+def report(configuration: Configuration) -> None:
     """Enable suEXEC, and let the first start log that."""
     if enable(configuration):
         line = ("AH01232", f"suEXEC mechanism enabled (wrapper: {wrapper_of(configuration.dialect)})")

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.core.file_options import ON_OFF
-from whimbrel.modules.support.setters import own, set_choice, set_flag, set_lower, set_number, timeout
+from whimbrel.modules.support.setters import ON_OFF, own, set_choice, set_flag, set_lower, set_number, timeout
 from whimbrel.registry.module import CompiledHook, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 
 def set_keep_alive(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
@@ -64,7 +69,7 @@ def set_method(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     conf.registered = [*own(conf, "registered", list), words[0]]
 
 
-def register_methods(configuration: Any) -> None:
+def register_methods(configuration: Configuration) -> None:
     """Add the methods of RegisterHttpMethod to the configuration."""
     for name in configuration.main.config(CoreServerConfig).registered:
         configuration.methods.register(name)
@@ -112,7 +117,7 @@ def make_fields_in(scope: Scope) -> CompiledHook | None:
     if not _is_traced(scope, "trace4"):
         return None
 
-    def fields_in(r: Any) -> HookStatus:
+    def fields_in(r: Request) -> HookStatus:
         if r.prev is not None:
             return DECLINED
         r.set_uncacheable()  # each request has its own fields
@@ -128,7 +133,7 @@ def make_fields_out(scope: Scope) -> CompiledHook | None:
     if not _is_traced(scope, "trace3"):
         return None
 
-    def fields_out(r: Any) -> HookStatus:
+    def fields_out(r: Request) -> HookStatus:
         sent = r
         while sent.next is not None and not sent.is_committed:
             sent = sent.next
@@ -149,7 +154,7 @@ def _is_traced(scope: Scope, level: str) -> bool:
     return scope.dialect.messages_24 and enabled(levels, "http", level)
 
 
-def _log_fields(r: Any, fields: Any, source: str) -> None:
+def _log_fields(r: Request, fields: Iterable[tuple[str, str]], source: str) -> None:
     """Log *fields* as lines about *r*."""
     from whimbrel.http.syntax.url import escape_logitem
 

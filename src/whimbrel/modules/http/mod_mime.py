@@ -16,7 +16,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
@@ -28,6 +28,11 @@ from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.directives.spec import Setter
+    from whimbrel.engine.request import Request
 
 DIRECTORY_TYPE = "httpd/unix-directory"
 EXCEPTIONS: Final = "ap-mime-exceptions-list"
@@ -75,7 +80,7 @@ def _store(conf: MimeDirConfig, word: str, attribute: str, value: str) -> None:
     conf.extensions = {**known, ext: {**known.get(ext, {}), attribute: value}}
 
 
-def _add(attribute: str) -> Any:
+def _add(attribute: str) -> Setter:
     def add(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         if attribute == "handler" or (attribute == "type" and words[0][:12].lower() == "application/"):
             note_handler(state_of(cmd), words[0], is_type=attribute == "type")
@@ -84,7 +89,7 @@ def _add(attribute: str) -> Any:
     return add
 
 
-def _remove(attribute: str) -> Any:
+def _remove(attribute: str) -> Setter:
     def remove(_cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         _store(conf, words[0], attribute, "")
 
@@ -120,7 +125,7 @@ def read_types(data: str) -> dict[str, str]:
     return types
 
 
-def load_types(finished: Any) -> None:
+def load_types(finished: Configuration) -> None:
     """Read the main server's TypesConfig once for all servers; an unreadable file ends the start."""
     servers = list(finished.servers())
     path = servers[0].config(MimeServerConfig).types_config or os.path.join(
@@ -281,7 +286,7 @@ def make_type(scope: Scope) -> CompiledHook | None:
     memory: dict[str, tuple[str, str]] = {}
     find = _finder(conf, types, dialect.leading_dot_is_name, memory)
 
-    def find_type(r: Any) -> HookStatus:
+    def find_type(r: Request) -> HookStatus:
         info = r.finfo
         if info is not None and info.st_mode & KIND == S_IFDIR:
             r.content_type = DIRECTORY_TYPE
@@ -315,7 +320,7 @@ def _known_extensions(extensions: Container[str], types: Container[str], name: s
     return tuple([low if low in extensions or low in types else "" for low in names])
 
 
-def _take(r: Any, parsed: Found, new: bool) -> None:
+def _take(r: Request, parsed: Found, new: bool) -> None:
     if parsed.type is not None:
         r.content_type = parsed.type
     if parsed.languages:
@@ -363,7 +368,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         tuple[str, str], tuple[list[OutputFilter], list[InputFilter], list[str]]
     ] = {}  # by the filters in notes: the known filters, and the names of unknown ones
 
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         notes = r.notes
         if "mime-output-filters" not in notes and "mime-input-filters" not in notes:
             return OK

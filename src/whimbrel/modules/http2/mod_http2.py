@@ -25,6 +25,8 @@ from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Server
     from whimbrel.engine.request import Request
 
 # notes of a stream's connection
@@ -83,7 +85,7 @@ def switch(name: str = "") -> Setter:
     ignores it.
     """
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         word = words[0].lower()
         if word not in ("on", "off"):
             raise ConfigError("value must be On or Off")
@@ -96,7 +98,7 @@ def switch(name: str = "") -> Setter:
 def number(name: str, least: int, reason: str) -> Setter:
     """Return a setter of a number, read as in C, at least *least*, into *name* ("" ignores it)."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value = atoi(words[0])
         if value < least:
             raise ConfigError(reason)
@@ -109,7 +111,7 @@ def number(name: str, least: int, reason: str) -> Setter:
 def time(name: str, reason: str) -> Setter:
     """Return a setter of a time with or without unit into *name* ("" ignores it)."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value = timeout(words[0])
         if value is None:
             raise ConfigError(reason)
@@ -197,7 +199,7 @@ def _append(cmd: Command, conf: Http2DirConfig, name: str, entry: object) -> Non
 
 def set_push(cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
     """Set H2Push of the server, or of the section in which it stands."""
-    record: Any = cmd.dir_config(Http2DirConfig) if cmd.path or cmd.in_htaccess else conf
+    record: object = cmd.dir_config(Http2DirConfig) if cmd.path or cmd.in_htaccess else conf
     switch("push")(cmd, record, words)
 
 
@@ -210,7 +212,7 @@ def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> 
         )
 
 
-def accepted(_cmd: Command, _conf: Any, _words: list[str]) -> None:
+def accepted(_cmd: Command, _conf: object, _words: list[str]) -> None:
     """Accept any word."""
 
 
@@ -283,7 +285,7 @@ def _hint(r: Request, hints: Iterable[Pair]) -> None:
         r.headers_out.clear()
 
 
-def note_tags(configuration: Any) -> None:
+def note_tags(configuration: Configuration) -> None:
     """Record whether a line reads the number of a stream: such responses cannot be cached.
 
     .htaccess files are checked when they are read.
@@ -296,7 +298,7 @@ def note_tags(configuration: Any) -> None:
         configuration.declare(STREAM_TAGS, "yes")
 
 
-def check_library(configuration: Any) -> None:
+def check_library(configuration: Configuration) -> None:
     """Log, once, that HTTP/2 is unavailable because the optional package is missing."""
     if find_spec("hpack") is None:
         configuration.declare(_MISSING, "yes")
@@ -305,7 +307,7 @@ def check_library(configuration: Any) -> None:
         )
 
 
-def settings_of(configuration: Any, server: Any) -> Http2ServerConfig | None:
+def settings_of(configuration: Configuration, server: Server) -> Http2ServerConfig | None:
     """Return the settings of connections to *server*; None if HTTP/2 is unavailable."""
     conf: Http2ServerConfig = server.config(Http2ServerConfig)
     return None if _MISSING in configuration.declared_names else conf

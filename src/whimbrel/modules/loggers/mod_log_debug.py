@@ -5,7 +5,7 @@ Manual: mod/mod_log_debug.html.  From LogLevel debug on a message names its hook
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -22,6 +22,7 @@ from whimbrel.registry.phases import DECLINED, HookStatus, Phase
 from whimbrel.registry.settings import appended, setting
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition
 
 # httpd's hooks by phases of the engine; httpd has one more hook before translate_name.
@@ -77,7 +78,7 @@ def add_message(cmd: Command, conf: LogDebugDirConfig, words: list[str]) -> None
     conf.messages = [*own(conf, "messages", list), Message(template, hook, condition, cmd.place)]
 
 
-def _log_message(r: Any, message: Message, where: str) -> None:
+def _log_message(r: Request, message: Message, where: str) -> None:
     try:
         if message.condition is None or evaluate(r, message.condition, "log_debug", varies=False):
             r.log("info", message.template.text(r, "log_debug") + where, module="log_debug")
@@ -100,7 +101,7 @@ def _maker(names: tuple[str, ...]) -> HookMaker:
         if not chosen:
             return None
 
-        def hook(r: Any) -> HookStatus:
+        def hook(r: Request) -> HookStatus:
             r.set_uncacheable()
             for message, where in chosen:
                 _log_message(r, message, where)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -17,6 +17,10 @@ from whimbrel.modules.core.log import log_sink
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 NOTE = "forensic-id"
 _SPECIAL = re.compile(r"[\x00-\x1f%:|\x7f-\xff]")
@@ -46,7 +50,7 @@ def make_begin(scope: Scope) -> CompiledHook | None:
         return None
     counter = itertools.count()
 
-    def begin(r: Any) -> HookStatus:
+    def begin(r: Request) -> HookStatus:
         if r.prev is not None:
             return DECLINED
         r.set_uncacheable()
@@ -66,7 +70,7 @@ def make_end(scope: Scope) -> CompiledHook | None:
     if sink is None:
         return None
 
-    def end(r: Any) -> HookStatus:
+    def end(r: Request) -> HookStatus:
         ident = r.notes.get(NOTE)
         if ident is not None:
             r.engine.runtime.write_log(sink, to_bytes(f"-{ident}\n"))
@@ -75,7 +79,7 @@ def make_end(scope: Scope) -> CompiledHook | None:
     return CompiledHook(end)
 
 
-def sinks(configuration: Any) -> list[LogSink]:
+def sinks(configuration: Configuration) -> list[LogSink]:
     """Return the logs of all servers, to be opened at the start."""
     return [
         conf.sink for conf in confs(configuration.servers(), ForensicServerConfig) if conf.sink is not None

@@ -8,7 +8,7 @@ Manual: mod/mod_logio.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.redirect_chain import first_request
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind
@@ -16,6 +16,9 @@ from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
@@ -32,20 +35,20 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     from whimbrel.engine.output.filter import add_output_filter
     from whimbrel.modules.loggers.first_byte import FIRST_BYTE
 
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         add_output_filter(r, FIRST_BYTE)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
 
 
-def first_byte(r: Any) -> str | None:
+def first_byte(r: Request) -> str | None:
     """Return the microseconds to the first byte; None without LogIOTrackTTFB."""
     found: str | None = first_request(r).notes.get("logio-ttfb")
     return found
 
 
-def bytes_in(r: Any) -> int:
+def bytes_in(r: Request) -> int:
     """Return the size of request line, fields and body as received.
 
     A body that Content-Length announces as too long is not read.  Bytes at which httpd's filters peek count
@@ -63,7 +66,7 @@ def bytes_in(r: Any) -> int:
     return received + peeked
 
 
-def bytes_out(r: Any) -> int:
+def bytes_out(r: Request) -> int:
     """Return the size of head and body as sent."""
     first = first_request(r)
     total: int = getattr(first, "head_bytes", 0) + first.bytes_sent

@@ -5,7 +5,7 @@ Manual: mod/mod_actions.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -17,6 +17,9 @@ from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, HookStatus
 from whimbrel.registry.settings import overlaid, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 _GET = 0
 
@@ -56,7 +59,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         return None
     missing = "error" if scope.dialect.missing_is_error else "info"
 
-    async def handler(r: Any) -> HookStatus:
+    async def handler(r: Request) -> HookStatus:
         for number in conf.methods:
             r.allowed |= 1 << number
         script = conf.methods.get(r.method_number) if r.method_number != _GET or r.args else None

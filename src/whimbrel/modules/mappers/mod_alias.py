@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -27,7 +27,11 @@ from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookS
 from whimbrel.registry.settings import prepended, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whimbrel.base.regex import Regex
+    from whimbrel.directives.spec import Setter
+    from whimbrel.engine.request import Request
 
 REGEX_REASON = "Regular expression could not be compiled."
 
@@ -72,7 +76,7 @@ class AliasDirConfig:
 
 
 # Setters ----------------------------------------------------------------------------------------
-def _added(known: Any, mapping: Mapping) -> list[Mapping]:
+def _added(known: object, mapping: Mapping) -> list[Mapping]:
     return [*(known if isinstance(known, list) else []), mapping]
 
 
@@ -84,7 +88,7 @@ def _absolute(cmd: Command, path: str) -> str:
     return full + "/" if path.endswith("/") and not full.endswith("/") else full
 
 
-def _alias_setter(handler: str | None) -> Any:
+def _alias_setter(handler: str | None) -> Setter:
     def alias(cmd: Command, conf: AliasDirConfig, args: list[str]) -> None:
         if len(args) == 1 and not cmd.path:
             raise ConfigError("Alias must have two arguments when used globally")
@@ -122,7 +126,7 @@ def _warn_of_overlap(cmd: Command, server: AliasServerConfig, fake: str) -> None
             return
 
 
-def _match_setter(handler: str | None) -> Any:
+def _match_setter(handler: str | None) -> Setter:
     def match(cmd: Command, server: AliasServerConfig, args: list[str]) -> None:
         regex = compiled(cmd, args[0], REGEX_REASON)
         target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.ampersand_is_match)
@@ -143,8 +147,8 @@ def _status_word(word: str) -> int | None:
     return atoi(word) if is_digits(word[:1]) else None
 
 
-def _redirect_setter(default: int) -> Any:
-    def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
+def _redirect_setter(default: int) -> Setter:
+    def redirect(cmd: Command, _conf: object, args: list[str]) -> None:
         """Set [status] [path] [URL]; RedirectTemp and RedirectPermanent accept a status in place of the path,
         too.
         """
@@ -193,7 +197,9 @@ def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_rege
     elif url is not None:
         raise ConfigError("Redirect URL not valid for this status")
     target = Substitution(url or "", ampersand=cmd.dialect.ampersand_is_match) if by_regex else None
-    record: Any = cmd.dir_config(AliasDirConfig) if cmd.path else cmd.server_config(AliasServerConfig)
+    record: AliasDirConfig | AliasServerConfig = (
+        cmd.dir_config(AliasDirConfig) if cmd.path else cmd.server_config(AliasServerConfig)
+    )
     record.redirects = _added(
         record.redirects, Mapping(fake, url, regex, target, status=status, name=cmd.name)
     )
@@ -252,7 +258,7 @@ def _escaped_url(url: str) -> str:
     return escape_uri(url[:at]) + url[at:]
 
 
-def redirect_response(r: Any, status: int, url: str, relative: bool) -> HookStatus:
+def redirect_response(r: Request, status: int, url: str, relative: bool) -> HookStatus:
     """Respond with *status*; a redirect has the absolute form of *url* with the request's query if it has
     none.
     """
@@ -281,7 +287,7 @@ def redirect_response(r: Any, status: int, url: str, relative: bool) -> HookStat
 
 
 # Hooks ------------------------------------------------------------------------------------------
-def _send_all(r: Any, redirect: tuple[int, StringExpression | None], relative: bool) -> HookStatus:
+def _send_all(r: Request, redirect: tuple[int, StringExpression | None], relative: bool) -> HookStatus:
     """Redirect by the form without URL path; its URL is escaped after evaluation."""
     status, template = redirect
     if template is None:
@@ -295,8 +301,8 @@ def _send_all(r: Any, redirect: tuple[int, StringExpression | None], relative: b
         return 500
 
 
-def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
-    def go(r: Any) -> HookStatus:
+def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Callable[[Request], HookStatus]:
+    def go(r: Request) -> HookStatus:
         if conf.redirect is not None:
             return _send_all(r, conf.redirect, conf.relative)
         hit = first_match(redirects, r.uri, True) if redirects else None
@@ -315,10 +321,10 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         return None
     away = _make_redirects(conf, server.redirects)
 
-    def translate(r: Any) -> HookStatus:
+    def translate(r: Request) -> HookStatus:
         if r.uri and not r.uri.startswith("/"):
             return DECLINED
-        status: HookStatus = away(r)
+        status = away(r)
         if status != DECLINED:
             return status
         if conf.alias is not None:
@@ -347,7 +353,7 @@ def _is_match(regex: Regex, path: str) -> bool:
     return regex.search(path) is not None
 
 
-def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
+def _map_all(r: Request, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
     """Map by the one-argument form: one file for all URLs.
 
     With *preserve* (AliasPreservePath) the part of the URL behind the section's path is appended. The
@@ -374,7 +380,7 @@ def _context(mapping: Mapping) -> tuple[str, str] | None:
     return (mapping.fake, mapping.real or "") if mapping.regex is None else None
 
 
-def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:
+def _map(r: Request, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:
     """Map the request to the file *path*."""
     r.filename = path
     r.context = context

@@ -11,7 +11,7 @@ from stat import S_IFDIR
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
@@ -21,6 +21,11 @@ from whimbrel.modules.support.setters import by_version, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whimbrel.engine.request import Request
 
 DIRECTORY_HANDLER = "httpd/unix-directory"
 REWRITE_HANDLER = "redirect-handler"
@@ -78,12 +83,12 @@ def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
     conf.fallback = None if args[0].lower() == "disabled" else args[0]
 
 
-def _serves(sub: Any) -> bool:
+def _serves(sub: Request) -> bool:
     """Return True if the sub-request found a file that may replace the directory."""
     return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.finfo))
 
 
-def _take_over(r: Any, sub: Any) -> HookStatus:
+def _take_over(r: Request, sub: Request) -> HookStatus:
     """Respond as the sub-request would have: with its redirect or its error."""
     r.notes = {**sub.notes, **r.notes}
     r.headers_out = sub.headers_out.overlay(r.headers_out)
@@ -92,8 +97,8 @@ def _take_over(r: Any, sub: Any) -> HookStatus:
     return status
 
 
-def _make_fallback(conf: DirDirConfig) -> Any:
-    async def fall_back(r: Any) -> HookStatus:
+def _make_fallback(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]]:
+    async def fall_back(r: Request) -> HookStatus:
         sub = await r.engine.lookup_uri(r, conf.fallback or "", with_query=True)
         if _serves(sub):
             r.engine.fast_redirect(sub, r, keeps_filters=True)
@@ -105,8 +110,8 @@ def _make_fallback(conf: DirDirConfig) -> Any:
     return fall_back
 
 
-def _make_slash(conf: DirDirConfig) -> Any:
-    def slash(r: Any) -> HookStatus:
+def _make_slash(conf: DirDirConfig) -> Callable[[Request], HookStatus]:
+    def slash(r: Request) -> HookStatus:
         """Redirect (301) to the name with a slash; with redirect-carefully only for GET."""
         if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
             return DECLINED
@@ -121,11 +126,11 @@ def _make_slash(conf: DirDirConfig) -> Any:
     return slash
 
 
-def _make_index(conf: DirDirConfig) -> Any:
+def _make_index(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]]:
     names = ["index.html"] if conf.names is None else conf.names
     last = len(names) - 1
 
-    async def index(r: Any) -> HookStatus:
+    async def index(r: Request) -> HookStatus:
         """Try the names in order: the first file becomes the response, else the first redirect or the last
         error.
         """
@@ -157,23 +162,20 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     slash = _make_slash(conf)
     index = _make_index(conf)
 
-    async def fixup(r: Any) -> HookStatus:
+    async def fixup(r: Request) -> HookStatus:
         if r.finfo is None:
-            status: HookStatus = await fall_back(r) if r.handler is None else DECLINED
-            return status
+            return await fall_back(r) if r.handler is None else DECLINED
         if not r.uri.endswith("/"):
-            found: HookStatus = slash(r)
-            return found
+            return slash(r)
         if r.handler == REWRITE_HANDLER:
             return DECLINED
         if r.handler is None:
             r.handler = DIRECTORY_HANDLER
         if r.path_info or (conf.check_handler and r.handler != DIRECTORY_HANDLER):
             return DECLINED
-        tried: HookStatus = await index(r)
-        return tried
+        return await index(r)
 
-    def unless_file(r: Any) -> HookStatus | Awaitable[HookStatus]:
+    def unless_file(r: Request) -> HookStatus | Awaitable[HookStatus]:
         info = r.finfo
         if conf.fallback is None if info is None else info.st_mode & KIND != S_IFDIR:
             return DECLINED

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -18,6 +18,9 @@ from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 HANDLERS = ("imap-file", "application/x-httpd-imap")
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">'
@@ -103,7 +106,7 @@ class MapError(Exception):
 class Reading:
     """State of one request's evaluation of a map: *out* is the menu so far, None after a click."""
 
-    r: Any
+    r: Request
     style: str
     base: str
     default: str
@@ -241,14 +244,14 @@ def _quoted(words: str) -> tuple[str | None, str]:
     return label, rest
 
 
-def _header(r: Any, style: str) -> str:
+def _header(r: Request, style: str) -> str:
     name = escape_html(r.uri)
     doctype = DOCTYPE_22 if r.plan.dialect.wire_22 else r.plan.dialect.error_page_doctype
     page = f"{doctype}\n<html><head>\n<title>Menu for {name}</title>\n</head><body>\n"
     return page + (f"<h1>Menu for {name}</h1>\n<hr />\n\n" if style == "formatted" else "")
 
 
-def _reply(r: Any, url: str) -> HookStatus:
+def _reply(r: Request, url: str) -> HookStatus:
     low = url.lower()
     if low == "error" or not url:
         return 500
@@ -263,12 +266,13 @@ def make_handler(scope: Scope) -> CompiledHook:
     """Make the handler: a redirect to the clicked area's URL, or a menu without a click."""
     conf = scope.dir_config(ImagemapDirConfig)
 
-    def handler(r: Any) -> HookStatus:
+    def handler(r: Request) -> HookStatus:
         if r.method_number != 0 or r.handler not in HANDLERS:
             return DECLINED
-        r.deps.stat(r.filename)
+        name = r.filename or ""
+        r.deps.stat(name)
         try:
-            lines = [strip(line) for line in to_text(read_regular(to_bytes(r.filename))).split("\n")]
+            lines = [strip(line) for line in to_text(read_regular(to_bytes(name))).split("\n")]
         except OSError:
             return 404
         at = clicked(r.args)

@@ -5,7 +5,7 @@ Manual: mod/mod_speling.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -16,6 +16,9 @@ from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 REASONS = (
     "identical",
@@ -85,7 +88,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     if not conf.active:
         return None
 
-    async def fixup(r: Any) -> HookStatus:
+    async def fixup(r: Request) -> HookStatus:
         if r.method_number != 0 or r.finfo is not None or r.proxy or not r.filename or r.main is not None:
             return DECLINED
         directory, slash, requested = r.filename.rpartition("/")
@@ -104,7 +107,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return CompiledHook(fixup, Reads.HEAD | Reads.FILES, is_async=True)
 
 
-async def _names(r: Any, directory: str, slices: Slices) -> list[str]:
+async def _names(r: Request, directory: str, slices: Slices) -> list[str]:
     """Return the entries of the directory and record it as a dependency of the response."""
     r.deps.stat_directory(directory)
     try:
@@ -113,7 +116,7 @@ async def _names(r: Any, directory: str, slices: Slices) -> list[str]:
         return []
 
 
-def _redirect(r: Any, path: str) -> HookStatus:
+def _redirect(r: Request, path: str) -> HookStatus:
     target = escape_uri(path) + (f"?{r.args}" if r.args is not None else "")
     r.headers_out.set("Location", r.engine.construct_url(r, target))
     referer = r.headers_in.get("Referer")
@@ -127,7 +130,7 @@ def _redirect(r: Any, path: str) -> HookStatus:
     return 301
 
 
-def _choices(r: Any, before: str, similar: list[tuple[int, str]]) -> HookStatus:
+def _choices(r: Request, before: str, similar: list[tuple[int, str]]) -> HookStatus:
     query = f"?{r.args}" if r.args is not None else ""
     paths = [before + name + (r.path_info or "") + query for _reason, name in similar]
     page = [

@@ -6,7 +6,7 @@ Manual: mod/mod_userdir.html.
 from __future__ import annotations
 
 import pwd
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import from_system, to_system
@@ -17,6 +17,10 @@ from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
@@ -82,7 +86,7 @@ def _home(user: str) -> str | None:
         return None
 
 
-def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
+def _expanded(r: Request, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
     """Return (directory, None) that *pattern* gives for *user*, or (None, URL of a redirect)."""
     prefix, star, rest = pattern.partition("*")
     tail = rest if star else pattern
@@ -95,7 +99,7 @@ def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, 
     return (None if home is None else f"{home}/{tail}"), None
 
 
-def enable_suexec(configuration: Any) -> None:
+def enable_suexec(configuration: Configuration) -> None:
     """Let the programs of users run as these users, where suEXEC is enabled."""
     from whimbrel.modules.support.cgi.suexec import enable  # -t must not pay
 
@@ -115,7 +119,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     last = len(patterns) - 1
     nobody = ("", ".", "..") if scope.dialect.user_dot_refused else ("", "..")
 
-    def translate(r: Any) -> HookStatus:
+    def translate(r: Request) -> HookStatus:
         user = _user_of(conf, r.uri, nobody)
         if user is None:
             return DECLINED

@@ -6,7 +6,7 @@ Manual: mod/mod_vhost_alias.html.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -17,6 +17,9 @@ from whimbrel.engine import identity
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 MAX_PARTS = 19
 _PIECE = re.compile(r"%(?:%|p|(-?)(\d)(\+?)(?:\.(-?)(\d)(\+?))?)")
@@ -34,7 +37,7 @@ class VhostAliasServerConfig:
 
 
 def _setter(field: str, by_address: bool) -> Setter:
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         text = words[0]
         if lower(text) == "none":
             setattr(conf, field, None)
@@ -88,7 +91,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     if conf.root is None and conf.scripts is None:
         return None
 
-    def translate(r: Any) -> HookStatus:
+    def translate(r: Request) -> HookStatus:
         uri = r.uri
         scripts = conf.scripts is not None and uri.startswith("/cgi-bin/")
         use = conf.scripts if scripts else conf.root

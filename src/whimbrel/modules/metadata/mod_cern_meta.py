@@ -5,7 +5,7 @@ Manual: mod/mod_cern_meta.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -17,6 +17,9 @@ from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, S
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 
 @dataclass(slots=True)
 class CernMetaDirConfig:
@@ -27,7 +30,7 @@ class CernMetaDirConfig:
     active: bool = setting(False)
 
 
-def take_fields(r: Any, data: bytes) -> HookStatus:
+def take_fields(r: Request, data: bytes) -> HookStatus:
     """Copy the fields of a meta file to the response; return 500 for a line without a colon.
 
     The last line may be empty.  Another empty line ends the reading, and of the lines before it only type and
@@ -63,10 +66,10 @@ def make_fields(scope: Scope) -> CompiledHook | None:
     if not conf.active:
         return None
 
-    async def fixup(r: Any) -> HookStatus:
+    async def fixup(r: Request) -> HookStatus:
         if r.finfo is None or is_directory(r.finfo) or r.uri.endswith("/"):
             return DECLINED
-        directory, _, name = r.filename.rpartition("/")
+        directory, _, name = (r.filename or "").rpartition("/")
         path = f"{directory}/{conf.directory}/{name}{conf.suffix}"
         sub = await r.engine.lookup_file(r, path)
         if sub.status != 200:

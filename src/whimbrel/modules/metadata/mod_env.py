@@ -6,7 +6,7 @@ Manual: mod/mod_env.html.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -14,6 +14,9 @@ from whimbrel.directives.command import Command
 from whimbrel.engine.env import append
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
@@ -62,7 +65,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     if not values:
         return None
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         append(r, values)
         return OK
 

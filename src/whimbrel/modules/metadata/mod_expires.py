@@ -5,7 +5,7 @@ Manual: mod/mod_expires.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -18,6 +18,9 @@ from whimbrel.modules.support.setters import own, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 DAY = 86400
 _UNITS = (("y", 365 * DAY), ("mo", 30 * DAY), ("w", 7 * DAY), ("d", DAY), ("h", 3600), ("mi", 60), ("s", 1))
@@ -113,17 +116,21 @@ class ExpiresFilter(OutputFilter):
     def __init__(self, conf: ExpiresDirConfig) -> None:
         self._conf = conf
 
-    def begin(self, r: Any) -> None:
+    def begin(self, r: Request) -> None:
         """Set the fields, and leave the chain; not for a handler's own error, such as 412."""
         if r.status >= 400 or "Expires" in r.err_headers_out or "Expires" in r.headers_out:
             return
         code = _code_for(self._conf, r.content_type)
-        if code is None or (code[0] == "M" and r.finfo is None):
+        if code is None:
             return
+        modified = None
+        if code[0] == "M":
+            if r.finfo is None:
+                return
+            modified = r.finfo.st_mtime_ns // 1_000_000_000
         now = int(r.time)
         seconds = code[1]
         merged = r.headers_out.get_list("Cache-Control")
-        modified = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else None
         before = "" if merged is None else f"{merged}, "
 
         def expiry(now: int) -> int:
@@ -146,7 +153,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         return None
     added = ExpiresFilter(conf)
 
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         if r.main is None and r.status < 400:
             add_output_filter(r, added)
         return OK

@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from stat import S_ISREG
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.file_reading import read_regular, read_start
@@ -22,6 +22,10 @@ from whimbrel.modules.support.magic_file import Matcher, Rule, parse_rules
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 MAX_EXAMINED: Final = 4095  # bytes of a file that rules are applied to
 WORDS_IN: Final = 1024  # bytes that are searched for words
@@ -58,7 +62,7 @@ def set_file(_cmd: Command, conf: MagicServerConfig, words: list[str]) -> None:
     conf.path = words[0]
 
 
-def read_rules(configuration: Any) -> None:
+def read_rules(configuration: Configuration) -> None:
     """Parse the magic file of each server that has one; errors are logged and skipped."""
     known: dict[str, list[Rule]] = {}
     for server in configuration.servers():
@@ -71,7 +75,7 @@ def read_rules(configuration: Any) -> None:
         conf.rules = known[path]
 
 
-def _read(configuration: Any, path: str) -> list[Rule]:
+def _read(configuration: Configuration, path: str) -> list[Rule]:
     def complain(code: str, words: str, cause: str = "") -> None:
         configuration.warn(words, code=code, level="error", module="mime_magic", cause=cause)
 
@@ -122,7 +126,7 @@ def make_type(scope: Scope) -> CompiledHook | None:
     if conf.path is None:
         return None
 
-    async def find(r: Any) -> HookStatus:
+    async def find(r: Request) -> HookStatus:
         if r.finfo is None or not r.filename or r.content_type:
             return DECLINED
         if is_directory(r.finfo):
@@ -130,20 +134,20 @@ def make_type(scope: Scope) -> CompiledHook | None:
             return OK
         if await _without_revision(r):
             return OK
-        description = _RESULT.match(_detect(r, conf.rules or [], scope.dialect) or "")
+        description = _RESULT.match(_detect(r, r.finfo, conf.rules or [], scope.dialect) or "")
         return DECLINED if description is None else _set_type(r, description)
 
     return CompiledHook(find, Reads.HEAD | Reads.FILES, is_async=True)
 
 
-def _detect(r: Any, rules: list[Rule], dialect: Dialect) -> str | None:
+def _detect(r: Request, finfo: os.stat_result, rules: list[Rule], dialect: Dialect) -> str | None:
     """Return the type by the file's content; None or "" if unknown."""
-    if not S_ISREG(r.finfo.st_mode):
+    if not S_ISREG(finfo.st_mode):
         return None
-    if r.finfo.st_size == 0:
+    if finfo.st_size == 0:
         return "text/plain"
     try:
-        data = read_start(to_bytes(r.filename), MAX_EXAMINED) + b"\0"
+        data = read_start(to_bytes(r.filename or ""), MAX_EXAMINED) + b"\0"
     except OSError as problem:
         message = f"mod_mime_magic: can't read `{r.filename}'"
         if dialect.messages_24:
@@ -163,13 +167,13 @@ def _detect(r: Any, rules: list[Rule], dialect: Dialect) -> str | None:
     return description
 
 
-def _describe(r: Any, data: bytes, rules: list[Rule]) -> str | None:
+def _describe(r: Request, data: bytes, rules: list[Rule]) -> str | None:
     """Return the description by the magic rules, otherwise by typical words."""
     description = Matcher(data, lambda code, words: _log(r, code, words)).says(rules)
     return description if description is not None else by_words(data)
 
 
-def _set_type(r: Any, description: re.Match[str]) -> HookStatus:
+def _set_type(r: Request, description: re.Match[str]) -> HookStatus:
     """Set the described type and encoding; 500 if the type contains control characters."""
     if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", description["type"]):
         text_of = (
@@ -185,14 +189,14 @@ def _set_type(r: Any, description: re.Match[str]) -> HookStatus:
     return OK
 
 
-def _log(r: Any, code: str, words: str, cause: str = "") -> None:
+def _log(r: Request, code: str, words: str, cause: str = "") -> None:
     """Log an error of the module about *r*."""
     r.log("error", words, code=code, module="mime_magic", cause=cause)
 
 
-async def _without_revision(r: Any) -> bool:
+async def _without_revision(r: Request) -> bool:
     """Give ``NAME@12`` the type of NAME; return True if it has one."""
-    match = re.fullmatch(r"(.+)@\d+", r.filename, re.DOTALL)
+    match = re.fullmatch(r"(.+)@\d+", r.filename or "", re.DOTALL)
     if match is None:
         return False
     sub = await r.engine.lookup_file(r, match[1])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_regular
@@ -22,6 +22,10 @@ from whimbrel.modules.support.setters import own, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 _PRIVATE = Networks(
     map(parse_written, ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"))
@@ -79,14 +83,14 @@ def _networks(word: str, where: str) -> list[Network]:
 
 
 def _add_proxy(internal: bool) -> Setter:
-    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
         conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in _networks(words[0], cmd.name))]
 
     return apply
 
 
 def _add_list(internal: bool) -> Setter:
-    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
         path = cmd.server_path(words[0])
         try:
             lines = to_text(read_regular(to_bytes(path))).split("\n")
@@ -105,7 +109,7 @@ def _add_list(internal: bool) -> Setter:
     return apply
 
 
-def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
+def add_exceptions(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
     """RemoteIPProxyProtocolExceptions: networks whose connections have no PROXY header."""
     if not words or not words[0]:
         raise ConfigError("RemoteIPProxyProtocolExceptions requires an argument")
@@ -119,7 +123,7 @@ def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
             ) from None
 
 
-def switch_protocol(_cmd: Command, conf: Any, words: list[str]) -> None:
+def switch_protocol(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
     """RemoteIPProxyProtocol: begin connections to this server's addresses with a PROXY header, or not."""
     conf.switch = ProxyProtocolSwitch(lower(words[0]) == "on")
 
@@ -130,7 +134,7 @@ class ProxiedAddresses:
     (remoteip_hook_pre_connection).
     """
 
-    def __init__(self, configuration: Any) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self._by_address: dict[tuple[str, int], bool] = {}
         exceptions: list[Network] = []
         main: ProxyProtocolSwitch | None = None
@@ -232,7 +236,7 @@ class AddressChain:
         return ""
 
 
-def _as_announced(r: Any) -> HookStatus:
+def _as_announced(r: Request) -> HookStatus:
     """Use the address that the PROXY header announced; fields are ignored."""
     # the connection's own address is the key of the cache, so a cached response could be sent to another
     # client
@@ -255,7 +259,7 @@ def make_address(scope: Scope) -> CompiledHook | None:
     is_switched = conf.switch is not None
     lists = [(Networks([network]), internal) for network, internal in conf.proxies]
 
-    def find(r: Any) -> HookStatus:
+    def find(r: Request) -> HookStatus:
         if is_switched or r.connection.proxied is not None:
             _as_announced(r)
         if r.connection.proxied is not None:
@@ -296,7 +300,7 @@ def make_reset(scope: Scope) -> CompiledHook | None:
     if scope.server_config(RemoteIpServerConfig).header is None:
         return None
 
-    def reset(r: Any) -> HookStatus:
+    def reset(r: Request) -> HookStatus:
         proxied = r.connection.proxied  # which counts for virtual hosts without directives too
         r.connection.useragent_ip = "" if proxied is None else proxied[0]
         return DECLINED

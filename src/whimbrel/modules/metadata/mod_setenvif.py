@@ -23,7 +23,9 @@ from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST,
 from whimbrel.registry.settings import appended, setting
 
 if TYPE_CHECKING:
-    from whimbrel.base.regex import Regex
+    from whimbrel.base.regex import Match, Regex
+    from whimbrel.directives.spec import Setter
+    from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition as Test
 
 
@@ -69,10 +71,10 @@ _OID = re.compile(r"oid\(.*\)", re.IGNORECASE | re.DOTALL)
 _LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
 
 
-def set_env_if(ignore_case: bool) -> Any:
+def set_env_if(ignore_case: bool) -> Setter:
     """Return the setter of SetEnvIf and SetEnvIfNoCase."""
 
-    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+    def apply(cmd: Command, _conf: object, args: list[str]) -> None:
         name, rest = getword(args[0])
         if not name:
             raise ConfigError(f"Missing header-field name for {cmd.name}")
@@ -81,23 +83,27 @@ def set_env_if(ignore_case: bool) -> Any:
     return apply
 
 
-def browser_match(ignore_case: bool) -> Any:
+def browser_match(ignore_case: bool) -> Setter:
     """Return the setter of BrowserMatch and BrowserMatchNoCase."""
 
-    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+    def apply(cmd: Command, _conf: object, args: list[str]) -> None:
         _add(cmd, "User-Agent", args[0], ignore_case)
 
     return apply
 
 
-def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
+def _record(cmd: Command) -> SetEnvIfDirConfig | SetEnvIfServerConfig:
+    return cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
+
+
+def set_env_if_expr(cmd: Command, _conf: object, args: list[str]) -> None:
     """SetEnvIfExpr condition variable..."""
     expression, rest = getword(args[0])
     if not expression:
         raise ConfigError(f"Missing expression for {cmd.name}")
     test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
     condition = Condition("", None, "", False, test=test)
-    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
+    record = _record(cmd)
     record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), condition]
     _add_variables(cmd, condition, rest)
 
@@ -106,7 +112,7 @@ def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
     pattern, rest = getword(text)
     if not pattern:
         raise ConfigError(f"Missing regular expression for {cmd.name}")
-    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
+    record = _record(cmd)
     known = record.conditions if isinstance(record.conditions, list) else []
     condition = _condition(cmd, name, pattern, ignore_case)
     same = known[-1] if known else None
@@ -159,7 +165,7 @@ def _add_variables(cmd: Command, condition: Condition, text: str) -> None:
 
 
 # hooks --------------------------------------------------------------------------------------------
-def client_ip(r: Any) -> str:
+def client_ip(r: Request) -> str:
     """Return the address of the client, as corrected by mod_remoteip."""
     address: str = r.connection.useragent_ip or r.connection.client_ip
     return address
@@ -177,7 +183,7 @@ _SOURCES: dict[str, tuple[Source, Reads]] = {
 }
 
 
-def env_value(r: Any, name: str) -> str | None:
+def env_value(r: Request, name: str) -> str | None:
     """Return a variable of the request; names are case-insensitive, as in httpd's tables."""
     value: str | None = r.env.get(name)
     if value is None and r.env and not getattr(r.env, "folded", False):
@@ -197,7 +203,7 @@ def _source(condition: Condition) -> tuple[Source, Reads]:
         return _by_pattern(condition.names), Reads.FIELDS
     name = condition.attribute
 
-    def header_or_variable(r: Any) -> str | None:
+    def header_or_variable(r: Request) -> str | None:
         value: str | None = r.headers_in.get(name)
         return env_value(r, name) if value is None else value
 
@@ -205,7 +211,7 @@ def _source(condition: Condition) -> tuple[Source, Reads]:
 
 
 def _by_pattern(names: Regex) -> Source:
-    def last_header(r: Any) -> str | None:
+    def last_header(r: Request) -> str | None:
         """Return the last field whose name matches."""
         text: str | None = None
         for name, value in r.headers_in.items():
@@ -269,20 +275,18 @@ class _Step:
         )
         self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
 
-    def set(self, env: dict[str, str], match: Any) -> None:
+    def set(self, env: dict[str, str], match: Match | bool | None) -> None:
         for name, value in self.variables:
             if value is None:
                 env.pop(name, None)
             elif name:
                 if isinstance(value, str):
                     env[name] = value
-                elif match is not None:
-                    env[name] = value.apply(match)
                 else:
-                    env[name] = value.text
+                    env[name] = value.apply(match) if match and match is not True else value.text
 
 
-def _nothing(_r: Any) -> str | None:
+def _nothing(_r: Request) -> str | None:
     return None
 
 
@@ -292,14 +296,14 @@ def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
     The cache key then holds the field's membership in *sets* instead of its value.
     """
 
-    def header_or_variable(r: Any) -> str | None:
+    def header_or_variable(r: Request) -> str | None:
         value: str | None = r.headers_in.get_classified(name, sets)
         return env_value(r, name) if value is None else value
 
     return header_or_variable
 
 
-def _evaluated(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
+def _evaluated(r: Request, test: Test, last: Match | None) -> tuple[bool, Match | None]:
     """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
     line (*last*).
     """
@@ -339,11 +343,11 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
                 step.header, tuple([values for values in alike if values is not None])
             )
 
-    def set_variables(r: Any) -> HookStatus:
+    def set_variables(r: Request) -> HookStatus:
         value = ""
         known = False
         env = r.env
-        last = EMPTY_MATCH
+        last: Match | None = EMPTY_MATCH
         for step in steps:
             if step.test is not None:
                 true, last = _evaluated(r, step.test, last)

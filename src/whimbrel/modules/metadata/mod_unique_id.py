@@ -10,11 +10,14 @@ import base64
 import itertools
 import os
 import struct
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.engine.env import UNIQUE_ID_NAME, LazyEnv
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, POST_READ_REQUEST, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 class IdGenerator:
@@ -49,7 +52,7 @@ def make_id(scope: Scope) -> CompiledHook:
     """Set UNIQUE_ID; an internally redirected request keeps its id."""
     ids = IdGenerator(scope.dialect.unique_id_from_address)
 
-    def mark(r: Any) -> HookStatus:
+    def mark(r: Request) -> HookStatus:
         """Set a lazy value: most requests never read it."""
         earlier = r.env.get("REDIRECT_UNIQUE_ID") if r.prev is not None else None
         if earlier is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -20,6 +20,9 @@ from whimbrel.modules.support.setters import set_choice, set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 DAY = 86400
 _UNITS = (("y", 365 * DAY), ("mo", 30 * DAY), ("w", 7 * DAY), ("d", DAY), ("h", 3600), ("mi", 60), ("s", 1))
@@ -106,7 +109,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     known = re.compile(f"^{name}=([^;,]+)|[;,][ \t]*{name}=([^;,]+)")
     old = scope.dialect.unique_id_from_address
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         if r.main is not None:
             return DECLINED
         match = known.search(r.headers_in.get("Cookie") or "")
@@ -124,7 +127,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return CompiledHook(fixup)
 
 
-def _value(r: Any, old: bool) -> str:
+def _value(r: Request, old: bool) -> str:
     """Return a unique value: random (2.2: the client's name) and time."""
     now = int(r.time * 1_000_000)
     if old:

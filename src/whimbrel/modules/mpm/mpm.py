@@ -11,7 +11,7 @@ from collections.abc import Callable
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
@@ -19,6 +19,9 @@ from whimbrel.modules.mpm.listen import set_listen
 from whimbrel.modules.mpm.settings import GROUP, USER, on_process, process_number, set_chroot
 from whimbrel.modules.support.setters import by_version
 from whimbrel.registry.module import Module
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 
 def positive(name: str) -> Setter:
@@ -79,7 +82,7 @@ class _Check:
     log.
     """
 
-    def __init__(self, configuration: Any, kind: Kind) -> None:
+    def __init__(self, configuration: Configuration, kind: Kind) -> None:
         self.configuration = configuration
         self.kind = kind
         self.conf: MpmConfig = configuration.main.config(MpmConfig)
@@ -113,7 +116,7 @@ def _given(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
-def check_threads(configuration: Any, kind: Kind) -> None:
+def check_threads(configuration: Configuration, kind: Kind) -> None:
     """Check the numbers as worker_check_config and event_check_config do."""
     check = _Check(configuration, kind)
     conf = check.conf
@@ -172,7 +175,7 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
     return workers
 
 
-def check_prefork(configuration: Any) -> None:
+def check_prefork(configuration: Configuration) -> None:
     """Check the numbers as prefork_check_config does.
 
     2.2 has warned while reading; at its second reading a later ServerLimit applies to MaxClients too.

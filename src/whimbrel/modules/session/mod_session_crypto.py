@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.file_reading import read_regular
@@ -28,6 +28,7 @@ from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
 
 _MODULE = "session_crypto"
@@ -165,7 +166,7 @@ def set_driver(_cmd: Command, record: SessionCryptoServerConfig, words: list[str
     record.driver = next(iter(split_words(words[0])), "")
 
 
-def check_driver(finished: Any) -> None:
+def check_driver(finished: Configuration) -> None:
     """Check that encryption has a driver: OpenSSL through the `cryptography` package."""
     main = next(iter(finished.servers())).config(SessionCryptoServerConfig)
     if main.driver and main.driver != "openssl":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
@@ -122,7 +122,7 @@ def set_note(unknown: str) -> Setter:
     another type.
     """
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         kind = words[0].lower() if len(words) > 1 else "ratio"
         if kind not in ("input", "output", "ratio"):
             raise ConfigError(unknown.format(words[0]))

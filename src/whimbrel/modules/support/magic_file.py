@@ -234,7 +234,7 @@ class Matcher:
                 at += 1
         return None
 
-    def _with_continuations(self, rule: Rule, value: Any, rules: Sequence[Rule], at: int) -> str:
+    def _with_continuations(self, rule: Rule, value: object, rules: Sequence[Rule], at: int) -> str:
         out = printed(rule, value)
         level = 1
         separate = bool(rule.text)

@@ -19,6 +19,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.registry.settings import UNSET
 
+ON_OFF: Final = {"on": True, "off": False}
+
 
 class Forbidden:
     """Contexts in which a directive is forbidden: httpd's NOT_IN_* bits as sets of names of
@@ -38,7 +40,7 @@ class Forbidden:
 def by_version(setter_22: Setter, setter_24: Setter) -> Setter:
     """Return the setter of a directive that each version executes in its own way."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         (setter_22 if cmd.dialect.contexts_22 else setter_24)(cmd, record, words)
 
     return apply
@@ -47,7 +49,7 @@ def by_version(setter_22: Setter, setter_24: Setter) -> Setter:
 def set_flag(name: str) -> Setter:
     """Return the setter of On or Off into a bool field."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, words[0].lower() == "on")
 
     return apply
@@ -56,7 +58,7 @@ def set_flag(name: str) -> Setter:
 def set_text(name: str) -> Setter:
     """Return the setter of the first argument into a field, as written (ap_set_string_slot)."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, words[0])
 
     return apply
@@ -65,7 +67,7 @@ def set_text(name: str) -> Setter:
 def set_lower(name: str) -> Setter:
     """Return the setter of the first argument into a field, in lower case (ap_set_string_slot_lower)."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, words[0].lower())
 
     return apply
@@ -74,7 +76,7 @@ def set_lower(name: str) -> Setter:
 def set_path(name: str) -> Setter:
     """Return the setter of a path, resolved against the server root (ap_set_file_slot)."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, cmd.server_path(words[0]))
 
     return apply
@@ -83,7 +85,7 @@ def set_path(name: str) -> Setter:
 def set_number(name: str) -> Setter:
     """Return the setter of a number as C's atoi reads it: leading digits, 0 for none."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, atoi(words[0]))
 
     return apply
@@ -94,7 +96,7 @@ def set_choice(name: str, choices: dict[str, Any], reason: str) -> Setter:
     argument.
     """
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         word = words[0].lower()
         if word not in choices:
             raise ConfigError(reason)
@@ -103,20 +105,20 @@ def set_choice(name: str, choices: dict[str, Any], reason: str) -> Setter:
     return apply
 
 
-def ignored(_cmd: Command, _record: Any, _words: list[str]) -> None:
+def ignored(_cmd: Command, _record: object, _words: list[str]) -> None:
     """Accept a directive that configures httpd's own process model; it has no effect here."""
 
 
 def add_text(name: str) -> Setter:
     """Return the setter that appends each argument to a list field."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, [*own(record, name, list), *words])
 
     return apply
 
 
-def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
+def own(record: object, name: str, empty: Callable[[], Any]) -> Any:
     """Return the value of a field that this record itself sets; *empty()* if it does not."""
     value = getattr(record, name)
     return value if type(value) is type(empty()) else empty()
@@ -150,7 +152,7 @@ def replaced(base: Any, over: Any) -> Any:
 def set_in_range(name: str, low: int, high: int, message: str) -> Setter:
     """Return the setter of a number (atoi) from *low* to *high*; *message* is the refusal of any other."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value = atoi(words[0])
         if not low <= value <= high:
             raise ConfigError(message)

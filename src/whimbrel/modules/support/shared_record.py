@@ -34,12 +34,12 @@ class SharedField(Generic[V]):
         return -(-self._struct.size // _ALIGNMENT) * _ALIGNMENT
 
     @overload
-    def __get__(self: F, record: None, owner: Any = None) -> F: ...
+    def __get__(self: F, record: None, owner: object = None) -> F: ...
 
     @overload
-    def __get__(self, record: SharedRecord, owner: Any = None) -> V: ...
+    def __get__(self, record: SharedRecord, owner: object = None) -> V: ...
 
-    def __get__(self, record: Any, owner: Any = None) -> Any:
+    def __get__(self, record: SharedRecord | None, owner: object = None) -> Any:
         if record is None:
             return self
         return self._struct.unpack_from(record.memory, record.base + self.offset)[0]
@@ -75,7 +75,7 @@ class TextField(SharedField[str]):
         super().__init__(f"{size}s")
         self.limit = size
 
-    def __get__(self, record: Any, owner: Any = None) -> Any:
+    def __get__(self, record: SharedRecord | None, owner: object = None) -> Any:
         if record is None:
             return self
         data: bytes = self._struct.unpack_from(record.memory, record.base + self.offset)[0]

@@ -11,7 +11,7 @@ import os
 from bisect import bisect_left
 from mmap import mmap
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -23,6 +23,10 @@ from whimbrel.directives.spec import Setter
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, Segment
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 SEGMENT: Final = "evasive-counters"
 MAX_KEY: Final = 2047  # bytes of an address and a URL that are told apart
@@ -52,7 +56,7 @@ class EvasiveServerConfig:
 
 
 def _number(field: str, default: int) -> Setter:
-    def apply(cmd: Command, _conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, _conf: object, words: list[str]) -> None:
         value = strtol(words[0], 0)[0]
         setattr(cmd.main_server(EvasiveServerConfig), field, value if value > 0 else default)
 
@@ -60,14 +64,14 @@ def _number(field: str, default: int) -> Setter:
 
 
 def _text(field: str) -> Setter:
-    def apply(cmd: Command, _conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, _conf: object, words: list[str]) -> None:
         if words[0]:
             setattr(cmd.main_server(EvasiveServerConfig), field, words[0])
 
     return apply
 
 
-def add_to_whitelist(cmd: Command, _conf: Any, words: list[str]) -> None:
+def add_to_whitelist(cmd: Command, _conf: object, words: list[str]) -> None:
     """Add an address, or one whose last parts are ``*``."""
     conf = cmd.main_server(EvasiveServerConfig)
     known = conf.whitelist if isinstance(conf.whitelist, frozenset) else frozenset()
@@ -136,7 +140,7 @@ class Counters:
         return is_exceeded
 
 
-def shared(configuration: Any) -> list[Segment]:
+def shared(configuration: Configuration) -> list[Segment]:
     """Return the memory of the counters."""
     sets = table_sets(configuration.main.config(EvasiveServerConfig).table_size)
     return [Segment(SEGMENT, sets * COUNTERS_PER_SET * _COUNTER.size, "evasive 1")]
@@ -155,7 +159,7 @@ def make_check(scope: Scope) -> CompiledHook:
     conf: EvasiveServerConfig = scope.server_config(EvasiveServerConfig)
     notices = Notices(conf)
 
-    def check(r: Any) -> HookStatus:
+    def check(r: Request) -> HookStatus:
         connection = r.connection
         is_old = not r.plan.dialect.messages_24  # which has one address only
         address = (is_old and connection.useragent_ip) or connection.client_ip
@@ -170,7 +174,7 @@ def make_check(scope: Scope) -> CompiledHook:
     return CompiledHook(check, Reads.UNCACHEABLE)
 
 
-def _is_refused(r: Any, conf: EvasiveServerConfig, address: bytes) -> bool:
+def _is_refused(r: Request, conf: EvasiveServerConfig, address: bytes) -> bool:
     counters = Counters(r.engine.runtime.segment(SEGMENT))
     now = int(r.engine.runtime.now())
     blocked = counters.find(address)
@@ -197,7 +201,7 @@ class Notices:
         self._conf = conf
         self._running = 0
 
-    def blocked(self, r: Any, address: str) -> None:
+    def blocked(self, r: Request, address: str) -> None:
         """Mark *address*, and run the programs if it had no mark; nothing where programs are forbidden."""
         if not may_start_programs() or numeric_address(address)[1] < 0:
             return

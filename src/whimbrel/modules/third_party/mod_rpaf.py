@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -22,6 +22,10 @@ from whimbrel.modules.support.tokens import get_token
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.connection import Connection
+    from whimbrel.engine.request import Request
 
 _FORWARDED: Final = "X-Forwarded-For"
 _HOSTS: Final = ("X-Forwarded-Host", "X-Host")
@@ -64,7 +68,7 @@ def _begin(cmd: Command, conf: RpafServerConfig) -> None:
 
 
 def _flag(field: str) -> Setter:
-    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, conf: RpafServerConfig, words: list[str]) -> None:
         _begin(cmd, conf)
         setattr(conf, field, words[0].lower() == "on")
 
@@ -132,11 +136,11 @@ def new_client(value: str, proxies: Networks) -> str | None:
     return client
 
 
-def _first(r: Any, names: tuple[str, ...]) -> str | None:
+def _first(r: Request, names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := r.headers_in.get(name)) is not None), None)
 
 
-def _change_old(r: Any, client: str) -> None:
+def _change_old(r: Request, client: str) -> None:
     """Replace the address as 0.6 does: of 2.2 everything reads it; of 2.4 the connection alone has it."""
     connection = r.connection
     if not r.plan.dialect.messages_24:
@@ -147,7 +151,7 @@ def _change_old(r: Any, client: str) -> None:
     connection.set_client(client)
 
 
-def _restore(connection: Any) -> None:
+def _restore(connection: Connection) -> None:
     """Give the connection its own address back."""
     if connection.peer_addr:
         connection.set_client(connection.useragent_ip)
@@ -156,7 +160,7 @@ def _restore(connection: Any) -> None:
     connection.useragent_ip = "" if proxied is None else proxied[0]
 
 
-def _set_host(r: Any) -> HookStatus:
+def _set_host(r: Request) -> HookStatus:
     """Take the host from the proxy, and choose the virtual host by it; 400 for a text that is no host."""
     value = _first(r, _HOSTS)
     if value is None:
@@ -177,7 +181,7 @@ def _set_host(r: Any) -> HookStatus:
     return DECLINED
 
 
-def _set_rest(r: Any, conf: RpafServerConfig) -> None:
+def _set_rest(r: Request, conf: RpafServerConfig) -> None:
     """Set HTTPS and the port, and remove the fields, as 0.7 and later do."""
     if conf.sets_https:
         value = _first(r, _SECURE)
@@ -210,7 +214,7 @@ def make_change(scope: Scope) -> CompiledHook | None:
     is_new = conf.is_new
     refusal = 403 if conf.forbids else DECLINED
 
-    def change(r: Any) -> HookStatus:
+    def change(r: Request) -> HookStatus:
         if r.prev is not None:
             return DECLINED
         _restore(r.connection)
@@ -238,7 +242,7 @@ def make_reset(_scope: Scope) -> CompiledHook:
     has chosen a virtual host without such lines.
     """
 
-    def reset(r: Any) -> HookStatus:
+    def reset(r: Request) -> HookStatus:
         _restore(r.connection)
         return DECLINED
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -52,7 +52,7 @@ class XSendFileServerConfig:
 
 
 def _flag(field: str) -> Setter:
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         setattr(conf, field, words[0].lower() == "on")
 
     return apply
@@ -85,9 +85,10 @@ def merged_path(root: str, name: str, *, may_go_above: bool = False) -> str | No
     return "/" + "/".join(parts) + "/" * (is_directory and bool(parts))
 
 
-async def _script_directory(r: Any) -> str:
+async def _script_directory(r: Request) -> str:
     """Return the directory of what the client requested, also if it was rewritten to another URL."""
-    target = r.the_request.split(" ", 2)[1] if r.the_request.count(" ") else ""
+    line = r.the_request or ""
+    target = line.split(" ", 2)[1] if line.count(" ") else ""
     filename = r.filename
     finfo = r.finfo
     if not r.uri.startswith(target):
@@ -127,7 +128,7 @@ class XSendFile(OutputFilter):
             fields.unset("Content-Encoding")
         self._send(r, await self._path(r, name))
 
-    async def _path(self, r: Any, name: str) -> str:
+    async def _path(self, r: Request, name: str) -> str:
         """Return the path of the file *name*."""
         if self._conf.unescapes:
             name, status = unescape(name)
@@ -140,7 +141,7 @@ class XSendFile(OutputFilter):
                 return path
         raise self._failed(r, f"unable to find file: {name}", _ABOVE)
 
-    def _send(self, r: Any, path: str) -> None:
+    def _send(self, r: Request, path: str) -> None:
         """Describe the file at *path* and put it into the body, unless the request's conditions forbid it."""
         try:
             handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
@@ -164,7 +165,7 @@ class XSendFile(OutputFilter):
             if not is_taken:
                 os.close(handle)
 
-    def _describe(self, r: Any, info: os.stat_result) -> int:
+    def _describe(self, r: Request, info: os.stat_result) -> int:
         """Set the fields of the file; return the status after the request's conditions."""
         from whimbrel.modules.core.handler import set_last_modified  # imports what -t does not need
 
@@ -194,12 +195,12 @@ class XSendFile(OutputFilter):
             return 200
         return 304 if met is PreconditionResult.NOT_MODIFIED else 412
 
-    def _failed(self, r: Any, text: str, cause: str, status: int = 404) -> FilterError:
+    def _failed(self, r: Request, text: str, cause: str, status: int = 404) -> FilterError:
         r.log("error", f"xsendfile: {text}", module="xsendfile", cause=cause)
         return FilterError(status)
 
 
-def _etag(r: Any, info: os.stat_result) -> str | None:
+def _etag(r: Request, info: os.stat_result) -> str | None:
     """Return the ETag. Of 2.4 it has the size of the file, but the time of the script, 0 for a back end:
     mod_xsendfile replaces the former only.
     """
@@ -223,7 +224,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         return None
     added = XSendFile(conf, scope.server_config(XSendFileServerConfig).paths)
 
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         add_output_filter(r, added)
         return OK
 

@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
@@ -28,6 +28,9 @@ from whimbrel.server.connection.layer import ConnectionLayer
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import WorkerState
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
+
 PIECE: Final = 1968  # bytes of data in one line
 HTTP2_READ: Final = 131072  # bytes for which httpd reads in HTTP/2
 # line numbers in mod_dumpio.c
@@ -42,7 +45,7 @@ class DumpIO:
 
     __slots__ = ("_about", "_engine", "_server", "input", "level", "old", "output")
 
-    def __init__(self, engine: Any, server: Any, connection: Connection, settings: Any) -> None:
+    def __init__(self, engine: RequestEngine, server: Server, connection: Connection, settings: Any) -> None:
         self._engine = engine
         self._server = server
         self.old = not engine.configuration.dialect.messages_24
@@ -188,7 +191,7 @@ class DumpIOLayer(ConnectionLayer):
             self.read("readbytes-nonblocking", HTTP2_READ, data)
         super().data_received(data)
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         dump = self.dump
         if dump is not None and dump.output:
             rest = bytes(data)

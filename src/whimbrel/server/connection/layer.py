@@ -55,7 +55,7 @@ class ConnectionLayer(asyncio.Protocol, asyncio.Transport):
         self.inner.resume_writing()
 
     # transport of the protocol above --------------------------------------------------------------
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         return default if name == "socket" else self.outer.get_extra_info(name, default)
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
@@ -64,7 +64,7 @@ class ConnectionLayer(asyncio.Protocol, asyncio.Transport):
     def get_protocol(self) -> asyncio.BaseProtocol:
         return self.inner
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         self.outer.write(data)
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:

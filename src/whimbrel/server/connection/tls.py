@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.engine.tls import PLAIN_NOTE, TlsChoice, TlsHosts, TlsObject
 from whimbrel.http.syntax.client_hello import RECORD_HANDSHAKE, ClientHello, ClientHelloReader, NotClientHello
@@ -23,6 +23,9 @@ from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.read_timeout import ReadDeadline
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 READ_SIZE: Final = 64 * 1024  # bytes of a read; a record has 16 KB at most
 WRITE_SIZE: Final = 64 * 1024  # bytes that are encrypted in one step
@@ -400,10 +403,10 @@ class TlsLayer(ConnectionLayer):
         return hasattr(self, "inner")
 
     # transport of the protocol above --------------------------------------------------------------
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         return self.connection if name == CLIENT_CONNECTION else super().get_extra_info(name, default)
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._is_plain:
             self.outer.write(data)
             return
@@ -420,7 +423,7 @@ class TlsLayer(ConnectionLayer):
             self._flush()
             self.outer.close()
 
-    def _encrypt(self, data: Any) -> None:
+    def _encrypt(self, data: bytes | bytearray | memoryview) -> None:
         """Send *data* in steps; raises ssl.SSLError."""
         tls = cast(TlsObject, self._tls)
         outer = self.outer
@@ -434,7 +437,7 @@ class TlsLayer(ConnectionLayer):
             tls.write(view[at : at + WRITE_SIZE])
             outer.write(output.read())
 
-    def writelines(self, list_of_data: Any) -> None:
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         self.write(b"".join(list_of_data))
 
     def can_write_eof(self) -> bool:

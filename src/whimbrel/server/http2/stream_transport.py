@@ -144,7 +144,7 @@ class StreamTransport(asyncio.Transport):
         assert self._protocol is not None
         return self._protocol
 
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         return default
 
     def is_closing(self) -> bool:

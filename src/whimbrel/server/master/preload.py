@@ -86,12 +86,12 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.cluster.mod_heartmonitor": ".modules.cluster.monitor .modules.support.heartbeats",
     "modules.md.mod_md.hooks": ".modules.md.mod_md.status_page",
     "modules.md.mod_md.worker": ".modules.md.mod_md.acme_client",
-    "modules.proxy.balancers.mod_lbmethod_bybusyness": ".modules.proxy.balancers.methods",
-    "modules.proxy.balancers.mod_lbmethod_byrequests": ".modules.proxy.balancers.methods",
-    "modules.proxy.balancers.mod_lbmethod_bytraffic": ".modules.proxy.balancers.methods",
+    "modules.proxy.balancers.mod_lbmethod_bybusyness": ".modules.proxy.mod_proxy_balancer.methods",
+    "modules.proxy.balancers.mod_lbmethod_byrequests": ".modules.proxy.mod_proxy_balancer.methods",
+    "modules.proxy.balancers.mod_lbmethod_bytraffic": ".modules.proxy.mod_proxy_balancer.methods",
     "modules.proxy.balancers.mod_lbmethod_heartbeat": ".modules.proxy.balancers.heartbeat",
     "modules.proxy.mod_proxy": ".modules.proxy.mod_proxy.worker_state",
-    "modules.proxy.mod_proxy_balancer": ".modules.proxy.balancers.methods "
+    "modules.proxy.mod_proxy_balancer": ".modules.proxy.mod_proxy_balancer.methods "
     ".modules.proxy.mod_proxy_balancer.balancer .modules.proxy.mod_proxy_balancer.hooks "
     ".modules.proxy.mod_proxy_balancer.manager_22 .modules.proxy.mod_proxy_balancer.status",
     "modules.proxy.mod_proxy_ajp": ".modules.proxy.mod_proxy_ajp.canonical "

@@ -35,7 +35,7 @@ def parse(data: bytes, shape: Reader) -> dict[str, Any]:
     return value
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     if type(value) is not int or not 0 <= value <= MAX_COUNT:
         raise ScoreboardError
     return value
@@ -47,32 +47,32 @@ def _amount(value: Any) -> float:
     return float(value)
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     if type(value) is not bool:
         raise ScoreboardError
     return value
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if type(value) is not str or len(value) > MAX_TEXT:
         raise ScoreboardError
     value.encode("latin-1")
     return value
 
 
-def _state(value: Any) -> str:
+def _state(value: object) -> str:
     if type(value) is not str or value not in STATES:
         raise ScoreboardError
     return value
 
 
-def _letters(value: Any) -> str:
+def _letters(value: object) -> str:
     if type(value) is not str or len(value) > MAX_LETTERS or not STATES.issuperset(value):
         raise ScoreboardError
     return value
 
 
-def _idle(value: Any) -> int:
+def _idle(value: object) -> int:
     count = _count(value)
     if count > MAX_IDLE:
         raise ScoreboardError

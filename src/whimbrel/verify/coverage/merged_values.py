@@ -110,7 +110,7 @@ class MergedValues:
         holders = self._holders(number, plan, kind)
         return tuple(self._form_of(number, holder, name) for holder in holders)
 
-    def _form_of(self, number: int, record: Any, name: str) -> object:
+    def _form_of(self, number: int, record: object, name: str) -> object:
         key = (number, id(record), name)
         known = self._forms.get(key)
         if known is None:
@@ -119,9 +119,9 @@ class MergedValues:
             self._forms[key] = known
         return known[1]
 
-    def _effective(self, number: int, record: Any, name: str) -> Any:
+    def _effective(self, number: int, record: object, name: str) -> Any:
         """Return the value of a field, with what the version takes for a value that is not set."""
-        value = getattr(record, name) if name else record
+        value: Any = getattr(record, name) if name else record
         if isinstance(record, Server) and name in _UNORDERED:
             return frozenset(value)
         if isinstance(record, DirDirConfig) and name == "names" and value not in (None, UNSET):

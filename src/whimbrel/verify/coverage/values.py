@@ -43,7 +43,7 @@ class ValueForms:
         self._files: dict[str, str] = {}
         self._inside: list[int] = []
 
-    def form(self, value: Any) -> object:
+    def form(self, value: object) -> object:
         """Return the form of *value*; a value that cannot be compared is equal to nothing."""
         if value is None or value is UNSET or value is Ellipsis:
             return repr(value)
@@ -82,7 +82,7 @@ class ValueForms:
             self._files[path] = digest
         return digest
 
-    def _compound(self, value: Any) -> object:
+    def _compound(self, value: object) -> object:
         if isinstance(value, Mapping):
             pairs = [(self.form(key), self.form(item)) for key, item in value.items()]
             return ("mapping", tuple(sorted(pairs, key=repr)))

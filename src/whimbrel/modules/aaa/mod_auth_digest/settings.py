@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -14,6 +14,9 @@ from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import AuthnProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 _MIN_SHMEM: Final = {True: 168, False: 88}  # bytes of one client, in 2.2 and in 2.4
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
@@ -130,7 +133,7 @@ def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -
     record.memory = value * scale
 
 
-def make_clients(finished: Any) -> None:
+def make_clients(finished: Configuration) -> None:
     """Allocate the shared memory, before the workers are forked."""
     servers = list(finished.servers())
     clients = Clients(servers[0].config(AuthDigestServerConfig).memory)

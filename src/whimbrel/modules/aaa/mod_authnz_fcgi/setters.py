@@ -5,18 +5,21 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, is_digits, lower
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import read_string
 from whimbrel.modules.aaa.mod_authnz_fcgi.settings import GROUP, Application, AuthnzFcgiDirConfig
 from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider
+
+if TYPE_CHECKING:
+    from whimbrel.modules.support.auth.auth_api import AuthzCheck, BoundAuthn
 
 _BACKEND: Final = compile(r"fcgi://(?:([^:/\[\]]+)|\[([^\]]+)\]):([0-9]+)/?\Z")
 _MAX_PORT: Final = 65535
 _KINDS: Final = {"authn": (True, False), "authz": (False, True), "authnz": (True, True)}
 
 
-def define_provider(cmd: Command, _conf: Any, words: list[str]) -> None:
+def define_provider(cmd: Command, _conf: object, words: list[str]) -> None:
     """AuthnzFcgiDefineProvider TYPE NAME fcgi://HOST:PORT/."""
     for index, missing in enumerate(("type", "provider name", "backend-address")):
         if len(words) <= index:
@@ -44,13 +47,13 @@ def define_provider(cmd: Command, _conf: Any, words: list[str]) -> None:
         cmd.register_provider("authz", name, provider)
 
 
-def _authn(application: Application) -> Any:
+def _authn(application: Application) -> BoundAuthn:
     from whimbrel.modules.aaa.mod_authnz_fcgi.checks import authn_of  # no check of a file needs it
 
     return authn_of(application)
 
 
-def _authz(application: Application) -> Any:
+def _authz(application: Application) -> AuthzCheck:
     from whimbrel.modules.aaa.mod_authnz_fcgi.checks import authz_of
 
     return authz_of(application)

@@ -10,7 +10,7 @@ import sys
 
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.aaa.mod_authnz_ldap import settings
 from whimbrel.modules.aaa.mod_authnz_ldap.settings import AuthnzLdapDirConfig, AuthnzLdapServerConfig
@@ -21,6 +21,9 @@ from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import Hook, Module, Provider, Scope
 from whimbrel.registry.phases import AUTH_CHECKER
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 SOURCE: Final = "mod_authnz_ldap.c"
 _PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
@@ -66,7 +69,7 @@ def make_ldap(scope: Scope) -> Any:
 
 
 def _make_check(word: str) -> Any:
-    def make(scope: Scope, args: str, parsed: Any) -> Any:
+    def make(scope: Scope, args: str, parsed: object) -> Any:
         return _imported("authorization", "make")(word)(scope, args, parsed)
 
     return make
@@ -77,7 +80,7 @@ def make_check22(scope: Scope) -> Any:
     return _imported("authorization_22", "make_check22")(scope)
 
 
-def check_start(configuration: Any) -> None:
+def check_start(configuration: Configuration) -> None:
     """Check that mod_ldap and python-ldap are there; read the file of AuthLDAPCharsetConfig."""
     if not configuration.loaded("util_ldap.c"):
         raise _failure(
@@ -111,7 +114,7 @@ def _read_charsets(path: str) -> dict[str, str]:
     return found
 
 
-def libraries(_configuration: Any) -> list[str]:
+def libraries(_configuration: Configuration) -> list[str]:
     """Return the files that workers need."""
     if not is_installed():
         return []

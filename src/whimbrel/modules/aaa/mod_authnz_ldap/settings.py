@@ -5,7 +5,7 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower
-from whimbrel.base.static_typing import TYPE_CHECKING, Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl, parse
 from whimbrel.modules.ldap.mod_ldap import is_installed
@@ -15,6 +15,7 @@ from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Regex
+    from whimbrel.directives.spec import Setter
 
 EXTRA = "mod_authnz_ldap: the package python-ldap is not installed: pip install 'whimbrel[ldap]'"
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
@@ -117,7 +118,7 @@ def _printed(cmd: Command, line: str) -> str:
     return to_text(done.stdout[:8192].partition(b"\n")[0])
 
 
-def add_name(field: str, refused: str) -> Any:
+def add_name(field: str, refused: str) -> Setter:
     """Return the setter that adds a name to *field*; *refused*: the message for too many."""
 
     def apply(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:

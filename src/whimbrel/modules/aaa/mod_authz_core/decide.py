@@ -25,6 +25,8 @@ from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from whimbrel.engine.request import Request
 
 _WORDS: Final = {
@@ -129,7 +131,9 @@ def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
     return AuthzCheck(decide, reads)
 
 
-def _waiting(checks: list[AuthzCheck], join: Callable[[int, int], int], final: int) -> Any:
+def _waiting(
+    checks: list[AuthzCheck], join: Callable[[int, int], int], final: int
+) -> Callable[[Request], Awaitable[int]]:
     async def decide(r: Request) -> int:
         result = NEUTRAL
         for check in checks:

@@ -71,7 +71,7 @@ def make_all(_scope: Scope, _args: str, granted: bool) -> AuthzCheck:
     return AuthzCheck(lambda r: result, Reads.NOTHING, result=result)
 
 
-def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
+def make_env(_scope: Scope, args: str, _parsed: object) -> AuthzCheck:
     """Require env: grant requests with one of the environment variables."""
     names = require_words(args)
     return AuthzCheck(

@@ -7,7 +7,7 @@ from sys import intern
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context, Setter
@@ -139,7 +139,7 @@ def set_forbidden(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) ->
     set_flag("forbidden")(cmd, record, words)
 
 
-def alias(cmd: Command, _record: Any, words: list[str]) -> None:
+def alias(cmd: Command, _record: object, words: list[str]) -> None:
     """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings
     inside.
     """
@@ -172,8 +172,8 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
     }
 
 
-def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> AuthzProvider:
-    def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: object) -> AuthzProvider:
+    def make(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
         return provider.make(with_layer(scope, layer), given, parsed)
 
     return AuthzProvider(make)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.modules.cache.cache_control import parse
 from whimbrel.modules.cache.mod_cache.filters import (
@@ -186,7 +186,7 @@ def make_quick_handler(scope: Scope) -> CompiledHook | None:
     if not chooser.conf.is_quick or not chooser.has_any:
         return None
 
-    async def quick(r: Any) -> HookStatus:
+    async def quick(r: Request) -> HookStatus:
         found = await begin(r, chooser, is_quick=True)
         return deliver(r, found, is_quick=True) if isinstance(found, CacheRequest) else found
 
@@ -199,7 +199,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     if chooser.conf.is_quick or not chooser.has_any:
         return None
 
-    async def handle(r: Any) -> HookStatus:
+    async def handle(r: Request) -> HookStatus:
         found = await begin(r, chooser, is_quick=False)
         return deliver(r, found, is_quick=False) if isinstance(found, CacheRequest) else found
 
@@ -219,7 +219,7 @@ def make_error_filter(scope: Scope) -> CompiledHook | None:
     if scope.dialect.cache_22 or not section.stale_on_error or not (conf.enabled or section.enabled):
         return None
 
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         cache = _state(r) if r.status >= 500 else None
         if cache is None:
             return OK
@@ -246,12 +246,13 @@ def make_log(scope: Scope) -> CompiledHook | None:
     if not (conf.enabled or scope.dir_config(CacheDirConfig).enabled):
         return None
 
-    def release(r: Any) -> HookStatus:
-        while r is not None:
-            for each in r.output_filters:
+    def release(r: Request) -> HookStatus:
+        request: Request | None = r
+        while request is not None:
+            for each in request.output_filters:
                 if isinstance(each, CacheFilter):
                     each.cache.close()
-            r = r.next
+            request = request.next
         return OK
 
     return CompiledHook(release, Reads.NOTHING)

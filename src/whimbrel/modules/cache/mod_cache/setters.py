@@ -16,7 +16,7 @@ from whimbrel.registry.settings import UNSET
 _BELOW: Final = "When in a Location, CacheEnable must specify a path or an URL below that location."
 
 
-def _list(record: Any, name: str) -> tuple[Any, ...]:
+def _list(record: object, name: str) -> tuple[Any, ...]:
     value: tuple[Any, ...] = own(record, name, tuple)
     return value
 
@@ -28,7 +28,7 @@ def _add_url(record: CacheServerConfig, name: str, kind: str, url: str) -> None:
         setattr(record, name, (*_list(record, name), CachedUrl(kind, parts)))
 
 
-def enable(cmd: Command, _record: Any, words: list[str]) -> None:
+def enable(cmd: Command, _record: object, words: list[str]) -> None:
     """CacheEnable STORE [URL]; in a section the URL is the section's path or below it."""
     server = cmd.server_config(CacheServerConfig)
     kind = words[0]
@@ -47,7 +47,7 @@ def enable(cmd: Command, _record: Any, words: list[str]) -> None:
     _add_url(server, "enabled", kind, url)
 
 
-def disable(cmd: Command, _record: Any, words: list[str]) -> None:
+def disable(cmd: Command, _record: object, words: list[str]) -> None:
     """CacheDisable URL; in a section ``on``."""
     url = words[0]
     if not cmd.dialect.cache_22:
@@ -64,7 +64,7 @@ def disable(cmd: Command, _record: Any, words: list[str]) -> None:
 def set_seconds(name: str) -> Setter:
     """Return the setter of seconds, read as C's atol does."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, strtol(words[0])[0])
 
     return apply
@@ -86,7 +86,7 @@ def set_factor(_cmd: Command, record: CacheDirConfig, words: list[str]) -> None:
 def add_name(name: str) -> Setter:
     """Return the setter that adds a name to a list; None makes the list empty for good."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         known = getattr(record, name)
         if lower(words[0]) == "none":
             setattr(record, name, ())
@@ -107,8 +107,8 @@ def set_lock_max_age(_cmd: Command, record: CacheServerConfig, words: list[str])
 def set_by_place(name: str) -> Setter:
     """Return the setter of a flag that sections have as well as servers."""
 
-    def apply(cmd: Command, _record: Any, words: list[str]) -> None:
-        record: Any = cmd.dir_config(CacheDirConfig) if cmd.path else cmd.server_config(CacheServerConfig)
+    def apply(cmd: Command, _record: object, words: list[str]) -> None:
+        record: object = cmd.dir_config(CacheDirConfig) if cmd.path else cmd.server_config(CacheServerConfig)
         setattr(record, name, words[0] == "on")
 
     return apply

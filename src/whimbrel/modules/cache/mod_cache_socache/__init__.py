@@ -5,7 +5,7 @@ Manual: mod/mod_cache_socache.html.
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
@@ -13,6 +13,9 @@ from whimbrel.modules.cache.numbers import set_size
 from whimbrel.modules.cache.object_cache import prepare_kind, read_kind
 from whimbrel.modules.cache.store import CacheStore
 from whimbrel.registry.module import Module, Provider
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 MAX_UINT32: Final = 4294967295
 
@@ -29,7 +32,7 @@ def make_store() -> CacheStore:
     return SocacheStore()
 
 
-def prepare(finished: Any) -> None:
+def prepare(finished: Configuration) -> None:
     """Let the kinds make their files before workers exist."""
     for kind in {server.config(CacheSocacheServerConfig).kind for server in finished.servers()}:
         prepare_kind(finished, kind)

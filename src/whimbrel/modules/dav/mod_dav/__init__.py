@@ -8,7 +8,7 @@ Manual: mod/mod_dav.html.  Must not import: server, cli.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.modules.dav.mod_dav.settings import (
     HANDLER_NAME,
@@ -19,6 +19,10 @@ from whimbrel.modules.dav.mod_dav.settings import (
 from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, lazy_maker
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 _GET = 0
 _POST = 2
@@ -31,7 +35,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
         return None
     conflict = conf.conflict
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         if conflict is not None:
             r.log("error", conflict[1], code=conflict[0], module="dav")
         if r.method_number in (_GET, _POST) or (r.assbackwards and r.main is None):
@@ -43,7 +47,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return CompiledHook(fixup, Reads.FIELDS, methods=methods)
 
 
-def register_methods(configuration: Any) -> None:
+def register_methods(configuration: Configuration) -> None:
     """Register the methods of mod_dav that the core does not know."""
     for name in ("BIND", "SEARCH"):
         configuration.methods.register(name)

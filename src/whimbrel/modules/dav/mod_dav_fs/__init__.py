@@ -7,15 +7,19 @@ Manual: mod/mod_dav_fs.html.  Must not import: server, cli.
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
+    from whimbrel.modules.dav.mod_dav.locks import LockStore
+    from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource
 
 _STATE_DIRECTORY: Final = ".DAV"
 
@@ -42,13 +46,13 @@ class FileRepository:
     name: Final = "filesystem"
     property_sets: Final = ("<http://apache.org/dav/propset/fs/1>",)
 
-    def resource(self, r: Any) -> Any:
+    def resource(self, r: Request) -> FileResource:
         """Return the file that *r* is mapped to; raises DavError."""
         from whimbrel.modules.dav.mod_dav_fs.repository import resource_of
 
         return resource_of(r)
 
-    def locks(self, r: Any) -> Any:
+    def locks(self, r: Request) -> LockStore:
         """Return the lock database of this worker for the server of *r*."""
         from whimbrel.modules.dav.mod_dav.locks import store_of
 
@@ -63,7 +67,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     if not isinstance(provider, FileRepository) or scope.dialect.dav_22:
         return None
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         path = (r.filename or "") + (r.path_info or "")
         if _STATE_DIRECTORY not in path or _STATE_DIRECTORY not in path.split("/"):
             return DECLINED
@@ -75,7 +79,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return CompiledHook(fixup, Reads.FIELDS, path_rules=rules)
 
 
-def check_lock_databases(configuration: Any) -> None:
+def check_lock_databases(configuration: Configuration) -> None:
     """Name the files in place of a lock database that are none; they stay as they are."""
     from whimbrel.modules.dav.mod_dav.locks import foreign_files
 

@@ -245,19 +245,19 @@ class FileResource(Resource):
         return transfer.remove(self)
 
 
-def _created(resource: Any, _r: Request) -> str | None:
+def _created(resource: FileResource, _r: Request) -> str | None:
     return None if resource.info is None else _iso(resource.info.st_ctime_ns // _SECOND)
 
 
-def _length(resource: Any, _r: Request) -> str | None:
+def _length(resource: FileResource, _r: Request) -> str | None:
     return None if resource.info is None or resource.is_collection else str(resource.info.st_size)
 
 
-def _modified(resource: Any, _r: Request) -> str | None:
+def _modified(resource: FileResource, _r: Request) -> str | None:
     return None if resource.info is None else _http(resource.info.st_mtime_ns // _SECOND)
 
 
-def _executable(resource: Any, _r: Request) -> str | None:
+def _executable(resource: FileResource, _r: Request) -> str | None:
     if resource.info is None or resource.is_collection:
         return None
     return "T" if resource.info.st_mode & S_IXUSR else "F"

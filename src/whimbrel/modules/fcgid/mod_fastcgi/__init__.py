@@ -5,7 +5,7 @@ Its authorizers (FastCgiAuthenticator and its relatives) have no behaviour; mod_
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.modules.fcgid.mod_fastcgi import settings as s
 from whimbrel.modules.fcgid.mod_fastcgi.settings import FastcgiServerConfig
@@ -13,6 +13,9 @@ from whimbrel.modules.support.setters import ignored
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.programs import ProgramHost
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 _DECIDERS: Final = ("FastCgiAccessChecker", "FastCgiAuthenticator", "FastCgiAuthorizer")
 
@@ -26,7 +29,7 @@ def make_handler(scope: Scope) -> CompiledHook:
     return make(scope)
 
 
-def start_programs(configuration: Any, host: ProgramHost) -> list[Any]:
+def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]:
     """Start the process manager. Raises PostConfigError."""
     from whimbrel.modules.fcgid.mod_fastcgi.programs import start_programs as start
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISDIR
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.connection import FOREVER, BackendConnection
 from whimbrel.backends.fastcgi import PROXY_FCGI
@@ -29,6 +29,9 @@ from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 HANDLERS: Final = ("fastcgi-script", "application/x-httpd-fcgi")
 MODULE: Final = "fastcgi"
@@ -63,7 +66,7 @@ def make_handler(scope: Scope) -> CompiledHook:
     """Make the handler for one merged configuration."""
     has_exec = bool(scope.dir_config(CoreDirConfig).options.value & OPT_EXECCGI)
 
-    async def run(r: Any) -> HookStatus:
+    async def run(r: Request) -> HookStatus:
         if r.handler not in HANDLERS:
             return DECLINED
         conf = r.engine.main.config(FastcgiServerConfig)
@@ -90,14 +93,14 @@ def make_handler(scope: Scope) -> CompiledHook:
     return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
 
 
-async def _serve(r: Any, server: FastcgiServer | None, dynamic: DynamicConfig) -> HookStatus:
+async def _serve(r: Request, server: FastcgiServer | None, dynamic: DynamicConfig) -> HookStatus:
     """Answer *r* by *server*, or by a process that is started for its file."""
     settings = server or dynamic
     for header in settings.pass_headers:
         value = r.headers_in.get(header)
         if value is not None:
             r.env["HTTP_" + upper(header).replace("-", "_")] = value
-    name = r.filename if server is None else server.path
+    name = (r.filename or "") if server is None else server.path
     try:
         connection = await _connect(r, server, dynamic)
     except (OSError, TimeoutError) as problem:
@@ -129,7 +132,7 @@ async def _serve(r: Any, server: FastcgiServer | None, dynamic: DynamicConfig) -
     return status
 
 
-async def _connect(r: Any, server: FastcgiServer | None, dynamic: DynamicConfig) -> BackendConnection:
+async def _connect(r: Request, server: FastcgiServer | None, dynamic: DynamicConfig) -> BackendConnection:
     """Return a connection. Raises OSError, TimeoutError."""
     runtime = r.engine.runtime
     manager: ProcessManager | None = runtime.program(MODULE)
@@ -150,15 +153,17 @@ async def _connect(r: Any, server: FastcgiServer | None, dynamic: DynamicConfig)
     return await connection_pool(r.engine).acquire(runtime, address, timeout=timeout)
 
 
-def _program(r: Any, dynamic: DynamicConfig) -> ProgramClass:
+def _program(r: Request, dynamic: DynamicConfig) -> ProgramClass:
     """Return the class of the processes for the file of *r*."""
     found = r.finfo
+    assert found is not None
+    name = r.filename or ""
     return ProgramClass(
-        identity=repr((r.filename, found.st_dev, found.st_ino, dynamic)),
-        name=r.filename,
-        command=(r.filename,),
+        identity=repr((name, found.st_dev, found.st_ino, dynamic)),
+        name=name,
+        command=(name,),
         environment=(("PATH", os.environ.get("PATH", DEFAULT_PATH)), *dynamic.environment),
-        directory=os.path.dirname(r.filename),
+        directory=os.path.dirname(name),
         most=dynamic.most_of_class,
         least=0,
         idle_timeout=dynamic.kill_interval,

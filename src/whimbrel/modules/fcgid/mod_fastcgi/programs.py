@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.modules.fcgid.mod_fastcgi.settings import FastcgiServer, FastcgiServerConfig
@@ -13,6 +13,9 @@ from whimbrel.modules.support.processes.manager import NotStarted, ProcessManage
 from whimbrel.modules.support.processes.messages import KeeperMessages, cause_of
 from whimbrel.modules.support.processes.program import DeathReason, KeeperLimits, Launch, StaticProgram
 from whimbrel.registry.programs import ProgramHost
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 
 class FastcgiKeeperMessages(KeeperMessages):
@@ -75,7 +78,7 @@ class StaticApplication(StaticProgram):
         return Launch([self.server.path], environment, os.path.dirname(self.server.path))
 
 
-def start_programs(configuration: Any, host: ProgramHost) -> list[Any]:
+def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]:
     """Start the process manager. Raises PostConfigError."""
     conf = configuration.main.config(FastcgiServerConfig)
     own = [server for server in conf.servers.values() if server.address is None]

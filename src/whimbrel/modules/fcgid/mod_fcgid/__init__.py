@@ -5,7 +5,7 @@ Manual: https://httpd.apache.org/mod_fcgid/mod/mod_fcgid.html.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.directives.spec import Setter
@@ -15,6 +15,9 @@ from whimbrel.modules.support.setters import set_flag, set_number, set_path
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, HANDLER
 from whimbrel.registry.programs import ProgramHost
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 MAX_SLOTS: Final = 4096
 
@@ -84,7 +87,7 @@ def _decider(field: str) -> HookMaker:
     return make_decider
 
 
-def start_programs(configuration: Any, host: ProgramHost) -> list[Any]:
+def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]:
     """Start the process manager. Raises PostConfigError."""
     from whimbrel.modules.support.processes.manager import NotStarted, ProcessManager
     from whimbrel.modules.support.processes.program import KeeperLimits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiRole
 from whimbrel.base.latin1 import to_text
@@ -27,6 +27,9 @@ from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 MODULE: Final = "fcgid"
 MESSAGES: Final = replace(PROXY_FCGI, module=MODULE, status=500)
@@ -92,7 +95,7 @@ class FcgidBridge:
         self._old = not scope.dialect.messages_24
         self._programs: dict[Any, tuple[ProgramClass, CommandOptions]] = {}
 
-    def program(self, command: FcgidCommand, r: Any) -> tuple[ProgramClass, CommandOptions]:
+    def program(self, command: FcgidCommand, r: Request) -> tuple[ProgramClass, CommandOptions]:
         """Return the class of the processes of *command* and its options."""
         key = (command, id(r.server))
         known = self._programs.get(key)
@@ -103,7 +106,7 @@ class FcgidBridge:
             self._programs[key] = known
         return known
 
-    def _program(self, command: FcgidCommand, r: Any) -> tuple[ProgramClass, CommandOptions]:
+    def _program(self, command: FcgidCommand, r: Request) -> tuple[ProgramClass, CommandOptions]:
         conf = self.conf
         options = conf.options.get(command.command[0])
         if options is None:
@@ -138,7 +141,7 @@ class FcgidBridge:
         )
         return program, options
 
-    def add_variables(self, r: Any) -> None:
+    def add_variables(self, r: Request) -> None:
         """Add the variables that mod_fcgid has beyond those of CGI, and remove those of the connection."""
         for name in self.conf.pass_headers:
             value = r.headers_in.get(name)
@@ -153,7 +156,7 @@ class FcgidBridge:
             r.env.pop(name, None)
         r.env["HTTP_CONNECTION"] = "close"
 
-    async def body(self, r: Any) -> SpooledInput:
+    async def body(self, r: Request) -> SpooledInput:
         """Return the request body, all of it. Raises TooLong, BodyError."""
         spooled = SpooledInput(self.conf.in_memory)
         limit = self.conf.max_request
@@ -169,7 +172,7 @@ class FcgidBridge:
         return spooled
 
     async def run(
-        self, r: Any, command: FcgidCommand, role: FastcgiRole, body: SpooledInput | None = None
+        self, r: Request, command: FcgidCommand, role: FastcgiRole, body: SpooledInput | None = None
     ) -> HookStatus:
         """Send *r* to a process of *command*; the rest of the answer is the body of the response."""
         manager: ProcessManager | None = r.engine.runtime.program("fcgid")
@@ -196,11 +199,11 @@ class FcgidBridge:
             self._failed(r, problem, options)
             return ScriptHead(r, "core").ended()
 
-    def _unserved(self, r: Any, program: ProgramClass) -> HookStatus:
+    def _unserved(self, r: Request, program: ProgramClass) -> HookStatus:
         r.log("warn", f"mod_fcgid: can't apply process slot for {program.name}", module=MODULE)
         return 503
 
-    def _failed(self, r: Any, problem: BackendError, options: CommandOptions) -> None:
+    def _failed(self, r: Request, problem: BackendError, options: CommandOptions) -> None:
         cause = problem.reasons[-1].cause if problem.reasons else ""
         if cause == TIMEOUT:
             r.log("warn", f"mod_fcgid: read data timeout in {options.io_timeout} seconds", module=MODULE)
@@ -219,7 +222,7 @@ def wrapper_of(wrappers: dict[str, FcgidCommand], path: str) -> FcgidCommand | N
     return found if found is not None else wrappers.get(ANY_SUFFIX)
 
 
-def log_unreadable(r: Any, problem: BodyError) -> HookStatus:
+def log_unreadable(r: Request, problem: BodyError) -> HookStatus:
     """Log why a request body cannot be read; return the status."""
     log_refusal(r, problem)
     r.log("warn", "mod_fcgid: can't get data from http client", module=MODULE, cause=problem.reason.cause)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 from whimbrel.backends.fastcgi import FastcgiRole
 from whimbrel.base.latin1 import to_text
@@ -14,6 +14,9 @@ from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidCommand, FcgidDirConf
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 _REMOVED = ("CONTENT_LENGTH", "PATH_INFO", "PATH_TRANSLATED", "SCRIPT_NAME")
 
@@ -47,7 +50,7 @@ def make_decider(scope: Scope, field: str) -> CompiledHook:
     bridge = FcgidBridge(scope)
     wrappers = conf.wrappers
 
-    async def decide(r: Any) -> HookStatus:
+    async def decide(r: Request) -> HookStatus:
         r.set_uncacheable()
         password = None
         if role.needs_password:
@@ -79,12 +82,12 @@ def make_decider(scope: Scope, field: str) -> CompiledHook:
     return CompiledHook(decide, Reads.UNCACHEABLE, is_async=True)
 
 
-def _subject(r: Any, role: DeciderRole) -> str:
+def _subject(r: Request, role: DeciderRole) -> str:
     return f"{role.what} of user {r.user}" if r.user is not None else role.what
 
 
 async def _run(
-    r: Any, bridge: FcgidBridge, command: FcgidCommand, role: DeciderRole, password: str | None
+    r: Request, bridge: FcgidBridge, command: FcgidCommand, role: DeciderRole, password: str | None
 ) -> HookStatus:
     saved = dict(r.env)
     add_common_vars(r)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stat import S_ISDIR
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.fastcgi import FastcgiRole
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
@@ -15,6 +15,9 @@ from whimbrel.modules.support.cgi.script import redirect_to
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 HANDLER_NAME: Final = "fcgid-script"
 TOO_LONG: Final = 500
 
@@ -25,7 +28,7 @@ def make_handler(scope: Scope) -> CompiledHook:
     has_exec = bool(scope.dir_config(CoreDirConfig).options.value & OPT_EXECCGI)
     bridge = FcgidBridge(scope)
 
-    def refusal(r: Any, wrapper: FcgidCommand | None) -> HookStatus:
+    def refusal(r: Request, wrapper: FcgidCommand | None) -> HookStatus:
         """Return why the request is not for a process; OK if it is."""
         if not has_exec and r.notes.get("alias-forced-type", "").lower() != "cgi-script":
             text = f"mod_fcgid: location of script {r.filename} does not have ExecCGI enabled"
@@ -39,7 +42,7 @@ def make_handler(scope: Scope) -> CompiledHook:
             return 403
         return 404 if r.used_path_info == 0 and r.path_info else OK
 
-    async def run(r: Any) -> HookStatus:
+    async def run(r: Request) -> HookStatus:
         if r.handler != HANDLER_NAME:
             return DECLINED
         wrapper = wrapper_of(wrappers, r.filename or "")
@@ -51,7 +54,8 @@ def make_handler(scope: Scope) -> CompiledHook:
         await add_cgi_vars(r)
         bridge.add_variables(r)
         if wrapper is None:
-            wrapper = FcgidCommand((r.filename,), (r.finfo.st_dev, r.finfo.st_ino))
+            assert r.finfo is not None
+            wrapper = FcgidCommand((r.filename or "",), (r.finfo.st_dev, r.finfo.st_ino))
         try:
             body = await bridge.body(r)
         except TooLong:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
@@ -76,7 +76,7 @@ class FilterServerConfig:
     protocols: dict[str, FilterProtocol] = setting(make=dict, merge=overlaid)
 
 
-def own_filters(conf: Any) -> dict[str, SmartFilter]:
+def own_filters(conf: FilterDirConfig) -> dict[str, SmartFilter]:
     """Return the filters that *conf* itself declares, as its own dictionary."""
     if not isinstance(conf.filters, dict):
         conf.filters = {}

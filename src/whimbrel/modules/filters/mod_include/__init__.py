@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from stat import S_IXGRP, S_IXUSR
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import OPT_INCLUDES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
@@ -23,6 +23,7 @@ from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider
 from whimbrel.registry.phases import DECLINED, FIXUPS, HookStatus
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
     from whimbrel.modules.filters.mod_include.document import Piece
 
 MAX_CACHED: Final = 256  # documents
@@ -38,7 +39,7 @@ class Includes(OutputFilter):
     __slots__ = ()
     name = "INCLUDES"
 
-    def insert(self, r: Any) -> None:
+    def insert(self, r: Request) -> None:
         """Prepare the request before its handler: no 304 for such a document, except under XBitHack Full."""
         conf = r.dir_config(IncludeDirConfig)
         if not (conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP):
@@ -46,7 +47,7 @@ class Includes(OutputFilter):
         if not conf.etag:
             r.notes["no-etag"] = ""
 
-    async def begin(self, r: Any) -> None:
+    async def begin(self, r: Request) -> None:
         """Replace the body of *r* by the executed document."""
         if not r.dir_config(CoreDirConfig).options.value & OPT_INCLUDES:
             text = (
@@ -79,7 +80,7 @@ class Includes(OutputFilter):
         else:
             r.body = [PageSource(page, source)]
 
-    def _head(self, r: Any, conf: IncludeDirConfig) -> None:
+    def _head(self, r: Request, conf: IncludeDirConfig) -> None:
         r.headers_out.unset("Content-Length")
         is_executable = conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP
         if r.finfo is not None and (is_executable or conf.last_modified):
@@ -91,7 +92,7 @@ class Includes(OutputFilter):
             r.headers_out.unset("Last-Modified")
 
 
-def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
+def pieces_of(r: Request, data: bytes) -> tuple[Piece, ...]:
     """Return *data* split into text and elements, from a cache.
 
     The key is the document's bytes, so an entry is always valid. `MAX_CACHED` and `MAX_CACHED_BYTES` bound
@@ -121,13 +122,14 @@ def make_fixup(scope: Scope) -> CompiledHook:
     """
     hack = scope.dir_config(IncludeDirConfig).xbithack != OFF
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         if r.handler == "server-parsed":
             if not r.content_type:
                 r.content_type = "text/html"
             r.handler = "default-handler"
         elif (
             not hack
+            or r.finfo is None
             or not is_file(r.finfo)
             or not r.finfo.st_mode & S_IXUSR
             or not (r.content_type or "").startswith("text/html")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.deps.files import is_file
-from whimbrel.engine.pipeline.redirect import log_subrequest_limit
+from whimbrel.engine.lookahead import log_subrequest_limit
 from whimbrel.http.syntax.url import escape_html, escape_shell, escape_uri, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element
 from whimbrel.modules.filters.mod_include.formatting import decode_entities
 from whimbrel.modules.filters.mod_include.page import NESTED, Page
 from whimbrel.modules.filters.mod_request import RetainedBody
 from whimbrel.modules.support.cgi.environment import environment, overlap
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 _ABOVE: Final = "(20023)The given path was above the root path"
 
@@ -137,7 +140,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     return None
 
 
-def _too_many(r: Any) -> bool:
+def _too_many(r: Request) -> bool:
     """Return True if the response includes too many documents, which is logged as too deep nesting is."""
     view = r.deps
     view.nested += 1
@@ -147,7 +150,7 @@ def _too_many(r: Any) -> bool:
     return True
 
 
-async def run(page: Page, sub: Any) -> int:
+async def run(page: Page, sub: Request) -> int:
     """Run a sub-request and append its output; return 0 or the status of a failure."""
     r = page.r
     body, r.body = r.body, page.out
@@ -221,7 +224,7 @@ async def _command(page: Page, command: str, module: str) -> None:
     r = page.r
     r.set_uncacheable()
     await _shell_variables(page)
-    directory = os.path.dirname(to_bytes(r.filename)) or b"/"
+    directory = os.path.dirname(to_bytes(r.filename or "")) or b"/"
     timeout = r.server_conf(CoreServerConfig).timeout
     limits = r.dir_config(CoreDirConfig).limits
     # suexec runs a file of the page's directory, and no shell

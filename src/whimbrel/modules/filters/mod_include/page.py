@@ -26,6 +26,7 @@ from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_va
 if TYPE_CHECKING:
     from whimbrel.base.regex import Match, Regex
     from whimbrel.engine.body import Part
+    from whimbrel.engine.request import Request
 
 MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a source
 NESTED: Final = "include-document"  # note of a sub-request whose document is included in its parent's
@@ -42,7 +43,7 @@ class Page:
         broken: a condition since the last #endif was invalid
     """
 
-    def __init__(self, r: Any, conf: IncludeDirConfig) -> None:
+    def __init__(self, r: Request, conf: IncludeDirConfig) -> None:
         self.r = r
         self.old = r.plan.dialect.wire_22
         self.legacy = r.plan.dialect.ssi_old_parser or conf.legacy
@@ -93,7 +94,7 @@ class Page:
         return not self.printing or not element.arguments
 
     # the walk ---------------------------------------------------------------------------------
-    def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
+    def take(self, pieces: tuple[Piece, ...], document: object = None) -> None:
         """Begin with *pieces*; *document* has further ones."""
         self.pieces = iter(pieces)
         self.document = document
@@ -125,7 +126,7 @@ class Page:
             uncover(r)
             r.env = Variables(r, r.env, self._provided)
 
-    async def _with_path(self, r: Any) -> None:
+    async def _with_path(self, r: Request) -> None:
         """Add the variables of a document with PATH_INFO, which needs a sub-request."""
         add_common_vars(r)
         await add_cgi_vars(r)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import JoinedSource, Source
 from whimbrel.engine.live_source import PausingSource
@@ -11,6 +11,9 @@ from whimbrel.modules.filters.mod_include.document import Piece, beginning
 from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
 from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 # bytes of an element in a document that is read in pieces; a longer one counts as unfinished, and the bytes
 # up to its end are left out
@@ -134,7 +137,7 @@ class PageSource(Source):
         self._draining = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
-        r: Any = self._page.r
+        r: Request = self._page.r
         end = asyncio.get_running_loop().time() + r.plan.server_core.timeout
         try:
             while await self.read() is not None:

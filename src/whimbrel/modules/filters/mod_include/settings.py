@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_flag
@@ -48,7 +48,7 @@ def set_hack(_cmd: Command, conf: IncludeDirConfig, words: list[str]) -> None:
 def _set_some(name: str) -> Setter:
     """Return a setter of a word; the reader has refused an empty one."""
 
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, words[0])
 
     return apply
@@ -57,7 +57,7 @@ def _set_some(name: str) -> Setter:
 def _set_tag(name: str) -> Setter:
     """Return a setter of a start or end tag."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         if any(char in " \t\n\v\f\r" for char in words[0]):
             raise ConfigError(f"{cmd.name} may not contain any whitespaces")
         setattr(record, name, words[0])

@@ -7,9 +7,12 @@ dependencies of the response are recorded for the name that is read. Manual: mod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 # Names that `fill` may add, besides HTTP_...
 PROVIDED: Final = frozenset(
@@ -85,7 +88,7 @@ class Variables(dict[str, str]):
     __slots__ = ("_before", "_changes", "_fill", "_names", "_r")
     folded = True
 
-    def __init__(self, r: Any, before: Mapping[str, str], fill: Callable[[dict[str, str]], None]) -> None:
+    def __init__(self, r: Request, before: Mapping[str, str], fill: Callable[[dict[str, str]], None]) -> None:
         super().__init__(before)
         self._r = r
         self._before = before
@@ -100,7 +103,7 @@ class Variables(dict[str, str]):
             self._filled()
         return self._names.get(upper)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         if self._fill is not None and name.upper() in LATER:
             return LAZY
         spelled = self._spelled(name)
@@ -148,7 +151,7 @@ class Variables(dict[str, str]):
             raise KeyError(name)
         self.pop(name)
 
-    def pop(self, name: str, default: Any = None) -> Any:
+    def pop(self, name: str, default: object = None) -> Any:
         """Remove a variable and return its value, *default* without one."""
         upper = name.upper()
         if self._fill is not None:

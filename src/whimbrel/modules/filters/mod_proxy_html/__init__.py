@@ -20,6 +20,7 @@ from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_html"
@@ -109,13 +110,13 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     return CompiledHook(insert, Reads.HEAD)
 
 
-def check_library(_configuration: Any) -> None:
+def check_library(_configuration: Configuration) -> None:
     """Refuse to start without the parser."""
     if find_spec("lxml") is None:
         raise MissingPackage("mod_proxy_html", "lxml", "html")
 
 
-def libraries(_configuration: Any) -> tuple[str, ...]:
+def libraries(_configuration: Configuration) -> tuple[str, ...]:
     """Return what workers import; read the document type, as workers may lack the right to."""
     from whimbrel.modules.filters.mod_proxy_html.elements import elements
 

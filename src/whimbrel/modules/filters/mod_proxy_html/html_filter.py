@@ -18,6 +18,8 @@ from whimbrel.modules.filters.mod_proxy_html.writer import RAW, RAW_HTML5, Write
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
     from whimbrel.modules.filters.charset_conversion import Encoding
+    from whimbrel.modules.filters.mod_proxy_html.settings import ProxyHtmlDirConfig
+    from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter
 
 STEP: Final = 2048  # bytes that are parsed without a pause
 MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on
@@ -240,7 +242,9 @@ class HtmlSource(Source):
             await source.aclose()
 
 
-async def replace_body(r: Request, conf: Any, rewriter: Any, charset: str, encoding: Encoding | None) -> None:
+async def replace_body(
+    r: Request, conf: ProxyHtmlDirConfig, rewriter: Rewriter, charset: str, encoding: Encoding | None
+) -> None:
     """Replace the body of *r* by the document with mapped URLs."""
     module = "proxy_html"
     writer = Writer(

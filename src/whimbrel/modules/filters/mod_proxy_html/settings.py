@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -73,7 +73,7 @@ def _switches(conf: ProxyHtmlDirConfig) -> frozenset[str]:
     return frozenset() if conf.switches is UNSET else conf.switches
 
 
-def _switch(name: str) -> Any:
+def _switch(name: str) -> Setter:
     """Return the setter of a flag that is one of the switches."""
 
     def apply(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from heapq import merge
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.fnmatch import compile_fnmatch, simple_match
@@ -17,6 +17,9 @@ from whimbrel.engine.deps.files import is_directory, is_file
 from whimbrel.engine.time_slices import Slices
 from whimbrel.http.syntax.url import getparents
 from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfig, IndexOption, Item
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 TITLE_BYTES = 8191
 _DIGITS_OR_CHAR = re.compile(r"([0-9]+)|([^ \t\n\v\f\r])")
@@ -108,11 +111,11 @@ def html_title(path: str) -> str | None:
     return None if match is None else re.sub("[\r\n]", " ", match[1].lstrip("\r\n"))
 
 
-def _media(sub: Any) -> str | None:
+def _media(sub: Request) -> str | None:
     return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
 
 
-def _shown(sub: Any, conf: AutoindexDirConfig) -> bool:
+def _shown(sub: Request, conf: AutoindexDirConfig) -> bool:
     if not (is_directory(sub.finfo) or is_file(sub.finfo)):
         return False
     return 200 <= sub.status < 400 or (
@@ -121,21 +124,21 @@ def _shown(sub: Any, conf: AutoindexDirConfig) -> bool:
 
 
 async def make_entry(
-    r: Any, name: str, conf: AutoindexDirConfig, options: IndexOption, title_types: tuple[str, ...]
+    r: Request, name: str, conf: AutoindexDirConfig, options: IndexOption, title_types: tuple[str, ...]
 ) -> Entry | None:
     """Return the entry for a name in the directory, None if it is hidden."""
-    if name in (".", "..") or is_ignored(conf, r.filename + name):
+    path = (r.filename or "") + name
+    if name in (".", "..") or is_ignored(conf, path):
         return None
     sub = await r.engine.lookup_entry(r, name)
-    if not _shown(sub, conf):
+    if sub.finfo is None or not _shown(sub, conf):
         return None
     # the sub-request may have reached the directory's index file
-    is_dir = is_directory(r.deps.stat(r.filename + name))
+    is_dir = is_directory(r.deps.stat(path))
     entry = Entry(name + "/" if is_dir else name)
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
     entry.modified = sub.finfo.st_mtime_ns // 1000
-    path = r.filename + name
     kind = _media(sub)
     encoding = ", ".join(sub.content_encodings) or None
     entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
@@ -160,10 +163,10 @@ async def make_entry(
     return entry
 
 
-def parent_entry(r: Any, conf: AutoindexDirConfig, options: IndexOption, alt: str) -> Entry | None:
+def parent_entry(r: Request, conf: AutoindexDirConfig, options: IndexOption, alt: str) -> Entry | None:
     """Return the entry for the parent directory; the root has none."""
     above = getparents(f"{r.uri}../" if r.uri.endswith("/") else f"{r.uri}/../")
-    path = r.filename + ".."
+    path = (r.filename or "") + ".."
     if not above or is_ignored(conf, path):
         return None
     entry = Entry(above, parent=True)

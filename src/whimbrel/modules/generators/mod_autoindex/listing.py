@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.fnmatch import compile_fnmatch
@@ -27,6 +27,9 @@ from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfi
 from whimbrel.modules.http.etag import make_etag
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 DIRECTORY_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")
@@ -90,7 +93,7 @@ def _unescaped(text: str) -> tuple[bool, str]:
 
 
 # Header and readme ------------------------------------------------------------------------------
-async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
+async def _text_file(r: Request, name: str | None) -> tuple[str, Any]:
     """Return ("html", sub-request) for an included page, ("text", content) for plain text, ("", None) for
     neither.
     """
@@ -105,19 +108,19 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
     if not kind.startswith("text/"):
         return "", None
     try:
-        return "text", read_regular(to_bytes(sub.filename)).decode("latin-1")
+        return "text", read_regular(to_bytes(sub.filename or "")).decode("latin-1")
     except OSError:
         return "", None
 
 
-async def _included(r: Any, sub: Any) -> bool:
+async def _included(r: Request, sub: Request) -> bool:
     """Append the output of the sub-request; the page's length is unknown then."""
     r.chunked = True
     status: HookStatus = await r.engine.run_sub(sub)
     return status == OK
 
 
-async def write_head(r: Any, style: ListingStyle, title: str) -> None:
+async def write_head(r: Request, style: ListingStyle, title: str) -> None:
     """Write the preamble and the heading, or the content of HeaderName."""
     kind, content = await _text_file(r, style.conf.header)
     bare = bool(style.options & IndexOption.SUPPRESS_PREAMBLE)
@@ -132,7 +135,7 @@ async def write_head(r: Any, style: ListingStyle, title: str) -> None:
         r.write(preamble(style, title) + heading(style, title))
 
 
-async def write_tail(r: Any, style: ListingStyle) -> None:
+async def write_tail(r: Request, style: ListingStyle) -> None:
     """Write the content of ReadmeName or the signature, then the end."""
     kind, content = await _text_file(r, style.conf.readme)
     if kind == "html" and await _included(r, content):
@@ -145,7 +148,7 @@ async def write_tail(r: Any, style: ListingStyle) -> None:
 
 
 # The handler ------------------------------------------------------------------------------------
-def _refused(r: Any, new: bool) -> HookStatus:
+def _refused(r: Request, new: bool) -> HookStatus:
     if new:
         text = (
             f"Cannot serve directory {r.filename}: No matching DirectoryIndex "
@@ -158,17 +161,17 @@ def _refused(r: Any, new: bool) -> HookStatus:
     return 403
 
 
-async def _names(r: Any) -> list[bytes] | None:
+async def _names(r: Request) -> list[bytes] | None:
     """Return the names in the directory; None, logged, if it cannot be read."""
     try:
-        return await names_in(to_bytes(r.filename), Slices(r.engine.turns))
+        return await names_in(to_bytes(r.filename or ""), Slices(r.engine.turns))
     except OSError:
         r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
         return None
 
 
 async def _list(
-    r: Any, style: ListingStyle, names: list[str], pattern: str | None, types: tuple[str, ...]
+    r: Request, style: ListingStyle, names: list[str], pattern: str | None, types: tuple[str, ...]
 ) -> None:
     slices = Slices(r.engine.turns)
     title = escape_html(r.uri)
@@ -222,7 +225,7 @@ def make_handler(scope: Scope) -> CompiledHook:
     types = HTML if scope.dialect.autoindex_xhtml else HTML[:1]
     kind = f"{conf.content_type or 'text/html'};charset={conf.charset or 'ISO-8859-1'}"
 
-    async def handle(r: Any) -> HookStatus:
+    async def handle(r: Request) -> HookStatus:
         if r.handler != DIRECTORY_HANDLER or r.filename is None:
             return DECLINED
         r.allowed |= 1
@@ -257,7 +260,7 @@ def make_handler(scope: Scope) -> CompiledHook:
     )
 
 
-def _tracked(r: Any) -> None:
+def _tracked(r: Request) -> None:
     if r.finfo is not None:
         r.mtime = r.finfo.st_mtime_ns // 1000
         set_last_modified(r)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field, fields, replace
 from whimbrel.base.numbers import atoi, upper
-from whimbrel.base.static_typing import Any, Final, IntFlag
+from whimbrel.base.static_typing import TYPE_CHECKING, Final, IntFlag
 from whimbrel.directives.command import Command
+
+if TYPE_CHECKING:
+    from whimbrel.directives.spec import Setter
 
 
 class IndexOption(IntFlag):
@@ -273,7 +276,7 @@ def _item(cmd: Command, by: str, to: str, data: str) -> Item:
     )
 
 
-def add_alt(by: str) -> Any:
+def add_alt(by: str) -> Setter:
     """Return a setter of AddAlt, AddAltByType or AddAltByEncoding: text name."""
 
     def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
@@ -284,7 +287,7 @@ def add_alt(by: str) -> Any:
     return add
 
 
-def add_icon(by: str) -> Any:
+def add_icon(by: str) -> Setter:
     """Return a setter of AddIcon, AddIconByType or AddIconByEncoding: icon or (text,icon), then a name."""
 
     def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:

@@ -5,7 +5,7 @@ page.py writes it. Manual: mod/mod_info.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
@@ -13,6 +13,10 @@ from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import prepended, setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 _GET = 0
 BUFFER = 8192  # a longer page is sent before its length is known
@@ -30,7 +34,7 @@ def add_info(_cmd: Command, conf: InfoServerConfig, words: list[str]) -> None:
     conf.more = [*own(conf, "more", list), (words[0], words[1])]
 
 
-def keep_lines(configuration: Any) -> None:
+def keep_lines(configuration: Configuration) -> None:
     """Keep the tree of directives, which the page shows, while the server runs."""
     configuration.keeps_tree = True
 
@@ -41,7 +45,7 @@ def make_handler(scope: Scope) -> CompiledHook:
 
     more = scope.server_config(InfoServerConfig).more
 
-    def handler(r: Any) -> HookStatus:
+    def handler(r: Request) -> HookStatus:
         if r.handler != "server-info":
             return DECLINED
         r.allowed |= 1 << _GET

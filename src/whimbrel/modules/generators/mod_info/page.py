@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import whimbrel
 from whimbrel.catalogue.load import catalogue
@@ -21,6 +21,9 @@ from whimbrel.engine import identity
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.generators.mod_info.config_lines import ConfigLines
 from whimbrel.modules.support.cgi.suexec import wrapper_of
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 _HEAD: Final = (
     '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n'
@@ -41,7 +44,7 @@ _NONE: Final = "<tt> <em>none</em></tt>"
 class InfoPage:
     """The page for one request; *more* are the texts of AddModuleInfo, (source file, HTML)."""
 
-    def __init__(self, r: Any, more: list[tuple[str, str]]) -> None:
+    def __init__(self, r: Request, more: list[tuple[str, str]]) -> None:
         self.r = r
         self.more = more
         self.configuration = r.engine.configuration

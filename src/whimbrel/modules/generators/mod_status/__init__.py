@@ -8,7 +8,7 @@ from __future__ import annotations
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, strtol
-from whimbrel.base.static_typing import TYPE_CHECKING, Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -16,6 +16,7 @@ from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
     from whimbrel.modules.generators.mod_status.state import State as StateNow
 
 HANDLER_NAME = "server-status"
@@ -67,7 +68,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         else scope.server_config(StatusServerConfig).extended
     )
 
-    def handle(r: Any) -> HookStatus:
+    def handle(r: Request) -> HookStatus:
         if r.handler != HANDLER_NAME and r.handler != TYPE:
             return DECLINED
         r.allowed |= 1

@@ -35,7 +35,7 @@ def document(names: Names, s: State, new: bool) -> str:
     return json.dumps(out, separators=(",", ":")) + "\n"
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> object:
     if isinstance(value, str) and _NUMBER.match(value):
         return float(value)
     return value

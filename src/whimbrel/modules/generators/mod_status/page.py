@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.numbers import strip
 from whimbrel.base.product import server_description
@@ -26,6 +26,9 @@ from whimbrel.modules.generators.mod_status.state import (
     when,
 )
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 
 class Names:
     """Properties of the server that are the same for all responses to one request.
@@ -35,7 +38,7 @@ class Names:
 
     __slots__ = ("_facts", "_text", "address", "product", "server", "signature")
 
-    def __init__(self, r: Any) -> None:
+    def __init__(self, r: Request) -> None:
         self.server = server_name(r)
         self.address = r.connection.local_ip
         self.product = server_description("2.2" if r.plan.dialect.pages_22 else "2.4")

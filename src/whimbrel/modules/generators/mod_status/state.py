@@ -31,9 +31,12 @@ import os
 import time
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whimbrel.engine.runtime import ScoreboardWorker
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 # Numbers ----------------------------------------------------------------------------------------
@@ -135,7 +138,7 @@ def letter_counts(letters: str) -> tuple[int, int, int]:
 class State:
     """Scoreboard data with defaults for missing keys."""
 
-    def __init__(self, r: Any, extended: bool) -> None:
+    def __init__(self, r: Request, extended: bool) -> None:
         board = getattr(r.engine.runtime, "scoreboard", None)
         self.workers: list[ScoreboardWorker] = board.workers() if board is not None else []
         self.totals: dict[str, Any] = board.totals() if board is not None else {}

@@ -6,22 +6,21 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import StartError
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.ldap.mod_ldap import settings
 from whimbrel.modules.ldap.mod_ldap.settings import LdapDirConfig, LdapServerConfig
 from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_number
-from whimbrel.registry.module import CompiledHook, CompletedConfig, Hook, Module, Order, Scope
+from whimbrel.registry.module import CompletedConfig, Hook, Module, lazy_maker
 from whimbrel.registry.phases import HANDLER
 
 if TYPE_CHECKING:
-    from whimbrel.modules.ldap.mod_ldap.cache import Caches
+    from whimbrel.engine.request import RequestEngine
     from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
 
 SOURCE: Final = "util_ldap.c"
 _WORKER = "ldap"
-_CACHES = "ldap-caches"
 _DIR_SETTERS: Final[dict[str, Setter]] = {
     "LDAPTrustedClientCert": settings.add_certificate("clients"),
     "LDAPReferrals": settings.set_referrals,
@@ -58,26 +57,11 @@ def make_memory(finished: CompletedConfig) -> None:
             raise StartError("LDAP cache: could not create shared memory segment") from None
 
 
-def caches_of(engine: Any) -> Caches:
-    """Return the caches, which all workers share unless LDAPSharedCacheSize is 0."""
-    found: Caches | None = engine.worker_state.get(_CACHES)
-    if found is None:
-        from whimbrel.modules.ldap.mod_ldap.cache import UNSHARED_SIZE, Caches, SharedMemory
-
-        settings = engine.main.config(LdapServerConfig)
-        found = Caches(
-            settings.memory or SharedMemory(settings.cache_size or UNSHARED_SIZE),
-            (settings.search_entries, settings.search_ttl),
-            (settings.operation_entries, settings.operation_ttl),
-        )
-        engine.worker_state[_CACHES] = found
-    return found
-
-
-def worker_of(engine: Any) -> LdapWorker:
+def worker_of(engine: RequestEngine) -> LdapWorker:
     """Return the connections of this worker."""
     found: LdapWorker | None = engine.worker_state.get(_WORKER)
     if found is None:
+        from whimbrel.modules.ldap.mod_ldap.cache import caches_of
         from whimbrel.modules.ldap.mod_ldap.worker import LdapWorker
 
         found = LdapWorker(caches_of(engine))
@@ -92,18 +76,11 @@ def is_installed() -> bool:
     return find_spec("ldap") is not None
 
 
-async def close(engine: Any) -> None:
+async def close(engine: RequestEngine) -> None:
     """Close the connections of a worker that ends."""
     found = engine.worker_state.pop(_WORKER, None)
     if found is not None:
         found.connections.close()
-
-
-def make_status(scope: Scope) -> CompiledHook | None:
-    """Make the handler ldap-status."""
-    from whimbrel.modules.ldap.mod_ldap.status import make_handler
-
-    return make_handler(scope)
 
 
 MODULE = Module(
@@ -113,7 +90,7 @@ MODULE = Module(
     server_config=LdapServerConfig,
     dir_setters=checked(SOURCE, _DIR_SETTERS),
     server_setters=checked(SOURCE, _SERVER_SETTERS),
-    hooks=(Hook(HANDLER, make_status, Order.MIDDLE),),
+    hooks=(Hook(HANDLER, lazy_maker("whimbrel.modules.ldap.mod_ldap.status", "make_handler")),),
     post_config=(make_memory,),
     worker_ends=(close,),
 )

@@ -16,7 +16,13 @@ from hmac import compare_digest
 from mmap import mmap
 from struct import Struct
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.modules.ldap.mod_ldap.settings import LdapServerConfig
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
+_CACHES = "ldap-caches"
 
 _HEAD: Final = Struct("<7Q")  # of a cache: end of the ring's data, next slot, counters
 _FETCHES, _HITS, _INSERTS, _REMOVES, _PURGES = range(2, 7)  # counters, by their place in the head
@@ -133,7 +139,7 @@ class OperationCache:
 
         return json.loads(data)
 
-    def put(self, key: tuple[Any, ...], value: Any) -> None:
+    def put(self, key: tuple[Any, ...], value: object) -> None:
         """Store *value*, which JSON can express."""
         import json
 
@@ -252,3 +258,17 @@ class Caches:
         self.comparisons = OperationCache(shared, (4 * size, 2 * size), *operation)
         self.names = OperationCache(shared, (6 * size, size), operation[0], float("inf"))
         self.subgroups = OperationCache(shared, (7 * size, size), *operation)
+
+
+def caches_of(engine: RequestEngine) -> Caches:
+    """Return the caches, which all workers share unless LDAPSharedCacheSize is 0."""
+    found: Caches | None = engine.worker_state.get(_CACHES)
+    if found is None:
+        settings = engine.main.config(LdapServerConfig)
+        found = Caches(
+            settings.memory or SharedMemory(settings.cache_size or UNSHARED_SIZE),
+            (settings.search_entries, settings.search_ttl),
+            (settings.operation_entries, settings.operation_ttl),
+        )
+        engine.worker_state[_CACHES] = found
+    return found

@@ -95,7 +95,7 @@ def utf8(text: str) -> str:
         raise Failed(INVALID_DN_SYNTAX, "Invalid DN syntax") from problem
 
 
-def call(operation: Callable[..., T], *arguments: Any) -> T:
+def call(operation: Callable[..., T], *arguments: object) -> T:
     """Return *operation* of *arguments*; raises Failed for every error of the library."""
     try:
         return operation(*arguments)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.modules.ldap.mod_ldap import caches_of
-from whimbrel.modules.ldap.mod_ldap.cache import OperationCache
+from whimbrel.modules.ldap.mod_ldap.cache import OperationCache, caches_of
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from whimbrel.modules.ldap.mod_ldap.cache import Caches
 from whimbrel.modules.ldap.mod_ldap.connections import Certificates, Connections, Target
 from whimbrel.modules.ldap.mod_ldap.directory import Directory
 from whimbrel.modules.ldap.mod_ldap.settings import Certificate, LdapDirConfig, LdapServerConfig
 from whimbrel.registry.module import Scope
+
+if TYPE_CHECKING:
+    from whimbrel.engine.runtime import Runtime
 
 T = TypeVar("T")
 # Operations that wait at a time: a directory that is slow leaves threads of the worker to others.
@@ -32,7 +35,7 @@ class LdapWorker:
         """Return the directory of *target*."""
         return Directory(self.connections, self._caches, target)
 
-    async def run(self, runtime: Any, operation: Callable[[], T]) -> T:
+    async def run(self, runtime: Runtime, operation: Callable[[], T]) -> T:
         """Return *operation*, run in a thread."""
         async with self._waiting:
             result: T = await runtime.in_thread(operation)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.model import LogSink, Server, confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
@@ -35,6 +35,7 @@ from whimbrel.registry.phases import LOG_TRANSACTION, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
 
 COMMON = '%h %l %u %t "%r" %>s %b'
@@ -185,7 +186,7 @@ def server_writers(server: Server) -> tuple[AccessLogger, ...]:
     return writers_of(server.config(LogServerConfig))
 
 
-def access_sinks(configuration: Any) -> list[LogSink]:
+def access_sinks(configuration: Configuration) -> list[LogSink]:
     """Return the sinks of the access logs of all servers, each distinct configuration once."""
     return [
         writer.sink for conf in confs(configuration.servers(), LogServerConfig) for writer in writers_of(conf)
@@ -208,7 +209,7 @@ def make_log(scope: Scope) -> CompiledHook | None:
     return CompiledHook(log, Reads.NOTHING)
 
 
-def check_directories(configuration: Any) -> None:
+def check_directories(configuration: Configuration) -> None:
     """Check that the directories of all logs exist (2.4), before the start."""
     if not configuration.dialect.checks_log_directories_first:
         return

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
@@ -21,6 +21,9 @@ from whimbrel.engine.redirect_chain import first_request
 from whimbrel.http.semantics.dates import log_time
 from whimbrel.http.syntax.target import unsplit
 from whimbrel.http.syntax.url import escape_logitem
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 ItemFn = Callable[[Any, str], "str | None"]
 
@@ -51,7 +54,7 @@ def _escaped(value: str | None) -> str | None:
 
 
 # client -------------------------------------------------------------------------------------------
-def remote_host(r: Any, argument: str) -> str | None:
+def remote_host(r: Request, argument: str) -> str | None:
     """%h: the name if one was looked up, else the address."""
     connection = r.connection
     if argument != "c" or not r.plan.dialect.keywords_24:
@@ -63,7 +66,7 @@ def remote_host(r: Any, argument: str) -> str | None:
     return remote_address(r, argument)
 
 
-def remote_address(r: Any, argument: str) -> str | None:
+def remote_address(r: Request, argument: str) -> str | None:
     """%a: the client's address; %{c}a: the connection's peer."""
     connection = r.connection
     address: str = (
@@ -72,13 +75,13 @@ def remote_address(r: Any, argument: str) -> str | None:
     return address
 
 
-def remote_logname(r: Any, _argument: str) -> str | None:
+def remote_logname(r: Request, _argument: str) -> str | None:
     """%l: the user's name that the client's host gave; with mod_ident, whose connections are not cached."""
     notes = r.connection.notes
     return _escaped(notes.get(REMOTE_IDENT_NOTE)) if notes else None
 
 
-def remote_user(r: Any, _argument: str) -> str | None:
+def remote_user(r: Request, _argument: str) -> str | None:
     """%u: two quotes for an empty name."""
     if r.user is None:
         return None
@@ -86,12 +89,12 @@ def remote_user(r: Any, _argument: str) -> str | None:
 
 
 # time ---------------------------------------------------------------------------------------------
-def _clock(r: Any) -> float:
+def _clock(r: Request) -> float:
     now: float = r.engine.runtime.now()
     return now
 
 
-def request_time(r: Any, argument: str) -> str | None:
+def request_time(r: Request, argument: str) -> str | None:
     """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning
     (``begin:``) or the end (``end:``).
     """
@@ -125,12 +128,12 @@ def _with_fractions(wanted: str, micros: int) -> str:
     )
 
 
-def duration_micros(r: Any, _argument: str) -> str | None:
+def duration_micros(r: Request, _argument: str) -> str | None:
     """%D: microseconds."""
     return str(_micros(r))
 
 
-def _micros(r: Any) -> int:
+def _micros(r: Request) -> int:
     micros: int = round((_clock(r) - r.time) * 1_000_000)
     return max(0, micros)
 
@@ -138,14 +141,14 @@ def _micros(r: Any) -> int:
 _UNITS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 
 
-def duration(r: Any, argument: str) -> str | None:
+def duration(r: Request, argument: str) -> str | None:
     """%T: seconds; %{ms}T, %{us}T.  An unknown unit is written as is."""
     unit = _UNITS.get(argument) if r.plan.dialect.keywords_24 else 1_000_000
     return argument if unit is None else str(_micros(r) // unit)
 
 
 # request and response -----------------------------------------------------------------------------
-def request_line(r: Any, _argument: str) -> str | None:
+def request_line(r: Request, _argument: str) -> str | None:
     """%r, without a password in the target.
 
     A cached response is never made for a target with a password, so its released head is not needed.
@@ -159,27 +162,27 @@ def request_line(r: Any, _argument: str) -> str | None:
     return _escaped(line)
 
 
-def query(r: Any, _argument: str) -> str | None:
+def query(r: Request, _argument: str) -> str | None:
     """%q: the query with its question mark, "" without a query."""
     return "" if r.args is None else "?" + escape_logitem(r.args)
 
 
-def status(r: Any, _argument: str) -> str | None:
+def status(r: Request, _argument: str) -> str | None:
     """%s: the status."""
     return str(r.status) if r.status > 0 else None
 
 
-def common_bytes(r: Any, _argument: str) -> str | None:
+def common_bytes(r: Request, _argument: str) -> str | None:
     """%b: the bytes of the body, ``-`` for none."""
     return str(r.bytes_sent) if r.bytes_sent else None
 
 
-def field_in(r: Any, argument: str) -> str | None:
+def field_in(r: Request, argument: str) -> str | None:
     """%{Name}i: a request field."""
     return _escaped(r.headers_in.get(argument))
 
 
-def field_out(r: Any, argument: str) -> str | None:
+def field_out(r: Request, argument: str) -> str | None:
     """%{Name}o: a response field; Content-Type without parameters, several Set-Cookie fields joined."""
     low = argument.lower()
     if low == "content-type":
@@ -194,7 +197,7 @@ def field_out(r: Any, argument: str) -> str | None:
     return _escaped(r.err_headers_out.get(argument) if value is None else value)
 
 
-def cookie(r: Any, argument: str) -> str | None:
+def cookie(r: Request, argument: str) -> str | None:
     """%{name}C: a cookie; names are case-insensitive, blanks around the value are removed."""
     for pair in (r.headers_in.get("Cookie") or "").split(";"):
         name, equals, value = pair.partition("=")
@@ -203,7 +206,7 @@ def cookie(r: Any, argument: str) -> str | None:
     return None
 
 
-def port(r: Any, argument: str) -> str | None:
+def port(r: Request, argument: str) -> str | None:
     """%p: the server's port; %{local}p, %{remote}p: the connection's; any other argument is written as is."""
     kind = argument.lower()
     if kind == "remote":
@@ -215,7 +218,7 @@ def port(r: Any, argument: str) -> str | None:
     return argument
 
 
-def process(r: Any, argument: str) -> str | None:
+def process(r: Request, argument: str) -> str | None:
     """%P: the process; %{tid}P, %{hextid}P: the thread."""
     runtime = r.engine.runtime
     kind = argument.lower()
@@ -226,7 +229,7 @@ def process(r: Any, argument: str) -> str | None:
     return str(runtime.pid) if kind in ("", "pid") else argument
 
 
-def connection_state(r: Any, _argument: str) -> str | None:
+def connection_state(r: Request, _argument: str) -> str | None:
     """%X: ``X`` aborted, ``+`` kept alive, ``-`` closed."""
     if r.connection.aborted:
         return "X"
@@ -234,14 +237,14 @@ def connection_state(r: Any, _argument: str) -> str | None:
     return "+" if _is_persistent(r) and not is_last else "-"
 
 
-def _is_persistent(r: Any) -> bool:
+def _is_persistent(r: Request) -> bool:
     """Return True if the connection stays open after the response to *r*."""
     while r.prev is not None and r.prev.is_committed:  # an ErrorDocument that failed
         r = r.prev
     return not (r.assbackwards or r.close or "close" in (r.headers_out.get_list("Connection") or "").lower())
 
 
-def keep_alives(r: Any, _argument: str) -> str | None:
+def keep_alives(r: Request, _argument: str) -> str | None:
     """%k: the number of earlier responses after which the connection stayed open, less one on the last,
     except if that is the last because of MaxKeepAliveRequests.
 
@@ -253,34 +256,34 @@ def keep_alives(r: Any, _argument: str) -> str | None:
     return str(max(served - 1, 0))
 
 
-def _most(r: Any) -> int:
+def _most(r: Request) -> int:
     """Return MaxKeepAliveRequests; 0 for any number, or without KeepAlive."""
     core = r.server_conf(CoreServerConfig)
     most: int = core.max_keep_alive if core.keep_alive and core.keep_alive_timeout > 0 else 0
     return most
 
 
-def url_path(r: Any, _argument: str) -> str | None:
+def url_path(r: Request, _argument: str) -> str | None:
     """%U: the decoded path; C ends it at the first null character."""
     return _escaped(r.uri.partition("\0")[0])
 
 
-def nothing(_r: Any, _argument: str) -> str | None:
+def nothing(_r: Request, _argument: str) -> str | None:
     """%^to: responses have no trailers."""
     return None
 
 
-def log_id(r: Any, argument: str) -> str | None:
+def log_id(r: Request, argument: str) -> str | None:
     """%L: the error log's id of the request, %{c}L of the connection, if either was logged."""
     return (r.connection.log_id if argument == "c" else r.log_id) or None
 
 
-def variable(r: Any, argument: str) -> str | None:
+def variable(r: Request, argument: str) -> str | None:
     """%{NAME}e: a variable of the environment."""
     return _escaped(r.env.get(argument))
 
 
-def trailer_in(r: Any, argument: str) -> str | None:
+def trailer_in(r: Request, argument: str) -> str | None:
     """%{Name}^ti: a request trailer."""
     trailers = r.body_in.trailers
     return _escaped(trailers.get(argument)) if trailers is not None else None

@@ -40,6 +40,7 @@ from whimbrel.modules.loggers.mod_log_config.items import (
 
 if TYPE_CHECKING:
     from whimbrel.engine.cache.log_template import LogTemplate
+    from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition as Expression
 
 MAX_FROZEN: Final = 64  # lines of cached responses that differ in their constant texts
@@ -196,7 +197,7 @@ class ExprCondition:
             return False
 
 
-def last_request(r: Any) -> Any:
+def last_request(r: Request) -> Request:
     """Return the final request of a chain of internal redirects."""
     while r.next is not None:
         r = r.next
@@ -266,7 +267,7 @@ _IN_HOLES: Final = (field_in, cookie, request_time, *_OF_THE_CLIENT)
 def _field(low: str) -> Slot:
     """Return the slot of %{Name}i for the name *low*, in lower case."""
 
-    def slot(r: Any) -> str:
+    def slot(r: Request) -> str:
         values = r.headers_in.entries().get(low)
         if values is None:
             return "-"
@@ -338,11 +339,11 @@ class AccessLogger:
         """Return True if the condition may wait, for a sub-request or for a long search."""
         return isinstance(self.condition, ExprCondition)
 
-    def matches(self, r: Any) -> bool:
+    def matches(self, r: Request) -> bool:
         """Return True if this request is logged here."""
         return self.condition is None or self.condition.holds(first_request(r))
 
-    def line(self, r: Any) -> bytes:
+    def line(self, r: Request) -> bytes:
         """Return the line for a finished request, with its line end."""
         if r.prev is None and r.next is None:
             return (self._template % tuple([slot(r) for slot in self._slots])).encode("latin-1")
@@ -350,14 +351,14 @@ class AccessLogger:
         final = last_request(r)
         return ("".join([self._piece(item, original, final) for item in self.items]) + "\n").encode("latin-1")
 
-    def _piece(self, item: Piece, original: Any, final: Any) -> str:
+    def _piece(self, item: Piece, original: object, final: object) -> str:
         if isinstance(item, str):
             return item
         if item.fn is request_time and not item.argument and not item.statuses:
             return self._second(final)
         return item.text(original, final)
 
-    def freeze(self, r: Any, *, any_query: bool = False) -> CachedLine:
+    def freeze(self, r: Request, *, any_query: bool = False) -> CachedLine:
         """Evaluate the parts that are constant for every use of a cached response.
 
         *any_query*: the uses may have different request lines.
@@ -376,7 +377,7 @@ class AccessLogger:
             self._frozen[any_query, texts] = line
         return line
 
-    def _varies(self, item: Piece, final: Any, any_query: bool) -> bool:
+    def _varies(self, item: Piece, final: object, any_query: bool) -> bool:
         """Return True if the text of *item* may differ between uses of a cached response."""
         return (
             not isinstance(item, str)
@@ -432,7 +433,7 @@ class AccessLogger:
         fn = item.fn
         argument = item.argument
 
-        def slot(view: Any) -> str:
+        def slot(view: object) -> str:
             value = fn(view, argument)
             return "-" if value is None else value
 
@@ -486,7 +487,7 @@ def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]
 
 
 def _filler(template: str, slots: tuple[Slot, ...]) -> Fill:
-    def fill(view: Any) -> bytes:
+    def fill(view: object) -> bytes:
         return (template % tuple([slot(view) for slot in slots])).encode("latin-1")
 
     return fill

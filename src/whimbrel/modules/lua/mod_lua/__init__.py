@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import MissingPackage
 from whimbrel.directives.spec import Setter, Versions
@@ -15,6 +15,9 @@ from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaServerConfig
 from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.registry import phases
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 _EARLY = Order.FIRST - 1
 _LATE = Order.LAST + 1
@@ -33,7 +36,7 @@ _PHASES: Final = {
 _ORDERED: Final = frozenset(("translate_name", "check_user_id", "access_checker", "auth_checker"))
 
 
-def _ignore(_cmd: Any, _conf: Any, _words: list[str]) -> None:
+def _ignore(_cmd: object, _conf: object, _words: list[str]) -> None:
     """The catalogue's rule refuses the directive."""
 
 
@@ -82,7 +85,7 @@ def _hooks() -> tuple[Hook, ...]:
     return tuple(found)
 
 
-def require_library(_configuration: Any) -> None:
+def require_library(_configuration: Configuration) -> None:
     """Refuse the start without an interpreter."""
     if find_spec("lupa") is None:
         raise MissingPackage("mod_lua", "lupa", "lua")

@@ -27,7 +27,7 @@ def provider(name: str, function: LuaFunction) -> AuthzProvider:
         ("crit", "AH02319", "Unable to find entry function '{name}' in {file} (not a valid function)"),
     )
 
-    def make(_scope: Scope, arguments: str, _parsed: Any) -> AuthzCheck:
+    def make(_scope: Scope, arguments: str, _parsed: object) -> AuthzCheck:
         words = split_words(arguments)
 
         async def check(r: Request) -> int:

@@ -10,6 +10,7 @@ from whimbrel.modules.database.mod_dbd import DbdServerConfig
 from whimbrel.modules.lua.mod_lua.arguments import CallArguments, lua_text, to_integer
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
     from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 NO_MODULE: Final = "mod_dbd doesn't seem to have been loaded."
@@ -104,7 +105,7 @@ class Database:
 
         return fetch
 
-    def _by_label(self, _self: Any, _r: Any, label: Any) -> Any:
+    def _by_label(self, _self: object, _r: Request, label: Any) -> Any:
         statement = self._statements.get(lua_text(label))
         if not statement:
             return None, f"Could not find any prepared statement called {lua_text(label)}!"
@@ -120,11 +121,11 @@ class Database:
                 )
             return tuple(map(lua_text, given))
 
-        def select(_self: Any, *given: Any) -> Any:
+        def select(_self: object, *given: Any) -> Any:
             values = values_of(given)
             return (None, values) if isinstance(values, str) else self._rows(statement, values)
 
-        def query(_self: Any, *given: Any) -> Any:
+        def query(_self: object, *given: Any) -> Any:
             values = values_of(given)
             return (None, values) if isinstance(values, str) else self._count(statement, values)
 

@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from whimbrel.modules.lua.mod_lua.arguments import GONE
+from whimbrel.modules.lua.mod_lua.arguments import GONE, LuaError
+from whimbrel.modules.lua.mod_lua.fields import TABLES
+from whimbrel.modules.lua.mod_lua.functions import METHODS, PLAIN
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
 
 if TYPE_CHECKING:
@@ -142,8 +144,6 @@ class Machine:
         variables.apache2 = loaded
         for name, value in {**CONSTANTS, "version": version, "apache2": lua.table()}.items():
             loaded[name] = value
-        from whimbrel.modules.lua.mod_lua.request_api import METHODS, PLAIN, TABLES
-
         self._run, self._start, self._request, self._trace = lua.execute(
             PRELUDE,
             self._call,
@@ -273,8 +273,6 @@ class Machine:
 
 def _protected(work: Callable[[], Iterable[Any]]) -> tuple[Any, ...]:
     """Return True and the results of *work*, or False and the message of its error."""
-    from whimbrel.modules.lua.mod_lua.request_api import LuaError
-
     try:
         return (True, *work())
     except LuaError as problem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.latin1 import to_bytes
@@ -12,49 +11,13 @@ from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction, LuaServerConfig
 
 if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
+    from whimbrel.engine.request import Request, RequestEngine
     from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 MAX_IDLE: Final = 64  # machines of one worker that wait for their next call, those of all scopes together
 MAX_IDLE_BYTES: Final = 64 * 1024 * 1024  # memory of these machines
-MAX_VARIABLES: Final = 10_000  # of r:ivm_set in one worker
-MAX_VARIABLE_BYTES: Final = 64 * 1024 * 1024  # of names and strings of these
 _MACHINES: Final = "lua"  # key of `Engine.worker_state`
 Key = tuple[Any, ...]
-
-
-class SharedVariables:
-    """Variables of r:ivm_set in one worker, for several threads.
-
-    Key: name. Value: a number, string or boolean. Bound: `MAX_VARIABLES` of `MAX_VARIABLE_BYTES` together.
-    Eviction: the variable that was set first.
-    """
-
-    def __init__(self) -> None:
-        self._values: dict[str, Any] = {}
-        self._bytes = 0
-        self._lock = Lock()
-
-    def get(self, name: str) -> Any:
-        """Return a value, None if there is none."""
-        return self._values.get(name)
-
-    def set(self, name: str, value: Any) -> None:
-        """Set a value."""
-        with self._lock:
-            if name in self._values:
-                self._remove(name)
-            self._values[name] = value
-            self._bytes += _size(name, value)
-            while len(self._values) > MAX_VARIABLES or self._bytes > MAX_VARIABLE_BYTES:
-                self._remove(next(iter(self._values)))
-
-    def _remove(self, name: str) -> None:
-        self._bytes -= _size(name, self._values.pop(name))
-
-
-def _size(name: str, value: Any) -> int:
-    return len(name) + (len(value) if isinstance(value, str) else 0)
 
 
 class Machines:
@@ -66,7 +29,6 @@ class Machines:
 
     def __init__(self) -> None:
         self._idle: dict[Key, list[Machine]] = {}
-        self.variables = SharedVariables()
 
     def take(self, key: Key) -> Machine | None:
         """Remove and return an idle machine, None if there is none."""
@@ -95,7 +57,7 @@ class Machines:
                 del idle[oldest]
 
 
-def machines_of(engine: Any) -> Machines:
+def machines_of(engine: RequestEngine) -> Machines:
     """Return the machines of this worker."""
     found: Machines | None = engine.worker_state.get(_MACHINES)
     if found is None:

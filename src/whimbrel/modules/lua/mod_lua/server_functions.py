@@ -15,13 +15,12 @@ from whimbrel.modules.core.filters import unknown_filter
 from whimbrel.modules.http.etag import make_etag as etag_of
 from whimbrel.modules.lua.mod_lua.arguments import CallArguments
 from whimbrel.modules.lua.mod_lua.fields import TABLES
-from whimbrel.modules.lua.mod_lua.machines import machines_of
 from whimbrel.modules.lua.mod_lua.text_functions import NOTHING
+from whimbrel.modules.lua.mod_lua.variables import MAX_VARIABLE, variables_of
 
 if TYPE_CHECKING:
     from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
-MAX_VARIABLE: Final = 1024 * 1024  # bytes of a string of ivm_set
 # what ap_mpm_query answers for event, by number; None: the number of threads or workers
 _THREADS = "threads"
 _LIMIT = "workers"
@@ -225,7 +224,7 @@ def scoreboard_worker(api: RequestApi, words: CallArguments) -> Any:
 
 # variables that machines share ----------------------------------------------------------------------
 def ivm_get(api: RequestApi, words: CallArguments) -> Any:
-    value = machines_of(api.r.engine).variables.get(words.text(1))
+    value = variables_of(api.r.engine).get(words.text(1))
     return NOTHING if value is None else value
 
 
@@ -245,5 +244,5 @@ def ivm_set(api: RequestApi, words: CallArguments) -> Any:
             stored = value
         else:
             stored = float(value)
-        machines_of(api.r.engine).variables.set(name, stored)
+        variables_of(api.r.engine).set(name, stored)
     return NOTHING

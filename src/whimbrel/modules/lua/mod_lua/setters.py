@@ -60,7 +60,7 @@ def set_hook(phase: str) -> Any:
 def set_block(phase: str) -> Any:
     """Return the setter of an inline section: read its lines, and leave one directive in its place."""
 
-    def apply(cmd: Command, _conf: Any, words: list[str]) -> None:
+    def apply(cmd: Command, _conf: object, words: list[str]) -> None:
         reader = reading(cmd)
         line, end, _ = words[0].rpartition(">")
         if not end:
@@ -161,7 +161,7 @@ def add_mapped(cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
     conf.mapped = (*own(conf, "mapped", tuple), mapped)
 
 
-def set_authz_provider(cmd: Command, _conf: Any, words: list[str]) -> None:
+def set_authz_provider(cmd: Command, _conf: object, words: list[str]) -> None:
     """LuaAuthzProvider: register the provider of a word after Require."""
     from whimbrel.modules.lua.mod_lua.authz import provider
 
@@ -169,7 +169,7 @@ def set_authz_provider(cmd: Command, _conf: Any, words: list[str]) -> None:
     cmd.register_provider("authz", words[0].lower(), provider(words[0], LuaFunction(words[1], words[2])))
 
 
-def set_output_filter(cmd: Command, _conf: Any, words: list[str]) -> None:
+def set_output_filter(cmd: Command, _conf: object, words: list[str]) -> None:
     """LuaOutputFilter."""
     from whimbrel.modules.lua.mod_lua.filters import LuaOutputFilter
 
@@ -178,7 +178,7 @@ def set_output_filter(cmd: Command, _conf: Any, words: list[str]) -> None:
     cmd.register_provider("output_filter", words[0].lower(), LuaOutputFilter(words[0], function))
 
 
-def set_input_filter(cmd: Command, _conf: Any, words: list[str]) -> None:
+def set_input_filter(cmd: Command, _conf: object, words: list[str]) -> None:
     """LuaInputFilter."""
     from whimbrel.modules.lua.mod_lua.filters import LuaInputFilter
 

@@ -6,7 +6,7 @@ Manual: mod/mod_negotiation.html, content-negotiation.html.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_regular
@@ -28,6 +28,9 @@ from whimbrel.modules.support.setters import add_text, own, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 NONE = 1
 _GET = 0
@@ -69,7 +72,7 @@ def set_force(_cmd: Command, conf: NegotiationDirConfig, words: list[str]) -> No
 
 
 # Finding variants -------------------------------------------------------------------------------
-def _start(r: Any) -> Negotiation:
+def _start(r: Request) -> Negotiation:
     conf = r.dir_config(NegotiationDirConfig)
     directory = (r.filename or "/").rpartition("/")[0] + "/"
 
@@ -95,9 +98,9 @@ def _fits(requested: str, notes: dict[str, str]) -> bool:
     return not left
 
 
-async def _read_directory(r: Any, n: Negotiation) -> HookStatus:
+async def _read_directory(r: Request, n: Negotiation) -> HookStatus:
     """Add the files whose names continue the requested name; return OK or the status of a failure."""
-    directory, _, requested = r.filename.rpartition("/")
+    directory, _, requested = (r.filename or "").rpartition("/")
     listed = r.deps.stat_directory(directory or "/")
     slices = Slices(r.engine.turns)
     try:
@@ -150,9 +153,9 @@ async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
     return sorted(names)
 
 
-def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
+def _read_map(r: Request, source: Request, n: Negotiation) -> HookStatus:
     """Add the variants that the map *source* names."""
-    path = source.filename
+    path = source.filename or ""
     source.deps.stat(path)
     try:
         data = read_regular(to_bytes(path))
@@ -173,7 +176,9 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
     return OK
 
 
-def _validate_list(r: Any, source: Any, info: os.stat_result | None, data: bytes | None = None) -> None:
+def _validate_list(
+    r: Request, source: Request, info: os.stat_result | None, data: bytes | None = None
+) -> None:
     """Add the validator of the list of variants to the ETag: of the map *data*, or the directory's time."""
     if info is not None:
         mtime = info.st_mtime_ns // 1000
@@ -182,7 +187,7 @@ def _validate_list(r: Any, source: Any, info: os.stat_result | None, data: bytes
 
 
 # Deciding ---------------------------------------------------------------------------------------
-async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookStatus, Variant | None]:
+async def _decide(r: Request, n: Negotiation, prefer_scripts: bool) -> tuple[HookStatus, Variant | None]:
     """Return (OK, the best variant), or a status and None."""
     if r.method_number == _GET:
         n.transparent = not r.path_info and not any("/" in v.name or v.body is not None for v in n.variants)
@@ -206,7 +211,7 @@ async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookSta
     return (OK, best) if status == OK else (status, None)
 
 
-async def _choice(r: Any, n: Negotiation, best: Variant) -> HookStatus:
+async def _choice(r: Request, n: Negotiation, best: Variant) -> HookStatus:
     """Set the fields of a server choice; a variant that is negotiated itself is an error."""
     if best.sub is None:
         sub = await r.engine.lookup_file(r, best.name)
@@ -232,7 +237,7 @@ def make_multiviews(scope: Scope) -> CompiledHook | None:
     if not scope.dir_config(CoreDirConfig).options.value & OPT_MULTI:
         return None
 
-    async def multiviews(r: Any) -> HookStatus:
+    async def multiviews(r: Request) -> HookStatus:
         if r.finfo is not None or r.proxy or not (r.filename or "").startswith("/"):
             return DECLINED
         n = _start(r)
@@ -264,7 +269,7 @@ def make_map_handler(scope: Scope) -> CompiledHook:
     """
     is_cacheable = scope.server_config(NegotiationServerConfig).cache
 
-    async def handler(r: Any) -> HookStatus:
+    async def handler(r: Request) -> HookStatus:
         if r.handler not in (MAP_TYPE, MAP_HANDLER):
             return DECLINED
         n = _start(r)
@@ -289,7 +294,7 @@ def make_map_handler(scope: Scope) -> CompiledHook:
     )
 
 
-async def _send_body(r: Any, best: Variant) -> HookStatus:
+async def _send_body(r: Request, best: Variant) -> HookStatus:
     """Respond with a variant inside the map."""
     r.allowed |= 1 << _GET | 1 << _OPTIONS | 1 << _POST
     await r.body_in.discard()
@@ -316,7 +321,7 @@ async def _send_body(r: Any, best: Variant) -> HookStatus:
 def make_fixup(_scope: Scope) -> CompiledHook:
     """Make the fixup that names an encoding as the client does: gzip or x-gzip."""
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         if len(r.content_encodings) != 1:
             return DECLINED
         name = r.content_encodings[0].removeprefix("x-")

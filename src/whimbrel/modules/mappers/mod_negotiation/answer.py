@@ -5,13 +5,16 @@ RFC 2295, sections 8.2 to 8.6.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.http.syntax.url import escape_html, escape_segment
 from whimbrel.modules.mappers.mod_negotiation.choose import Negotiation, Variant
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
-def set_fields(r: Any, n: Negotiation, *, chosen: bool) -> None:
+
+def set_fields(r: Request, n: Negotiation, *, chosen: bool) -> None:
     """Add the fields; error responses have them, too."""
     out = r.err_headers_out
     if n.client.alternates and n.variants:

@@ -6,7 +6,7 @@ Manual: content-negotiation.html#methods; RFC 2296.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import lower
@@ -17,6 +17,10 @@ from whimbrel.modules.mappers.mod_negotiation.accept import (
     Transparency,
     members,
 )
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
 
 PREFER = 2
 FALLBACK = 4
@@ -36,7 +40,7 @@ class Variant:
     level: float = 0.0
     size: int = -1
     body: bytes | None = None
-    sub: Any = None
+    sub: Request | None = None
     level_matched: float = 0.0
     stars: int = 0
     type_quality: float = 1.0
@@ -61,7 +65,13 @@ class Negotiation:
     """
 
     def __init__(
-        self, headers: Any, priority: list[str], force: int, size_of: Callable[[Variant], int], *, exact: bool
+        self,
+        headers: Headers,
+        priority: list[str],
+        force: int,
+        size_of: Callable[[Variant], int],
+        *,
+        exact: bool,
     ) -> None:
         self.variants: list[Variant] = []
         self.types = members(headers.get_list("Accept"))

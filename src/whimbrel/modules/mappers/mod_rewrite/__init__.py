@@ -8,7 +8,7 @@ the rules, `hooks` calls it; `log` writes the log.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.latin1 import to_text
@@ -24,8 +24,11 @@ from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 from whimbrel.registry.programs import ProgramHost
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
-def rewrite_logs(configuration: Any) -> list[LogSink]:
+
+def rewrite_logs(configuration: Configuration) -> list[LogSink]:
     """Return the files and programs of RewriteLog (2.2)."""
     written = [
         server.config(RewriteServerConfig).log
@@ -35,7 +38,7 @@ def rewrite_logs(configuration: Any) -> list[LogSink]:
     return [log_sink(name) for name in written if name]
 
 
-def start_programs(configuration: Any, _host: ProgramHost) -> list[MapProgram]:
+def start_programs(configuration: Configuration, _host: ProgramHost) -> list[MapProgram]:
     """Start the programs of all servers whose own engine is on, in the master. Raises PostConfigError."""
     started: list[MapProgram] = []
     records = [
@@ -65,7 +68,7 @@ def start_programs(configuration: Any, _host: ProgramHost) -> list[MapProgram]:
     return started
 
 
-def warn_of_programs(finished: Any) -> None:
+def warn_of_programs(finished: Configuration) -> None:
     """Warn of programs without RewriteLock (2.2)."""
     if not finished.dialect.rewrite_22:
         return

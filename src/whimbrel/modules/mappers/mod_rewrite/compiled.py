@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.config.model import Server, unique_by
 from whimbrel.modules.mappers.mod_rewrite.conditions import Condition
@@ -20,6 +20,9 @@ from whimbrel.modules.mappers.mod_rewrite.settings import (
 from whimbrel.modules.mappers.mod_rewrite.template import Compiler, Template, escaping
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import with_defaults
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 R = TypeVar("R")
 MAX_COMPILED: Final = 512
@@ -147,7 +150,7 @@ def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
 class _ServerScope:
     """A server's settings for requests without section."""
 
-    def __init__(self, configuration: Any, server: Server) -> None:
+    def __init__(self, configuration: Configuration, server: Server) -> None:
         self.dialect = configuration.dialect
         self.loaded = configuration.loaded
         self.provider = configuration.provider
@@ -161,7 +164,7 @@ class _ServerScope:
         return with_defaults(kind() if record is None else record)
 
 
-def compile_ahead(configuration: Any) -> None:
+def compile_ahead(configuration: Configuration) -> None:
     """Compile long lists of servers in the master: workers share the memory, and the first request need not
     wait.
     """

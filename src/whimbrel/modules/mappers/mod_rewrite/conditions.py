@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from stat import S_ISDIR, S_ISLNK, S_ISREG
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, lower
@@ -20,6 +20,9 @@ from whimbrel.modules.mappers.mod_rewrite.settings import Cond, Test
 from whimbrel.modules.mappers.mod_rewrite.template import Compiler, Template
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.registry.module import Reads
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 Evaluate = Callable[[Context, str], bool]
 
@@ -75,7 +78,7 @@ class Condition:
                 c.cond = _Quoted(c.cond, lambda: self._trace(r))
         return self._done(c, text, is_member)
 
-    def _trace(self, r: Any) -> None:
+    def _trace(self, r: Request) -> None:
         """Trace the condition, which makes its subject a dependency."""
         if self._field:
             r.headers_in.get(self._field)
@@ -135,7 +138,7 @@ class _Values:
         self._evaluate = evaluate
 
     def __contains__(self, value: object) -> bool:
-        return isinstance(value, str) and self._evaluate(Context(None), value)
+        return isinstance(value, str) and self._evaluate(Context(cast("Request", None)), value)
 
 
 class _Quoted:

@@ -9,6 +9,7 @@ from whimbrel.modules.mappers.mod_rewrite.trace import Step
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Match
+    from whimbrel.engine.request import Request
 
 LogFn = Callable[[Any, int, str, str], None]
 """Writes one line of the rewriting log: request, level, directory ("" for a server's rules), text."""
@@ -25,7 +26,7 @@ class Context:
 
     __slots__ = ("condition_traces", "cond", "directory", "log", "r", "rule", "step", "subject", "vary")
 
-    def __init__(self, r: Any, directory: str = "", log: LogFn | None = None) -> None:
+    def __init__(self, r: Request, directory: str = "", log: LogFn | None = None) -> None:
         self.r = r
         self.directory = directory
         self.log = log

@@ -6,11 +6,14 @@ A leading ``;`` makes ``;`` the separator.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import atoi
 from whimbrel.engine.redirect_chain import first_request
 from whimbrel.http.semantics.dates import MONTHS
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _TRUE = ("true", "1")
@@ -48,14 +51,14 @@ def _date(seconds: float) -> str:
     )
 
 
-def main_request(r: Any) -> Any:
+def main_request(r: Request) -> Request:
     """Return the main request of *r*, at any depth of sub-requests."""
     while r.main is not None:
         r = r.main
     return r
 
 
-def send(r: Any, name: str, value: str) -> bool:
+def send(r: Request, name: str, value: str) -> bool:
     """Add a Set-Cookie field to the main request; return False if this name was sent before.
 
     Each name is sent once for all redirects of a request.

@@ -21,6 +21,7 @@ from whimbrel.modules.mappers.mod_rewrite.urls import absolute
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Match
+    from whimbrel.engine.request import Request
 
 T = TypeVar("T")
 
@@ -54,7 +55,7 @@ class RewriteRun:
 
     __slots__ = ("args", "c", "end", "last", "original", "refused", "rules", "steps")
 
-    def __init__(self, rules: RuleList, r: Any) -> None:
+    def __init__(self, rules: RuleList, r: Request) -> None:
         self.rules = rules
         self.c = Context(r, rules.directory, rules.log)
         self.original = r.filename
@@ -71,7 +72,7 @@ class RewriteRun:
         """
         c = self.c
         r = self.c.r
-        text: str = r.filename
+        text = r.filename or ""
         if not c.directory:
             return text
         if r.path_info:
@@ -145,7 +146,7 @@ class RewriteRun:
                 continue
             if self.c.step is not None:
                 self.c.step.applied = True
-                self.c.step.result = r.filename if rule.output is not None else ""
+                self.c.step.result = (r.filename or "") if rule.output is not None else ""
             outcome = self._matched(rule)
             if outcome is Outcome.STATUS:
                 return outcome
@@ -155,7 +156,7 @@ class RewriteRun:
                 self.c.log_step(
                     2, f"forcing '{r.filename}' to get passed through to next API URI-to-filename handler"
                 )
-                r.filename = PASS_THROUGH + r.filename
+                r.filename = PASS_THROUGH + (r.filename or "")
                 return Outcome.CHANGED
             if flags & Flag.END:
                 self.c.log_step(8, "Rule has END flag, no further rewriting for this request")
@@ -352,7 +353,7 @@ class RewriteRun:
         """Make a relative result absolute: below the directory, or (2.4) below the root."""
         c = self.c
         r = self.c.r
-        text: str = r.filename
+        text = r.filename or ""
         if text.startswith("/") or by_proxy or absolute(text, version22=self.rules.version22)[0]:
             return
         if c.directory:
@@ -365,12 +366,13 @@ class RewriteRun:
     def _to_proxy(self, flags: int) -> None:
         c = self.c
         r = self.c.r
+        name = r.filename or ""
         if c.directory and not flags & Flag.NO_ESCAPE:
-            before, r.filename = r.filename, escape_uri(r.filename)
-            c.log_step(2, f"escaped URI in per-dir context for proxy, {before} -> {r.filename}")
-        r.filename = fully_qualified(r, r.filename, version22=self.rules.version22)
-        c.log_step(2, f"forcing proxy-throughput with {r.filename}")
-        r.filename = PROXY + r.filename
+            before, name = name, escape_uri(name)
+            c.log_step(2, f"escaped URI in per-dir context for proxy, {before} -> {name}")
+        name = fully_qualified(r, name, version22=self.rules.version22)
+        c.log_step(2, f"forcing proxy-throughput with {name}")
+        r.filename = PROXY + name
         r.notes["rewrite-proxy"] = "1"
 
 

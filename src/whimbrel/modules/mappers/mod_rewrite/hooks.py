@@ -5,7 +5,7 @@ Results of a directory's rules are internal redirects.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
 from whimbrel.engine import identity
@@ -37,6 +37,10 @@ from whimbrel.modules.mappers.mod_rewrite.variables import context, document_roo
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.registry.phases import HookFn
+
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
 _END_NOTE: Final = "mod_rewrite_end"
@@ -63,7 +67,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     virtual = server.virtual
     reads = rules.reads | (Reads.UNCACHEABLE if rules.log is not None and not new else Reads.NOTHING)
 
-    def begin(r: Any) -> RewriteRun | None:
+    def begin(r: Request) -> RewriteRun | None:
         if r.server.is_virtual is not virtual or _ended(r, rules):
             return None
         if not any_uri and (r.untracked_target == "*" or not r.uri.startswith("/")):
@@ -80,7 +84,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         run.c.log_step(2, f"init rewrite engine with passed filename {r.filename}. Original uri = {r.uri}")
         return run
 
-    def finish(r: Any, run: RewriteRun, outcome: Outcome) -> HookStatus:
+    def finish(r: Request, run: RewriteRun, outcome: Outcome) -> HookStatus:
         _remember_end(r, run)
         if outcome is Outcome.NOTHING:
             run.c.log_step(1, f"pass through {r.filename}")
@@ -94,7 +98,7 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
     """Return the hook of a run: *begin* creates it or declines, *finish* returns its status."""
     if rules.waits:
 
-        async def later(r: Any) -> HookStatus:
+        async def later(r: Request) -> HookStatus:
             run = begin(r)
             if run is None:
                 return DECLINED
@@ -103,7 +107,7 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
 
         return CompiledHook(later, reads, is_async=True)
 
-    def now(r: Any) -> HookStatus:
+    def now(r: Request) -> HookStatus:
         run = begin(r)
         if run is None:
             return DECLINED
@@ -113,7 +117,7 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
     return CompiledHook(now, reads)
 
 
-def _script_variables(r: Any) -> None:
+def _script_variables(r: Request) -> None:
     """Set SCRIPT_URL and SCRIPT_URI, the URL before any rule."""
     if r.main is None:
         url = r.env.get("REDIRECT_SCRIPT_URL", r.uri)
@@ -123,12 +127,12 @@ def _script_variables(r: Any) -> None:
     r.env["SCRIPT_URI"] = identity.construct_url(r, url)
 
 
-def _ended(r: Any, rules: RuleList) -> bool:
+def _ended(r: Request, rules: RuleList) -> bool:
     """Return True if a rule with END has run for this request, or for one that was redirected here.
 
     Sub-requests start without END, and END in one of them has no effect on a request that replaces it.
     """
-    request = r
+    request: Request | None = r
     while request is not None:
         if request.notes.get(_END_NOTE) == _depth(request):
             if rules.log is not None:
@@ -138,7 +142,7 @@ def _ended(r: Any, rules: RuleList) -> bool:
     return False
 
 
-def _depth(r: Any) -> str:
+def _depth(r: Request) -> str:
     """Return the sub-request depth of *r* as a note's text."""
     depth = 0
     while r.main is not None:
@@ -146,12 +150,12 @@ def _depth(r: Any) -> str:
     return str(depth)
 
 
-def _remember_end(r: Any, run: RewriteRun) -> None:
+def _remember_end(r: Request, run: RewriteRun) -> None:
     if run.end:
         r.notes[_END_NOTE] = _depth(r)
 
 
-def _refused(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus | None:
+def _refused(r: Request, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus | None:
     """Return the status if the rules have set one, or if the new query is invalid (2.4)."""
     escapes = scheme and outcome is not Outcome.CHANGED_NO_ESCAPE
     args = r.untracked_args  # a request without query has no dependency on it
@@ -171,23 +175,25 @@ def _refused(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStat
     return None
 
 
-def _server_result(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
+def _server_result(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
     old = run.rules.version22
-    scheme, _ = absolute(r.filename, version22=old)
+    name = r.filename or ""
+    scheme, _ = absolute(name, version22=old)
     status = _refused(r, run, outcome, scheme)
     if status is not None:
         return status
-    if r.filename.startswith(PROXY):
+    if name.startswith(PROXY):
         return _to_proxy(r, run, outcome, proxied)
     if scheme:
         return _redirect(r, run, outcome, scheme)
-    if r.filename.startswith(PASS_THROUGH):
-        r.uri, r.filename = r.filename[len(PASS_THROUGH) :], None
+    if name.startswith(PASS_THROUGH):
+        r.uri = name[len(PASS_THROUGH) :]
+        r.filename = None
         return DECLINED
     return as_file(r, run)
 
 
-def _to_proxy(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
+def _to_proxy(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
     """Hand the request to mod_proxy, if it is loaded."""
     if not proxied:
         code = "AH10160" if run.c.directory else "AH00669"
@@ -200,25 +206,28 @@ def _to_proxy(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookS
         return 403
     if outcome is Outcome.CHANGED_NO_ESCAPE:
         r.notes["proxy-nocanon"] = "1"
+    name = r.filename or ""
     if not run.c.directory:
-        r.filename += r.path_info or ""
+        name += r.path_info or ""
     if r.args is not None and (run.c.directory or r.proxy or outcome is Outcome.CHANGED_NO_ESCAPE):
-        r.filename += f"?{r.args}"
+        name += f"?{r.args}"
+    r.filename = name
     r.proxy, r.handler = r.proxy or REVERSE_PROXY, "proxy-server"
     run.c.log_step(1, f"go-ahead with proxy request {r.filename} [OK]")
     return OK
 
 
-def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus:
+def _redirect(r: Request, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus:
     """Redirect the client.
 
     A query from the rules is escaped, one from the client is not (2.2 escapes it again).
     """
     c = run.c
     raw = outcome is Outcome.CHANGED_NO_ESCAPE
+    name = r.filename or ""
     if not raw:
-        c.log_step(1, f"escaping {r.filename} for redirect")
-        r.filename = escape_absolute(r.filename, scheme)
+        c.log_step(1, f"escaping {name} for redirect")
+        name = escape_absolute(name, scheme)
     if r.args is not None:
         raw = raw or (r.args == run.args and not run.rules.version22)
         escaped = "" if raw else escape_uri(r.args)
@@ -226,11 +235,12 @@ def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookSta
             c.log_step(
                 1, f"{'copying' if raw else 'escaping'} {r.args} to query string for redirect {escaped}"
             )
-        r.filename += f"?{r.args if raw else escaped}"
+        name += f"?{r.args if raw else escaped}"
+    r.filename = name
     status: HookStatus = r.status if 300 <= r.status < 400 else 302
     r.status = 200
-    r.headers_out.set("Location", r.filename)
-    c.log_step(1, f"redirect to {r.filename} [REDIRECT/{status}]")
+    r.headers_out.set("Location", name)
+    c.log_step(1, f"redirect to {name} [REDIRECT/{status}]")
     return status
 
 
@@ -250,7 +260,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     )
     proxied = scope.loaded("proxy_module")
 
-    def begin(r: Any) -> RewriteRun | None:
+    def begin(r: Request) -> RewriteRun | None:
         if (slashless is not None and r.filename == slashless) or _ended(r, rules):
             return None
         run = RewriteRun(rules, r)
@@ -259,7 +269,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
             run.c.log_step(2, f"init rewrite engine with requested uri {r.filename}")
         return run
 
-    def finish(r: Any, run: RewriteRun, outcome: Outcome) -> HookStatus:
+    def finish(r: Request, run: RewriteRun, outcome: Outcome) -> HookStatus:
         _remember_end(r, run)
         if outcome is Outcome.NOTHING:
             run.c.log_step(1, f"pass through {r.filename}")
@@ -273,7 +283,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return _compiled_hook(rules, begin, finish, reads)
 
 
-def _links_are_off(new: bool) -> Any:
+def _links_are_off(new: bool) -> HookFn:
     which = (
         "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also "
         "forbidden "
@@ -282,7 +292,7 @@ def _links_are_off(new: bool) -> Any:
         "directive is forbidden"
     )
 
-    def refuse(r: Any) -> HookStatus:
+    def refuse(r: Request) -> HookStatus:
         tail = (
             f"due to its similar ability to circumvent directory restrictions : {r.filename}"
             if new
@@ -295,23 +305,25 @@ def _links_are_off(new: bool) -> Any:
 
 
 def _directory_result(
-    r: Any, run: RewriteRun, outcome: Outcome, dir_config: RewriteDirConfig, proxied: bool
+    r: Request, run: RewriteRun, outcome: Outcome, dir_config: RewriteDirConfig, proxied: bool
 ) -> HookStatus:
-    scheme, _ = absolute(r.filename, version22=run.rules.version22)
+    name = r.filename or ""
+    scheme, _ = absolute(name, version22=run.rules.version22)
     status = _refused(r, run, outcome, scheme)
     if status is not None:
         return status
-    if r.filename.startswith(PROXY):
+    if name.startswith(PROXY):
         return _to_proxy(r, run, outcome, proxied)
     if scheme:
         if dir_config.base is not None:
             _based(r, run, dir_config, scheme)
         return _redirect(r, run, outcome, scheme)
-    r.filename = r.filename.removeprefix(PASS_THROUGH)
-    if not r.filename.startswith("/"):
+    name = name.removeprefix(PASS_THROUGH)
+    r.filename = name
+    if not name.startswith("/"):
         return 400
-    if r.filename == run.original:
-        run.c.log_step(1, f"initial URL equal rewritten URL: {r.filename} [IGNORING REWRITE]")
+    if name == run.original:
+        run.c.log_step(1, f"initial URL equal rewritten URL: {name} [IGNORING REWRITE]")
         return OK
     _back_to_url(r, run, dir_config)
     if not run.rules.version22:
@@ -321,23 +333,24 @@ def _directory_result(
     return OK
 
 
-def _based(r: Any, run: RewriteRun, dir_config: RewriteDirConfig, scheme: int) -> None:
+def _based(r: Request, run: RewriteRun, dir_config: RewriteDirConfig, scheme: int) -> None:
     """Replace the directory's path by RewriteBase, if it follows the host of a redirect."""
-    slash = r.filename.find("/", scheme)
-    if slash < 0 or slash + 1 == len(r.filename):
+    name = r.filename or ""
+    slash = name.find("/", scheme)
+    if slash < 0 or slash + 1 == len(name):
         return
     run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")
     directory = dir_config.directory or ""
     base = dir_config.base or ""
-    rest = r.filename[slash + 1 :]
-    r.filename = r.filename[: slash + 1] + _replaced(run, rest, directory.removeprefix("/"), base[1:])
+    rest = name[slash + 1 :]
+    r.filename = name[: slash + 1] + _replaced(run, rest, directory.removeprefix("/"), base[1:])
 
 
-def _back_to_url(r: Any, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
+def _back_to_url(r: Request, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
     """Convert the resulting file to a URL: by RewriteBase, else by removing the document root or Alias
     directory.
     """
-    before: str = r.filename
+    before = r.filename or ""
     if dir_config.base is not None:
         run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")
         r.filename = _replaced(run, before, dir_config.directory or "", dir_config.base)
@@ -372,7 +385,7 @@ def make_types(scope: Scope) -> CompiledHook | None:
     server = scope.server_config(RewriteServerConfig)
     log = log_function(scope)
 
-    def force(r: Any) -> HookStatus:
+    def force(r: Request) -> HookStatus:
         kind = r.notes.get(TYPE_NOTE)
         handler = r.notes.get(HANDLER_NOTE)
         if kind is not None:
@@ -395,11 +408,12 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     if dir_config.directory is None or not dir_config.engine:
         return None
 
-    async def go(r: Any) -> HookStatus:
-        if r.handler != REDIRECT_HANDLER or not (r.filename or "").startswith(REDIRECT):
+    async def go(r: Request) -> HookStatus:
+        name = r.filename or ""
+        if r.handler != REDIRECT_HANDLER or not name.startswith(REDIRECT):
             return DECLINED
         query = "" if r.args is None else f"?{r.args}"
-        await r.engine.internal_redirect(r.filename[len(REDIRECT) :] + query, r)
+        await r.engine.internal_redirect(name[len(REDIRECT) :] + query, r)
         return OK
 
     return CompiledHook(go, is_async=True, handlers=frozenset((REDIRECT_HANDLER,)))

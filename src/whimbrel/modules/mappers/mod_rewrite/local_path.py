@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.modules.core.handler import joined
 from whimbrel.modules.mappers.mod_rewrite.engine import RewriteRun
@@ -10,26 +10,31 @@ from whimbrel.modules.mappers.mod_rewrite.settings import Flag
 from whimbrel.modules.mappers.mod_rewrite.variables import context, document_root
 from whimbrel.registry.phases import OK, HookStatus
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
-def as_file(r: Any, run: RewriteRun) -> HookStatus:
+
+def as_file(r: Request, run: RewriteRun) -> HookStatus:
     """Use `r.filename` as a file if its first directory exists and the rule allows it, else as a URL path."""
     c = run.c
     old = run.rules.version22
+    name = r.filename or ""
     if (
         not old
         and run.last is not None
         and not run.last.flags & Flag.UNC
         and not run.last.rule.output.startswith("//")
     ):
-        while r.filename.startswith("//"):
-            r.filename = r.filename[1:]
-    c.log_step(2, f"local path result: {r.filename}")
-    if not r.filename.startswith("/"):
+        while name.startswith("//"):
+            name = name[1:]
+        r.filename = name
+    c.log_step(2, f"local path result: {name}")
+    if not name.startswith("/"):
         return 400
     if not _exists(r, run):
-        path = joined(document_root(r), _below(r, r.filename))
+        path = joined(document_root(r), _below(r, name))
         if path is None:
-            c.log_step(1, f"prefixing with document_root of {r.filename} FAILED")
+            c.log_step(1, f"prefixing with document_root of {name} FAILED")
             return 403
         r.filename = path
         r.canonical_filename = path
@@ -38,9 +43,9 @@ def as_file(r: Any, run: RewriteRun) -> HookStatus:
     return OK
 
 
-def _below(r: Any, path: str) -> str:
+def _below(r: Request, path: str) -> str:
     """Return the path without ServerPath."""
-    prefix: str = r.server.path
+    prefix = r.server.path
     if (
         prefix
         and path.startswith(prefix)
@@ -50,12 +55,12 @@ def _below(r: Any, path: str) -> str:
     return path
 
 
-def _exists(r: Any, run: RewriteRun) -> bool:
+def _exists(r: Request, run: RewriteRun) -> bool:
     """Return True if the first directory of the path exists.
 
     2.4 also requires that the rule names it, or that the path lies below the document root.
     """
-    path: str = r.filename
+    path = r.filename or ""
     first = "/" + path.lstrip("/").partition("/")[0]
     if first in ("/..", "/."):
         return False

@@ -6,7 +6,7 @@ request, the number of internal redirects, and the directory of the rules.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import BLANKS
@@ -20,6 +20,9 @@ from whimbrel.http.syntax.url import escape_logitem
 from whimbrel.modules.mappers.mod_rewrite.context import LogFn
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteServerConfig
 from whimbrel.registry.module import Scope
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 _DEBUG: Final = LEVELS["debug"]
 
@@ -41,7 +44,7 @@ def log_function(scope: Scope) -> LogFn | None:
     if scope.dialect.rewrite_22:
         return _to_file(log_sink(scope.server_config(RewriteServerConfig).log or ""), limit)
 
-    def to_error_log(r: Any, level: int, directory: str, text: str) -> None:
+    def to_error_log(r: Request, level: int, directory: str, text: str) -> None:
         if level <= limit:
             source = source_of("rewrite", "", f"perdir {text}" if directory else text)
             r.log(
@@ -64,7 +67,7 @@ def log_sink(written: str) -> LogSink:
 
 
 def _to_file(sink: LogSink, limit: int) -> LogFn:
-    def to_file(r: Any, level: int, directory: str, text: str) -> None:
+    def to_file(r: Request, level: int, directory: str, text: str) -> None:
         if level <= limit:
             runtime = r.engine.runtime
             line = (
@@ -76,11 +79,11 @@ def _to_file(sink: LogSink, limit: int) -> LogFn:
     return to_file
 
 
-def _head(r: Any) -> str:
+def _head(r: Request) -> str:
     return f"{r.connection.useragent_ip or r.connection.client_ip} - {r.user or '-'}"
 
 
-def _who(r: Any) -> str:
+def _who(r: Request) -> str:
     redirects = 0
     request = r
     while request.prev is not None:

@@ -15,7 +15,7 @@ def split_query(c: Context, flags: int, *, version22: bool) -> None:
         c.log_step(2, "discarding query string, no parse from substitution", in_directory=False)
         r.args = None
         return
-    filename: str = r.filename
+    filename = r.filename or ""
     scheme, has_queries = absolute(filename, version22=version22)
     if scheme and not has_queries:
         r.args = None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import strtol
 from whimbrel.config.vhosts import matcher
 from whimbrel.engine import identity
 from whimbrel.modules.mappers.mod_rewrite.urls import absolute
 
+if TYPE_CHECKING:
+    from whimbrel.config.model import Server
+    from whimbrel.engine.request import Request
+
 _URL = re.compile(r"(?i)(https?)://([^/:]*)(?::([^/]*))?(.*)", re.S)
 
 
-def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
+def fully_qualified(r: Request, uri: str, *, version22: bool) -> str:
     """Return *uri* with scheme, host and port of this server, unless it has its own."""
     if r.method == "CONNECT" or absolute(uri, version22=version22)[0]:
         return uri
@@ -21,7 +25,7 @@ def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
     return url
 
 
-def reduced(r: Any, url: str) -> str | None:
+def reduced(r: Request, url: str) -> str | None:
     """Return the path of a URL that names the server of *r*, None for others.
 
     As httpd's reduce_uri and ap_matches_request_vhost.
@@ -43,7 +47,7 @@ def _number(text: str) -> int:
     return strtol(text)[0] & 0xFFFF
 
 
-def _is_own_address(server: Any, host: str, port: int) -> bool:
+def _is_own_address(server: Server, host: str, port: int) -> bool:
     low = host.lower()
     for address in server.addresses:
         if address.port in (0, port) and (address.written or address.host).lower() == low:

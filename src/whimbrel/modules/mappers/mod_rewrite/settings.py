@@ -166,7 +166,7 @@ def _inherits(options: int, outer_options: int) -> bool:
     )
 
 
-def given(value: Any, default: Any) -> Any:
+def given(value: object, default: object) -> Any:
     """Return *value*, or *default* if no layer set it."""
     return default if value is UNSET else value
 

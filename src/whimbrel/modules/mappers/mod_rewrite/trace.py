@@ -6,10 +6,13 @@ It is recorded if the runtime of an engine has a list named ``rewriting``; each 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 
 class ConditionTrace(NamedTuple):
@@ -42,7 +45,7 @@ class Step:
     matches: bool = True
 
 
-def steps_of(r: Any) -> list[Step] | None:
+def steps_of(r: Request) -> list[Step] | None:
     """Return the list that receives the steps of *r*; None without one."""
     steps: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
     return steps

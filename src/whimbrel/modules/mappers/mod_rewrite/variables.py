@@ -11,7 +11,7 @@ import os
 import pwd
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -24,6 +24,9 @@ from whimbrel.engine.lookahead import may_probe, probe_target
 from whimbrel.modules.mappers.mod_rewrite.context import Context
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.registry.module import Reads
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 Value = Callable[[Context], Any]
 
@@ -147,23 +150,23 @@ def _of(read: Callable[[Any], str | None], reads: Reads = Reads.HEAD) -> Variabl
     return Variable(lambda c: read(c.r) or "", reads)
 
 
-def _client(r: Any) -> str:
+def _client(r: Request) -> str:
     return str(r.connection.useragent_ip or r.connection.client_ip)
 
 
-def _remote_host(r: Any) -> str:
+def _remote_host(r: Request) -> str:
     name: str | None = r.connection.notes.get("remote-host")
     if name:
         r.set_uncacheable()  # another connection of the same client may have done no look-up
     return name or _client(r)
 
 
-def _server_name(r: Any) -> str:
+def _server_name(r: Request) -> str:
     name = identity.server_name(r)
     return f"[{name}]" if ":" in name and name[0] != "[" else name
 
 
-def document_root(r: Any) -> str:
+def document_root(r: Request) -> str:
     """Return the document root in force for *r*."""
     root: str | None = r.document_root
     return (
@@ -171,16 +174,17 @@ def document_root(r: Any) -> str:
     )
 
 
-def context(r: Any) -> tuple[str, str]:
+def context(r: Request) -> tuple[str, str]:
     """Return URL path and directory of the Alias of *r*; without one "" and the document root."""
     return r.context or ("", document_root(r))
 
 
 def _owner(lookup: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
-    def read(r: Any) -> str:
+    def read(r: Request) -> str:
         info = r.finfo
         if info is None and r.directory_walk is not None:
-            info = r.deps.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps the last stat of the walk
+            # httpd keeps the last stat of the walk
+            info = r.deps.stat((r.filename or "").rpartition("/")[0] or "/")
         if info is None:
             return "<unknown>"
         r.set_uncacheable()  # the account database has no dependency that could be checked

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import sys
 
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.md.mod_md.directives import SERVER_SETTERS
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig, MdServerConfig
 from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER, POST_READ_REQUEST
 from whimbrel.registry.settings import UNSET
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Server
+    from whimbrel.engine.connection import Connection
+    from whimbrel.engine.request import Request, RequestEngine
 
 _PACKAGE: Final = "whimbrel.modules.md.mod_md"
 _SSL: Final = ("mod_ssl.c", "mod_tls.c")
@@ -27,49 +33,49 @@ def _imported(file: str, name: str) -> Any:
     return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
 
 
-def _is_used(configuration: Any) -> bool:
+def _is_used(configuration: Configuration) -> bool:
     record = configuration.main.records.get(MdGlobalConfig)
     return record is not None and record.definitions is not UNSET and bool(record.definitions)
 
 
-def begin(configuration: Any) -> None:
+def begin(configuration: Configuration) -> None:
     """Set up store and domains, unless mod_ssl has needed them before."""
     if _is_used(configuration):
         _imported("start", "begin")(configuration)
 
 
-def finish(configuration: Any) -> None:
+def finish(configuration: Configuration) -> None:
     """Complete domains once mod_ssl knows its servers."""
     if _is_used(configuration):
         _imported("start", "finish")(configuration)
 
 
-def certificates(configuration: Any, server: Any, *, fallback: bool) -> Any:
+def certificates(configuration: Configuration, server: Server, *, fallback: bool) -> Any:
     """Return files of certificates for mod_ssl (start.certificates)."""
     if not _is_used(configuration):
         return []
     return _imported("start", "certificates")(configuration, server, fallback=fallback)
 
 
-def challenge(configuration: Any, connection: Any, server: Any, name: str) -> Any:
+def challenge(configuration: Configuration, connection: Connection, server: Server, name: str) -> Any:
     """Return the answer to tls-alpn-01 for mod_ssl (tls_alpn.answer)."""
     return _imported("tls_alpn", "answer")(configuration, connection, server, name)
 
 
-def section(r: Any, is_plain: bool) -> Any:
+def section(r: Request, is_plain: bool) -> Any:
     """Return the part of server-status (hooks.section)."""
     if not _is_used(r.engine.configuration):
         return ""
     return _imported("hooks", "section")(r, is_plain)
 
 
-async def worker_begins(engine: Any) -> None:
+async def worker_begins(engine: RequestEngine) -> None:
     """Watch the domains from one worker."""
     if _is_used(engine.configuration):
         await _imported("worker", "begin")(engine)
 
 
-async def worker_ends(engine: Any) -> None:
+async def worker_ends(engine: RequestEngine) -> None:
     """End renewals of this worker."""
     if _is_used(engine.configuration):
         await _imported("worker", "end")(engine)
@@ -87,7 +93,7 @@ def _maker(name: str) -> HookMaker:
     return make
 
 
-def libraries(configuration: Any) -> list[str]:
+def libraries(configuration: Configuration) -> list[str]:
     """Return the files and libraries that workers need."""
     if not _is_used(configuration):
         return []

@@ -79,10 +79,10 @@ _ENDPOINTS: Final = ("newNonce", "newAccount", "newOrder")
 class _Body:
     """A payload of a signed request; josepy calls json_dumps."""
 
-    def __init__(self, record: Any) -> None:
+    def __init__(self, record: object) -> None:
         self._record = record
 
-    def json_dumps(self, **_options: Any) -> str:
+    def json_dumps(self, **_options: object) -> str:
         """Return the payload, "" for POST-as-GET."""
         return json.dumps(self._record)
 
@@ -159,7 +159,7 @@ class AcmeAuthority:
             text = f"MDCACertificateFile {self._ca_file} can't be read"
             raise AuthorityError(problem.errno or errno.EIO, text) from None
 
-    def _post(self, url: str, body: Any = None) -> requests.Response:
+    def _post(self, url: str, body: object = None) -> requests.Response:
         """Send a signed request; None: POST-as-GET.  Raises AuthorityError."""
         payload: Any = None if body is None else _Body(body)
         nonces = self._endpoints["newNonce"]
@@ -316,7 +316,7 @@ def _text(record: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _time(record: Any, key: str) -> float:
+def _time(record: object, key: str) -> float:
     text = _text(record, key) if isinstance(record, dict) else ""
     try:
         moment = datetime.fromisoformat(text)

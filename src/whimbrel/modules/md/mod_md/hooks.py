@@ -46,7 +46,7 @@ def make_challenge(scope: Scope) -> CompiledHook | None:
     return CompiledHook(challenge, Reads.NOTHING, path_rules=rules)
 
 
-def answer(manager: Manager, r: Any) -> HookStatus:
+def answer(manager: Manager, r: Request) -> HookStatus:
     """Answer a challenge for the host of the request from the store."""
     name = r.uri[len(CHALLENGE) :]
     host = (r.hostname or "").lower()
@@ -79,7 +79,7 @@ def make_certificate_status(scope: Scope) -> CompiledHook | None:
     if manager is None or not manager.conf.certificate_status:
         return None
 
-    def certificate_status(r: Any) -> HookStatus:
+    def certificate_status(r: Request) -> HookStatus:
         if r.uri != STATUS:
             return DECLINED
         r.set_uncacheable()
@@ -95,7 +95,7 @@ def make_certificate_status(scope: Scope) -> CompiledHook | None:
     return CompiledHook(certificate_status, Reads.NOTHING, path_rules=PathRules(prefixes=(STATUS,)))
 
 
-def _send_json(r: Any, record: dict[str, Any]) -> None:
+def _send_json(r: Request, record: dict[str, Any]) -> None:
     r.headers_out.set("Content-Type", "application/json")
     r.chunked = True
     r.write(json_bytes(record))
@@ -127,7 +127,7 @@ def make_require_https(scope: Scope) -> CompiledHook | None:
     if manager is None or all(d.settings.require_https == REQUIRE_OFF for d in manager.domains):
         return None
 
-    def require_https(r: Any) -> HookStatus:
+    def require_https(r: Request) -> HookStatus:
         if r.uri.startswith(WELL_KNOWN):
             return DECLINED
         assigned = manager.of_server(r.server)
@@ -161,7 +161,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     if manager is None:
         return None
 
-    def handle(r: Any) -> HookStatus:
+    def handle(r: Request) -> HookStatus:
         if r.handler != HANDLER_NAME:
             return DECLINED
         r.set_uncacheable()
@@ -181,7 +181,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     return CompiledHook(handle, Reads.UNCACHEABLE, handlers=frozenset((HANDLER_NAME,)))
 
 
-def section(r: Any, is_plain: bool) -> str:
+def section(r: Request, is_plain: bool) -> str:
     """Return the part of server-status about managed domains."""
     manager = manager_of(r.engine.configuration)
     if manager is None or not manager.conf.server_status:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import lower
@@ -12,6 +12,9 @@ from whimbrel.modules.md.mod_md.challenges import Reach
 from whimbrel.modules.md.mod_md.domains import ManagedDomain, by_host
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig
 from whimbrel.modules.md.mod_md.store import FileStore
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 MANAGER: Final = "manager"  # name of the provider of the group "md"
 VERSION: Final = "2.6.10"  # of httpd's mod_md in 2.4.71, as md-status shows it
@@ -48,7 +51,7 @@ class Manager:
         return None if host is None else by_host(self.domains, lower(host))
 
 
-def manager_of(configuration: Any) -> Manager | None:
+def manager_of(configuration: Configuration) -> Manager | None:
     """Return the manager, None without managed domains."""
     found: Manager | None = configuration.provider("md", MANAGER)
     return found

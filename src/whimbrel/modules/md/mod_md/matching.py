@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreServerConfig
@@ -13,6 +13,10 @@ from whimbrel.modules.md.mod_md.challenges import ACME_TLS, TLS_ALPN_01
 from whimbrel.modules.md.mod_md.domains import NO_ADMIN, ManagedDomain, is_below, uri
 from whimbrel.modules.md.mod_md.manager import Manager
 from whimbrel.modules.md.mod_md.settings import RENEW_ALWAYS, REQUIRE_OFF, MdServerConfig
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.modules.md.mod_md.settings import MdGlobalConfig
 
 Log = Callable[..., None]
 
@@ -58,7 +62,7 @@ def check_overlaps(domains: list[ManagedDomain], log: Log, *, has_wildcards: boo
             raise Conflict
 
 
-def link(manager: Manager, configuration: Any) -> None:
+def link(manager: Manager, configuration: Configuration) -> None:
     """Assign domains to the servers that they match."""
     conf = manager.conf
     # httpd puts each virtual host before the earlier ones: the last one gives the contact
@@ -83,7 +87,7 @@ def link(manager: Manager, configuration: Any) -> None:
             _add_contact(domain, server)
 
 
-def _matches(server: Server, name: str, conf: Any) -> bool:
+def _matches(server: Server, name: str, conf: MdGlobalConfig) -> bool:
     return has_name(server, name, aliases=not conf.match_servernames) or is_below(lower(server.name), name)
 
 
@@ -112,7 +116,7 @@ def add_names(domain: ManagedDomain, manager: Manager) -> None:
             domain.names.append(low)
 
 
-def check_conflicts(manager: Manager, configuration: Any) -> None:
+def check_conflicts(manager: Manager, configuration: Configuration) -> None:
     """Refuse a server with TLS that several domains match; raises Conflict."""
     for server in configuration.servers():
         assigned = manager.of_server(server)
@@ -122,7 +126,7 @@ def check_conflicts(manager: Manager, configuration: Any) -> None:
             raise Conflict
 
 
-def find_acme_tls(domain: ManagedDomain, manager: Manager, configuration: Any) -> None:
+def find_acme_tls(domain: ManagedDomain, manager: Manager, configuration: Configuration) -> None:
     """Find the names whose virtual hosts can answer tls-alpn-01."""
     conf = manager.conf
     checks_port = TLS_ALPN_01 not in domain.settings.challenges
@@ -147,7 +151,7 @@ def find_acme_tls(domain: ManagedDomain, manager: Manager, configuration: Any) -
             manager.log("debug", "AH10169", text)
 
 
-def _uses_port(server: Server, configuration: Any, port: int) -> bool:
+def _uses_port(server: Server, configuration: Configuration, port: int) -> bool:
     if server is configuration.main:
         return True
     return bool(server.addresses) and all(address.port == port for address in server.addresses)

@@ -9,7 +9,6 @@ from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
-from whimbrel.base.static_typing import Any
 from whimbrel.config.execute import check_context
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
@@ -71,7 +70,7 @@ def of_server(setter: Setter, *, may_be_inside: bool = False) -> Setter:
 def flag(name: str) -> Setter:
     """Return the setter of on or off into a field."""
 
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         setattr(conf, name, values.on_or_off(words[0]))
 
     return apply
@@ -80,7 +79,7 @@ def flag(name: str) -> Setter:
 def text(name: str) -> Setter:
     """Return the setter of the first argument into a field, as written."""
 
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         setattr(conf, name, words[0])
 
     return apply
@@ -89,7 +88,7 @@ def text(name: str) -> Setter:
 def window(name: str, field: str, limit: int = 100, too_much: str = "a") -> Setter:
     """Return the setter of a duration or a percentage."""
 
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         setattr(conf, field, values.window(name, words[0], limit=limit, too_much=too_much))
 
     return apply
@@ -98,7 +97,7 @@ def window(name: str, field: str, limit: int = 100, too_much: str = "a") -> Sett
 def delay(name: str, low: float | None, message: str, unit: str = "s") -> Setter:
     """Return the setter of a time of more than *low* seconds."""
 
-    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
         seconds = values.duration(words[0], unit)
         if seconds is None:
             raise ConfigError("unrecognized duration format")

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.config.model import Server, Stage
@@ -34,6 +34,9 @@ from whimbrel.modules.md.mod_md.store import CHALLENGES, DOMAINS, STAGING, FileS
 from whimbrel.modules.md.mod_md.values import slice_text
 from whimbrel.registry.settings import UNSET
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+
 _NO_STAPLING: Final = "whimbrel: MDStapling has no effect: handshakes have no OCSP response"
 _FALLBACK: Final = "fallback-"
 Pairs = list[tuple[str, str]]
@@ -42,7 +45,7 @@ Pairs = list[tuple[str, str]]
 class _Lines:
     """Lines of a start; errors are repeated by the failure that ends it."""
 
-    def __init__(self, configuration: Any) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
         self.errors: list[tuple[str, str]] = []
 
@@ -61,7 +64,7 @@ class _Lines:
         return PostConfigError("md", *self.errors[-1:], *more)
 
 
-def begin(configuration: Any) -> Manager | None:
+def begin(configuration: Configuration) -> Manager | None:
     """Set up store and domains, once; mod_ssl may need them before this module's own step.
 
     Returns None without managed domains.  Raises PostConfigError or StartError.
@@ -127,12 +130,12 @@ def _load(manager: Manager) -> None:
         activation.activate_all(manager, time.time())
 
 
-def _directory(configuration: Any, conf: MdGlobalConfig) -> str:
+def _directory(configuration: Configuration, conf: MdGlobalConfig) -> str:
     """Return MDStoreDir; it is relative to the server root, its default to the state directory."""
     return os.path.normpath(os.path.join(configuration.root, conf.store_dir or "md"))
 
 
-def _owner(configuration: Any) -> tuple[int, int] | None:
+def _owner(configuration: Configuration) -> tuple[int, int] | None:
     """Return the IDs of the user and the group of workers, None if they stay who they are."""
     process = configuration.main.config(MpmConfig)
     if os.geteuid() != 0 or not process.user:
@@ -142,7 +145,7 @@ def _owner(configuration: Any) -> tuple[int, int] | None:
     return None if user is None else (user, -1 if group is None else group)
 
 
-def _reach(configuration: Any, conf: MdGlobalConfig, log: Callable[..., None]) -> Reach:
+def _reach(configuration: Configuration, conf: MdGlobalConfig, log: Callable[..., None]) -> Reach:
     listeners = configuration.spec.listeners
 
     def listens(port: int) -> bool:
@@ -156,7 +159,7 @@ def _reach(configuration: Any, conf: MdGlobalConfig, log: Callable[..., None]) -
 
 
 # certificates for mod_ssl ------------------------------------------------------------------------
-def certificates(configuration: Any, server: Server, *, fallback: bool) -> Pairs:
+def certificates(configuration: Configuration, server: Server, *, fallback: bool) -> Pairs:
     """Return the files with certificate and key for a server with TLS, [] without any.
 
     With *fallback* they are self-signed, and the server answers 503.  Raises StartError.
@@ -222,7 +225,7 @@ def _fallback(manager: Manager, domain: ManagedDomain, server: Server) -> Pairs:
 
 
 # after mod_ssl -----------------------------------------------------------------------------------
-def finish(configuration: Any) -> None:
+def finish(configuration: Configuration) -> None:
     """Find the states of all domains and which of them are watched; raises PostConfigError."""
     manager = begin(configuration)
     if manager is None:
@@ -269,7 +272,7 @@ def _watch(manager: Manager, domain: ManagedDomain, *, is_used: bool) -> None:
     domain.is_watched = True
 
 
-def _begin_watch(configuration: Any, manager: Manager, lines: _Lines) -> None:
+def _begin_watch(configuration: Configuration, manager: Manager, lines: _Lines) -> None:
     if any(domain.settings.stapling for domain in manager.domains):
         lines.log("warn", "", _NO_STAPLING)
     watched = [domain for domain in manager.domains if domain.is_watched]

@@ -297,6 +297,6 @@ def _take(handle: int, wait: float) -> bool:
             time.sleep(0.05)
 
 
-def json_bytes(record: Any) -> bytes:
+def json_bytes(record: object) -> bytes:
     """Return JSON as httpd writes it: two blanks a level, no line end after it."""
     return json.dumps(record, indent=2, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.model import Server
@@ -14,9 +14,12 @@ from whimbrel.modules.md.mod_md.hooks import CHALLENGE_NOTE
 from whimbrel.modules.md.mod_md.manager import manager_of
 from whimbrel.modules.md.mod_md.store import is_safe
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+
 
 def answer(
-    configuration: Any, connection: Connection, server: Server, name: str
+    configuration: Configuration, connection: Connection, server: Server, name: str
 ) -> tuple[tuple[bytes, ...], bytes] | None:
     """Return certificate in DER and key in PEM for a challenge of *name*, None without one."""
     manager = manager_of(configuration)

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.log.error_log_line import LogLine, enabled
@@ -15,6 +15,9 @@ from whimbrel.modules.md.mod_md.authority import CertificateAuthority
 from whimbrel.modules.md.mod_md.domains import ManagedDomain
 from whimbrel.modules.md.mod_md.driver import Ended, JobDriver, JobRuntime
 from whimbrel.modules.md.mod_md.manager import Manager, manager_of
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
 
 TICK: Final = 1.0  # seconds between two looks at the clock
 NAME: Final = "md_renew"
@@ -27,7 +30,7 @@ class RenewalThread:
         ended: set when the worker ends.
     """
 
-    def __init__(self, engine: Any, manager: Manager) -> None:
+    def __init__(self, engine: RequestEngine, manager: Manager) -> None:
         self.ended = threading.Event()
         self._engine = engine
         self._manager = manager
@@ -74,7 +77,7 @@ class RenewalThread:
             problem = error
         self._call(finish, next_run, problem)
 
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def _call(self, function: Callable[..., Any], *arguments: object) -> None:
         """Call *function* in the event loop, unless that has ended."""
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
@@ -102,7 +105,7 @@ class RenewalThread:
             self._engine.error_log.about_server(main, line)
 
 
-async def begin(engine: Any) -> None:
+async def begin(engine: RequestEngine) -> None:
     """Watch the domains from one worker."""
     manager = manager_of(engine.configuration)
     if manager is None:
@@ -115,7 +118,7 @@ async def begin(engine: Any) -> None:
     engine.runtime.every(NAME, TICK, thread.tick)
 
 
-async def end(engine: Any) -> None:
+async def end(engine: RequestEngine) -> None:
     """Let the thread end."""
     thread: RenewalThread | None = engine.worker_state.get(NAME)
     if thread is not None:

@@ -10,7 +10,7 @@ Must not import: server, cli.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreServerConfig
@@ -29,6 +29,9 @@ from whimbrel.registry.phases import (
     HookStatus,
 )
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 Lines = Callable[[Any, Any], None]
 _ERROR_FILTER: Final = LogLine(
     "debug", "headers: ap_headers_error_filter()", "AH01503", "headers", source="mod_headers.c(900)"
@@ -46,7 +49,7 @@ class FixupHeadersOut(OutputFilter):
         self._always = always
         self._success = success
 
-    def begin(self, r: Any) -> None:
+    def begin(self, r: Request) -> None:
         """Change the fields, and leave the chain."""
         handler = r.handler
         if handler is None:  # httpd's filters run during the handler, whose name is then that of the type
@@ -69,7 +72,7 @@ class FixupHeadersErr(OutputFilter):
         self._always = always
         self._is_logged = is_logged
 
-    def begin(self, r: Any) -> None:
+    def begin(self, r: Request) -> None:
         """Change the fields, and leave the chain."""
         if self._is_logged:
             r.engine.error_log.about_server(r.server, _ERROR_FILTER)
@@ -86,7 +89,7 @@ def make_early(scope: Scope) -> CompiledHook | None:
     if request is None and always is None and success is None:
         return None
 
-    def early(r: Any) -> HookStatus:
+    def early(r: Request) -> HookStatus:
         if request is not None:
             request(r.headers_in, r)
         if always is not None:
@@ -104,7 +107,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     if request is None:
         return None
 
-    def fixup(r: Any) -> HookStatus:
+    def fixup(r: Request) -> HookStatus:
         request(r.headers_in, r)
         return DECLINED
 
@@ -135,7 +138,7 @@ def make_insert_error(scope: Scope) -> CompiledHook | None:
 
 
 def _inserting(added: OutputFilter) -> Callable[[Any], HookStatus]:
-    def insert(r: Any) -> HookStatus:
+    def insert(r: Request) -> HookStatus:
         add_output_filter(r, added)
         return OK
 

@@ -13,10 +13,11 @@ from whimbrel.modules.metadata.mod_setenvif import env_value
 from whimbrel.modules.support.substitution import Substitution
 
 if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
     from whimbrel.http.semantics.headers import Headers
 
 
-def _text(line: Line, r: Any) -> str:
+def _text(line: Line, r: Request) -> str:
     return "".join(item if isinstance(item, str) else item(r) for item in line.value)
 
 
@@ -27,31 +28,31 @@ def _is_type(line: Line) -> bool:
     return line.sets_type and line.header.lower() == "content-type"
 
 
-def _set(line: Line, headers: Headers, r: Any) -> None:
+def _set(line: Line, headers: Headers, r: Request) -> None:
     value = _text(line, r)
     if _is_type(line):
         r.set_untrusted_type(value)
     headers.set(line.header, value)
 
 
-def _set_if_empty(line: Line, headers: Headers, r: Any) -> None:
+def _set_if_empty(line: Line, headers: Headers, r: Request) -> None:
     if line.header not in headers:
         _set(line, headers, r)
 
 
-def _unset(line: Line, headers: Headers, r: Any) -> None:
+def _unset(line: Line, headers: Headers, r: Request) -> None:
     if _is_type(line):
         r.content_type = None
     headers.unset(line.header)
 
 
-def _echo(line: Line, _headers: Headers, r: Any) -> None:
+def _echo(line: Line, _headers: Headers, r: Request) -> None:
     for name, value in r.headers_in.items():
         if line.regex is not None and line.regex.search(name) is not None:
             r.headers_out.add(name, value)
 
 
-def _note(line: Line, headers: Headers, r: Any) -> None:
+def _note(line: Line, headers: Headers, r: Request) -> None:
     value = headers.get(line.header)
     if value is None:
         r.notes.pop(_text(line, r), None)
@@ -64,7 +65,7 @@ def _note(line: Line, headers: Headers, r: Any) -> None:
 _TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S | re.ASCII)
 
 
-def _merge(line: Line, headers: Headers, r: Any) -> None:
+def _merge(line: Line, headers: Headers, r: Request) -> None:
     """Append the value unless it is one of the comma-separated values already."""
     value = _text(line, r)
     known = headers.get(line.header)
@@ -80,7 +81,7 @@ def _merge(line: Line, headers: Headers, r: Any) -> None:
     headers.merge(line.header, value)
 
 
-def _edited(line: Line, value: str, r: Any) -> str:
+def _edited(line: Line, value: str, r: Request) -> str:
     """Return *value* with the first match replaced, for ``edit*`` every one; items of the replacement are
     expanded before its groups.
     """
@@ -100,7 +101,7 @@ def _edited(line: Line, value: str, r: Any) -> str:
     return "".join(out) + rest
 
 
-def _edit(line: Line, headers: Headers, r: Any) -> None:
+def _edit(line: Line, headers: Headers, r: Request) -> None:
     """Edit every value of the field, which moves to the end.
 
     The content type is stored apart, where 2.2 does not edit it.
@@ -128,7 +129,7 @@ _DO: dict[str, Callable[[Line, Headers, Any], None]] = {
 }
 
 
-def _holds(line: Line, r: Any) -> bool:
+def _holds(line: Line, r: Request) -> bool:
     """Return True if the line's condition holds; False if it cannot be evaluated."""
     if line.test is not None:
         try:
@@ -157,7 +158,7 @@ def compile_lines(lines: list[Line], early: bool) -> Callable[[Headers, Any], No
     if not steps:
         return None
 
-    def run(headers: Headers, r: Any) -> None:
+    def run(headers: Headers, r: Request) -> None:
         for do, line, unconditional in steps:
             if unconditional or _holds(line, r):
                 if line.timed:

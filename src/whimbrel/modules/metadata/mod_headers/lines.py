@@ -19,6 +19,7 @@ from whimbrel.registry.settings import appended, setting
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Regex
+    from whimbrel.engine.request import Request
     from whimbrel.expr.api import CompiledCondition
 
 Item = str | Callable[[Any], str]
@@ -62,19 +63,19 @@ class HeadersDirConfig:
 
 
 # values -------------------------------------------------------------------------------------------
-def _time(r: Any) -> str:
+def _time(r: Request) -> str:
     return f"t={int(r.time * 1_000_000)}"
 
 
-def _duration(r: Any) -> str:
+def _duration(r: Request) -> str:
     return f"D={max(0, int((r.engine.runtime.now() - r.time) * 1_000_000))}"
 
 
-def _load(_r: Any) -> str:
+def _load(_r: Request) -> str:
     return "l={:.2f}/{:.2f}/{:.2f}".format(*os.getloadavg())
 
 
-def _share(r: Any, states: str, letter: str) -> str:
+def _share(r: Request, states: str, letter: str) -> str:
     letters = "".join([worker.letters for worker in r.engine.runtime.scoreboard.workers()])
     idle = letters.count("_") + letters.count(".")
     part = idle if states == "idle" else len(letters) - idle
@@ -85,7 +86,7 @@ def _share(r: Any, states: str, letter: str) -> str:
 
 
 def _variable(name: str) -> Item:
-    def value(r: Any) -> str:
+    def value(r: Request) -> str:
         text = env_value(r, name)
         return "(null)" if text is None else text.replace("\n", " ").replace("\r", " ")
 
@@ -93,7 +94,7 @@ def _variable(name: str) -> Item:
 
 
 def _tls_variable(name: str) -> Item:
-    def value(r: Any) -> str:
+    def value(r: Request) -> str:
         lookup = r.engine.configuration.provider("ssl", "variable")
         text = lookup(r, name) if lookup is not None else ""
         return text.replace("\n", " ").replace("\r", " ") or "(null)"
@@ -274,7 +275,7 @@ def _expression(cmd: Command, text: str) -> Item:
     if template.fixed is not None:
         return template.fixed
 
-    def value(r: Any) -> str:
+    def value(r: Request) -> str:
         try:
             return template.text(r, "headers")
         except EvalError as problem:

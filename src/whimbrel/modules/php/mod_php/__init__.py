@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.numbers import atoi, is_digits
@@ -24,6 +24,9 @@ from whimbrel.modules.php.mod_php.settings import (
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.programs import ProgramHost
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 MISSING: Final = (
     "no PHP on this machine: install php-fpm or php-cgi "
@@ -43,7 +46,7 @@ def make_handler(scope: Scope, *, module: str, script: str) -> CompiledHook | No
     return make(scope, module, (*_TYPES, script))
 
 
-def start_programs(configuration: Any, host: ProgramHost, *, module: str, major: int) -> list[Any]:
+def start_programs(configuration: Configuration, host: ProgramHost, *, module: str, major: int) -> list[Any]:
     """Start the keeper of PHP's processes. Raises PostConfigError."""
     from whimbrel.modules.php.mod_php.interpreter import NO_SETTINGS, PhpPool, find_interpreter
     from whimbrel.modules.php.mod_php.messages import PhpMessages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.backends.fastcgi import FastcgiReader, RecordType
 from whimbrel.backends.script_lines import MAX_HEAD
@@ -13,6 +13,9 @@ from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
 from whimbrel.registry.phases import HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 # What the buffer of a response in httpd holds (APR_BUCKET_BUFF_SIZE): more is on its way before the end.
 MAX_BUFFERED: Final = 8000
@@ -42,7 +45,7 @@ class PhpHead(ScriptHead):
     configuration of PHP has added, "" for none.
     """
 
-    def __init__(self, r: Any, module: str, hidden: str) -> None:
+    def __init__(self, r: Request, module: str, hidden: str) -> None:
         super().__init__(r, module)
         self._hidden = hidden
         self._lines = 0

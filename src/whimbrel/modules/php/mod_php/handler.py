@@ -6,7 +6,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
 from stat import S_ISDIR, S_IXUSR
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.connection import FOREVER
 from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiMessages
@@ -35,6 +35,9 @@ from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 SOURCE: Final = "application/x-httpd-php-source"
 HIGHLIGHTER: Final = "highlight.php"
 _HIGHLIGHT: Final = b'<?php highlight_file($_SERVER["WHIMBREL_SOURCE"]);\n'
@@ -55,7 +58,7 @@ class PhpHandler:
         self.messages: FastcgiMessages = replace(PROXY_FCGI, module=module, status=500)
         self._chosen: _Settings | None = None
 
-    async def run(self, r: Any) -> HookStatus:
+    async def run(self, r: Request) -> HookStatus:
         """Answer *r* by its script."""
         if r.handler == "text/html" and not self._is_executable(r):
             return DECLINED
@@ -74,10 +77,10 @@ class PhpHandler:
         await add_cgi_vars(r)
         return await self._exchange(r)
 
-    def _is_executable(self, r: Any) -> bool:
+    def _is_executable(self, r: Request) -> bool:
         return self.has_bit and r.finfo is not None and bool(r.finfo.st_mode & S_IXUSR)
 
-    async def _exchange(self, r: Any) -> HookStatus:
+    async def _exchange(self, r: Request) -> HookStatus:
         manager: ProcessManager | None = r.engine.runtime.program("php")
         if manager is None:
             r.log("error", "no process of PHP: the server has not started any", module=self.messages.module)
@@ -119,14 +122,14 @@ class PhpHandler:
             r.log("error", NO_RESPONSE, module=self.messages.module)
             return problem.status
 
-    async def _new_exchange(self, r: Any, manager: ProcessManager, settings: _Settings) -> PhpRequest:
+    async def _new_exchange(self, r: Request, manager: ProcessManager, settings: _Settings) -> PhpRequest:
         """Return an exchange on a new connection. Raises TimeoutError."""
         connection = await connect(r.engine, manager, settings.program)
         exchange = PhpRequest(r, connection, self.messages)
         exchange.hidden = settings.hidden
         return exchange
 
-    def _prepare(self, r: Any) -> None:
+    def _prepare(self, r: Request) -> None:
         """Remove what belongs to the file, and set the user, as libphp does (php_apache_request_ctor)."""
         r.no_local_copy = True
         for name in ("Content-Length", "Last-Modified", "Expires", "ETag"):
@@ -134,12 +137,14 @@ class PhpHandler:
         credentials = basic_credentials(r.headers_in.get("Authorization"))
         if credentials is not None:
             r.user = credentials
-        if self.is_dated:
+        if self.is_dated and r.finfo is not None:
             modified = r.finfo.st_mtime_ns // 1000
             r.mtime = modified if r.mtime is None else max(r.mtime, modified)
             set_last_modified(r)
 
-    def _variables(self, r: Any, manager: ProcessManager, settings: _Settings) -> Iterator[tuple[str, str]]:
+    def _variables(
+        self, r: Request, manager: ProcessManager, settings: _Settings
+    ) -> Iterator[tuple[str, str]]:
         """Yield what PHP reads: $_SERVER of libphp has the same.
 
         A name with a dot becomes one with an underscore in $_SERVER, and has no other effect: php-fpm takes
@@ -157,13 +162,13 @@ class PhpHandler:
             yield "PHP_AUTH_USER", r.user
         if r.handler == SOURCE:
             yield "SCRIPT_FILENAME", script_file(manager, HIGHLIGHTER, _HIGHLIGHT)
-            yield "WHIMBREL_SOURCE", r.filename
+            yield "WHIMBREL_SOURCE", r.filename or ""
         if settings.file is not None:
-            yield "DOCUMENT_ROOT", document_root_for(r.filename, r.env.get("DOCUMENT_ROOT", ""))
+            yield "DOCUMENT_ROOT", document_root_for(r.filename or "", r.env.get("DOCUMENT_ROOT", ""))
         if settings.parameter:
             yield "PHP_ADMIN_VALUE", settings.parameter
 
-    async def _prepare_settings(self, r: Any, manager: ProcessManager) -> _Settings:
+    async def _prepare_settings(self, r: Request, manager: ProcessManager) -> _Settings:
         """Return what PHP needs for the settings, whose file exists afterwards.
 
         Raises BadSettings, BackendError, OSError or TimeoutError.
@@ -175,7 +180,7 @@ class PhpHandler:
             self._chosen = settings
         if settings.file is not None:
             settings.file.prepare()
-            settings.file.check_script(r.filename)
+            settings.file.check_script(r.filename or "")
         return settings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiReader, begin_request, params
@@ -15,6 +15,9 @@ from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
+
 START_TIMEOUT: Final = 30.0  # seconds in which the processes of a set of settings must take a connection
 POLL: Final = 0.01  # seconds between two attempts to connect
 FACTS_TIMEOUT: Final = 10.0  # seconds in which PHP must list its settings
@@ -22,7 +25,7 @@ _MAX_FACTS: Final = 1 << 20  # bytes of that list
 _FACTS: Final = "php.facts"  # key of `Engine.worker_state`
 
 
-async def connect(engine: Any, manager: ProcessManager, program: ProgramClass) -> BackendConnection:
+async def connect(engine: RequestEngine, manager: ProcessManager, program: ProgramClass) -> BackendConnection:
     """Return a connection to *program*, which is started if need be. Raises TimeoutError."""
     loop = asyncio.get_running_loop()
     until = loop.time() + START_TIMEOUT
@@ -43,7 +46,7 @@ async def connect(engine: Any, manager: ProcessManager, program: ProgramClass) -
     raise TimeoutError
 
 
-async def facts(engine: Any, manager: ProcessManager) -> PhpFacts:
+async def facts(engine: RequestEngine, manager: ProcessManager) -> PhpFacts:
     """Return the properties of the machine's PHP, which its first request in this worker finds out.
 
     Raises BackendError, BadSettings, TimeoutError or OSError.

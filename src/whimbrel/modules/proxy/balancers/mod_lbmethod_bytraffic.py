@@ -5,14 +5,17 @@ Manual: mod/mod_lbmethod_bytraffic.html.
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.module import Module
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
-def register(configuration: Any) -> None:
+
+def register(configuration: Configuration) -> None:
     """Register the method."""
-    from whimbrel.modules.proxy.balancers.methods import ByTraffic  # only a server needs it
+    from whimbrel.modules.proxy.mod_proxy_balancer.methods import ByTraffic  # only a server needs it
 
     configuration.modules.register_provider("lbmethod", "bytraffic", ByTraffic())
 

@@ -7,11 +7,14 @@ the file of HeartbeatStorage. Manual: mod/mod_lbmethod_heartbeat.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 
 @dataclass(slots=True)
@@ -26,7 +29,7 @@ def set_storage(cmd: Command, conf: HeartbeatMethodServerConfig, words: list[str
     conf.path = cmd.server_path(words[0])
 
 
-def register(configuration: Any) -> None:
+def register(configuration: Configuration) -> None:
     """Register the method."""
     from whimbrel.modules.proxy.balancers.heartbeat import ByHeartbeat  # only a server needs it
 

@@ -7,18 +7,21 @@ calls; `manager.py`: the handler; `persistence.py`: BalancerPersist. Manual: mod
 from __future__ import annotations
 
 from whimbrel.base.errors import PostConfigError
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.modules.proxy.mod_proxy.scheme import BALANCERS, SCHEMES
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import HANDLER
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 _PACKAGE: Final = "whimbrel.modules.proxy.mod_proxy_balancer"
 _MODULE: Final = "proxy_balancer"
 _NO_SLOTS: Final = "AH01177: Failed to lookup provider 'shm' for 'slotmem': is mod_slotmem_shm loaded??"
 
 
-def check_providers(configuration: Any) -> None:
+def check_providers(configuration: Configuration) -> None:
     """Raise PostConfigError if slots or a method are missing (balancer_post_config)."""
     if not configuration.dialect.messages_24:
         return
@@ -36,12 +39,12 @@ def check_providers(configuration: Any) -> None:
                 )
 
 
-def register(configuration: Any) -> None:
+def register(configuration: Configuration) -> None:
     """Register what mod_proxy calls; a check of a configuration does without its imports."""
-    from whimbrel.modules.proxy.balancers.methods import ByBusyness, ByRequests, ByTraffic
     from whimbrel.modules.proxy.mod_proxy_balancer.balancer import BalancerMemory, random_nonce
     from whimbrel.modules.proxy.mod_proxy_balancer.hooks import BalancerRequests, BalancerScheme
     from whimbrel.modules.proxy.mod_proxy_balancer.manager_22 import NONCE
+    from whimbrel.modules.proxy.mod_proxy_balancer.methods import ByBusyness, ByRequests, ByTraffic
     from whimbrel.modules.proxy.mod_proxy_balancer.status import section
 
     add = configuration.modules.register_provider

@@ -28,7 +28,7 @@ from whimbrel.modules.support.shared_record import NumberField, RealField, Share
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
-    from whimbrel.engine.request import Request
+    from whimbrel.engine.request import Request, RequestEngine
 
 NAME: Final = "proxy balancers"
 METHODS: Final = "lbmethod"  # group of providers
@@ -109,7 +109,7 @@ class Balancer(BalancerRecord):
 
     __slots__ = ("_provider", "conf", "is_old", "members", "name", "states", "unit")
 
-    def __init__(self, conf: ProxyBalancer, states: WorkerStates, engine: Any) -> None:
+    def __init__(self, conf: ProxyBalancer, states: WorkerStates, engine: RequestEngine) -> None:
         super().__init__(states.memory, extra_base(states.count) + conf.index * BalancerRecord.SIZE)
         configuration = engine.configuration
         self.conf = conf
@@ -221,7 +221,7 @@ class BalancerMemory:
             )
 
 
-def balancer_of(engine: Any, conf: ProxyBalancer) -> Balancer:
+def balancer_of(engine: RequestEngine, conf: ProxyBalancer) -> Balancer:
     """Return the run-time state of *conf*."""
     known: dict[int, Balancer] = engine.worker_state.setdefault(NAME, {})
     found = known.get(conf.index)

@@ -76,7 +76,7 @@ def write(configuration: Configuration, balancers: dict[str, Any]) -> None:
             pass
 
 
-def restore(record: SharedRecord, values: Any) -> None:
+def restore(record: SharedRecord, values: object) -> None:
     """Write the saved *values* of the right types into *record*."""
     if not isinstance(values, dict):
         return
@@ -109,7 +109,7 @@ def saved_state(record: BalancerRecord, memory: mmap, balancer: ProxyBalancer) -
     return {"balancer": record.values(), "workers": [worker.values() for worker in workers]}
 
 
-def restore_state(record: BalancerRecord, memory: mmap, balancer: ProxyBalancer, saved: Any) -> None:
+def restore_state(record: BalancerRecord, memory: mmap, balancer: ProxyBalancer, saved: object) -> None:
     """Take over the *saved* state of members that are still there, and of members that were added."""
     if not isinstance(saved, dict):
         return

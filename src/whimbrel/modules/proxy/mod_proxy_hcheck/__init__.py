@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.numbers import atoi, lower, upper
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.catalogue.checks.numbers import timeout as milliseconds
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
@@ -20,7 +20,9 @@ from whimbrel.registry.settings import UNSET
 from whimbrel.syntax.words import getword_braced
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
     from whimbrel.config.model import Server
+    from whimbrel.engine.request import RequestEngine
     from whimbrel.expr.evaluation import Evaluation
 
 _AJP: Final = "mod_proxy_ajp.c"  # implements the method CPING
@@ -128,7 +130,7 @@ def conditions_of(server: Server) -> dict[str, str]:
     return {name: condition.text for name, condition in conf.conditions.items()}
 
 
-def check_watchdog(configuration: Any) -> None:
+def check_watchdog(configuration: Configuration) -> None:
     """Raise PostConfigError without mod_watchdog."""
     if not configuration.loaded("watchdog_module"):
         raise PostConfigError(
@@ -136,14 +138,14 @@ def check_watchdog(configuration: Any) -> None:
         )
 
 
-def offer_methods(configuration: Any) -> None:
+def offer_methods(configuration: Configuration) -> None:
     """Name the methods that balancer-manager offers, "" for one that is not implemented."""
     has_ajp = configuration.loaded(_AJP)
     methods = tuple("" if name == "CPING" and not has_ajp else name for name in HEALTH_METHODS)
     configuration.modules.register_provider("proxy_hcheck", "methods", methods)
 
 
-async def begin(engine: Any) -> None:
+async def begin(engine: RequestEngine) -> None:
     """Start the checks in this worker."""
     from whimbrel.modules.proxy.mod_proxy_hcheck import checks  # a check of a configuration checks no member
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.ajp import cping
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -28,6 +28,9 @@ from whimbrel.modules.proxy.mod_proxy.tls import is_handshake_failure, is_secure
 from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, balancer_of
 from whimbrel.modules.proxy.mod_proxy_hcheck.settings import HealthCheckServerConfig
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
 
 NAME: Final = "proxy_hcheck"
 LONGEST_PERIOD: Final = 1.0  # seconds between two looks at all members
@@ -109,7 +112,7 @@ class _Secured:
         parameters: of the connection, None if SSLProxyEngine is off, which is logged.
     """
 
-    def __init__(self, engine: Any, server: Server, worker: ProxyWorker, address: str) -> None:
+    def __init__(self, engine: RequestEngine, server: Server, worker: ProxyWorker, address: str) -> None:
         self._address = address
         self._host = worker.hostname
         plan = engine.plans.root(server)
@@ -139,7 +142,7 @@ class HealthChecker:
         running: indexes of the workers that are being checked.
     """
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: RequestEngine) -> None:
         self.engine = engine
         configuration = engine.configuration
         self.members: list[tuple[Server, Balancer]] = []
@@ -331,7 +334,7 @@ def request_bytes(worker: ProxyWorker, method: str, uri: str) -> tuple[bytes, st
     return to_bytes(f"{name} {target} HTTP/{version}\r\nHost: {worker.hostname}:{worker.port}\r\n\r\n"), name
 
 
-def _response(engine: Any, server: Server, name: str, reader: ResponseReader, body: bytes) -> Any:
+def _response(engine: RequestEngine, server: Server, name: str, reader: ResponseReader, body: bytes) -> Any:
     """Return the response as a request record of expressions."""
     head = reader.head
     assert head is not None
@@ -366,7 +369,7 @@ def _response(engine: Any, server: Server, name: str, reader: ResponseReader, bo
     )
 
 
-def start(engine: Any) -> None:
+def start(engine: RequestEngine) -> None:
     """Look at the members from time to time, if there are any; only one worker does."""
     checker = HealthChecker(engine)
     if checker.members:

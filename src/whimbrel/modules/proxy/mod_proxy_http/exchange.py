@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.base.lazy_dataclasses import replace
@@ -53,7 +53,7 @@ class BrokenAnswer(OutputFilter):
     name = "proxy_broken"
     type = FilterType.RESOURCE
 
-    def begin(self, r: Any) -> NoReturn:
+    def begin(self, r: Request) -> NoReturn:
         """Let a 502 take the place of the response."""
         raise FilterError(502, is_bucket=True)
 

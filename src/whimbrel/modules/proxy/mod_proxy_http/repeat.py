@@ -155,7 +155,7 @@ class HttpRepeat(Repeat, Relay):
         client.gather(connection)
         return relayed
 
-    def _has_sent(self, relayed: Any) -> bool:
+    def _has_sent(self, relayed: object) -> bool:
         """Return True if *relayed* has sent what this would send."""
         return (
             isinstance(relayed, HttpRelayed)

@@ -17,6 +17,7 @@ from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.phases import DECLINED, HookStatus
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
     from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 
@@ -42,7 +43,7 @@ class Http2Scheme:
         return handle(call)
 
 
-def refuse_mappings(configuration: Any) -> None:
+def refuse_mappings(configuration: Configuration) -> None:
     """Raise StartError for a ProxyPass to a server of HTTP/2 where the package h2 is not installed."""
     from importlib.util import find_spec
 

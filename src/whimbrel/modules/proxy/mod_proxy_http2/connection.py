@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -415,7 +415,7 @@ class MultiplexedConnection(BackendConnection):
             stream.fail(StreamError(502, is_untouched=True))
             changed[number] = stream
 
-    def _apply(self, event: Any, changed: dict[int, BackendStream]) -> None:
+    def _apply(self, event: object, changed: dict[int, BackendStream]) -> None:
         if isinstance(event, RemoteSettingsChanged):
             self._limit = self._h2.remote_settings.max_concurrent_streams
             changed.update(self.streams)
@@ -449,7 +449,7 @@ class MultiplexedConnection(BackendConnection):
             refused = event.error_code == REFUSED and stream.head is None
             stream.fail(StreamError(502, is_untouched=refused))
 
-    def _take_head(self, stream: BackendStream, event: Any) -> None:
+    def _take_head(self, stream: BackendStream, event: object) -> None:
         fields = self._decoder.fields
         is_trailer = isinstance(event, TrailersReceived)
         if fields is None or is_trailer == (fields[:1] != [] and fields[0][0] == STATUS):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.engine.coroutines import Completion
 from whimbrel.modules.proxy.mod_proxy_http2.connection import MultiplexedConnection, StreamError
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
 
 MAX_SESSIONS: Final = 256  # back ends of one process whose connections are shared
 _KEY: Final = "proxy http2 sessions"
@@ -74,7 +77,7 @@ class BackendSession:
                 waiter.set(None)
 
 
-def session_of(engine: Any, key: tuple[object, ...]) -> BackendSession:
+def session_of(engine: RequestEngine, key: tuple[object, ...]) -> BackendSession:
     """Return the session of the back end that *key* names."""
     known: BoundedDict[tuple[object, ...], BackendSession] | None = engine.worker_state.get(_KEY)
     if known is None:

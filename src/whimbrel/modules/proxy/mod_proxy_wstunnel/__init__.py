@@ -17,6 +17,7 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
     from whimbrel.engine.request import Request
     from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 
@@ -66,7 +67,7 @@ class WstunnelScheme:
         return handler.handle(call)
 
 
-def take_schemes(configuration: Any) -> None:
+def take_schemes(configuration: Configuration) -> None:
     """Register for ws and wss in place of mod_proxy_http, whichever was loaded first."""
     modules = configuration.modules
     http = modules.provider("proxy_scheme", "http") if configuration.loaded("proxy_http_module") else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind
@@ -21,6 +21,10 @@ from whimbrel.modules.support.auth.auth_api import AuthzProvider
 from whimbrel.registry.module import Hook, Module, Order, Provider, Scope, lazy_maker
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, FIXUPS, POST_READ_REQUEST
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
+
 _PACKAGE: Final = "whimbrel.modules.ssl.mod_ssl"
 _HOOKS: Final = f"{_PACKAGE}.hooks"
 _OF_WORKERS: Final = ("backends", "cache_status", "hooks", "names", "renegotiation", "sessions", "variables")
@@ -28,7 +32,7 @@ _OF_WORKERS: Final = ("backends", "cache_status", "hooks", "names", "renegotiati
 UNIMPLEMENTED: Final = frozenset({"SSLSessionTicketKeyFile", "SSLSRPVerifierFile", "SSLSRPUnknownUserSeed"})
 
 
-def start(configuration: Any) -> None:
+def start(configuration: Configuration) -> None:
     """Check certificates, keys and settings of all servers."""
     from whimbrel.modules.ssl.mod_ssl.start import start as run  # -t starts nothing
 
@@ -49,7 +53,7 @@ def _no_arguments(kind: str) -> Any:
 
 
 def _authz(maker: str, kind: str) -> AuthzProvider:
-    def make(scope: Scope, args: str, parsed: Any) -> Any:
+    def make(scope: Scope, args: str, parsed: object) -> Any:
         return _imported("hooks", maker)(scope, args, parsed)
 
     return AuthzProvider(make, _no_arguments(kind))
@@ -59,18 +63,18 @@ def _item(function: str) -> ItemKind:
     return ItemKind(lambda r, argument: _imported("variables", function)(r, argument))
 
 
-def _variable(r: Any, name: str) -> str:
+def _variable(r: Request, name: str) -> str:
     """Return the variable *name* for a request, "" without one."""
     found: str = _imported("variables", "lookup")(r, name)
     return found
 
 
-def _status_section(r: Any, is_plain: bool) -> Any:
+def _status_section(r: Request, is_plain: bool) -> Any:
     """Return the part of server-status (cache_status.section)."""
     return _imported("cache_status", "section")(r, is_plain)
 
 
-def libraries(_configuration: Any) -> list[str]:
+def libraries(_configuration: Configuration) -> list[str]:
     """Return the files that workers need."""
     return [f"{_PACKAGE}.{name}" for name in _OF_WORKERS]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cryptography import x509
 
@@ -38,6 +38,9 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     SslProxyDirConfig,
 )
 from whimbrel.modules.ssl.mod_ssl.start_messages import MISMATCH, Line, StartFailure, failure
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 CONTEXTS: Final = "backend_contexts"  # name of the provider of the group "ssl"
 MAX_CONTEXTS: Final = 256
@@ -72,7 +75,9 @@ def key_of(conf: SslProxyDirConfig) -> tuple[Any, ...]:
     return tuple(getattr(conf, each.name) for each in fields(SslProxyDirConfig))
 
 
-def prepare(configuration: Any, confs: list[SslProxyDirConfig], host: str, lines: list[Line]) -> None:
+def prepare(
+    configuration: Configuration, confs: list[SslProxyDirConfig], host: str, lines: list[Line]
+) -> None:
     """Check settings and make their contexts; append warnings to *lines*.  Raises StartFailure."""
     contexts = contexts_of(configuration)
     for conf in confs:
@@ -82,7 +87,7 @@ def prepare(configuration: Any, confs: list[SslProxyDirConfig], host: str, lines
             contexts[key] = make(configuration.dialect, conf, lines)
 
 
-def contexts_of(configuration: Any) -> Contexts:
+def contexts_of(configuration: Configuration) -> Contexts:
     """Return the contexts of the configuration, by `key_of`."""
     found: Contexts | None = configuration.provider("ssl", CONTEXTS)
     if found is None:

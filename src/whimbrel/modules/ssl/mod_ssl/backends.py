@@ -141,7 +141,7 @@ def server_name(host: str) -> str:
     return host
 
 
-def chain_of(peer: Any) -> Sequence[bytes]:
+def chain_of(peer: object) -> Sequence[bytes]:
     """Return the certificates of the verified chain in DER, the peer's own first; () without one."""
     if hasattr(peer, "get_verified_chain"):  # Python 3.13
         return tuple(peer.get_verified_chain() or ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.ssl.mod_ssl import section_setters, server_setters
@@ -104,7 +104,7 @@ _OF_BACKENDS: Final[dict[str, Setter]] = {
 def _for_backends(setter: Setter) -> Setter:
     """Return *setter* with the record of connections to back ends."""
 
-    def apply(cmd: Command, _none: Any, words: list[str]) -> None:
+    def apply(cmd: Command, _none: object, words: list[str]) -> None:
         record = cmd.dir_config(SslProxyDirConfig)
         setter(cmd, record, words)
         if is_in_section(cmd):

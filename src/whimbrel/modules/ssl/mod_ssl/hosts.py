@@ -29,6 +29,7 @@ from whimbrel.modules.ssl.mod_ssl.settings import ON, SslServerConfig
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import RequestEngine
     from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
 HTTP1 = "http/1.1"
@@ -160,7 +161,7 @@ class Hosts:
     # the log ------------------------------------------------------------------------------------------
     def failed(
         self,
-        engine: Any,
+        engine: RequestEngine,
         connection: Connection,
         choice: TlsChoice | None,
         tls: TlsObject | None,
@@ -184,11 +185,13 @@ class Hosts:
         engine.log_connection(connection, server, LogLine("info", text, "AH02008", _MODULE))
         engine.log_connection(connection, server, LogLine("info", library_text(problem), "", _MODULE))
 
-    def report(self, engine: Any, connection: Connection, choice: TlsChoice, tls: TlsObject) -> None:
+    def report(
+        self, engine: RequestEngine, connection: Connection, choice: TlsChoice, tls: TlsObject
+    ) -> None:
         """Log what a step of a handshake has noted, or why an established connection ends."""
         log_lines(engine, connection, choice.server, tls)
 
-    def spoke_http(self, engine: Any, connection: Connection) -> None:
+    def spoke_http(self, engine: RequestEngine, connection: Connection) -> None:
         """Log that a client spoke plain HTTP."""
         server = self._default(connection.local_ip, connection.local_port)
         text = "SSL handshake failed: HTTP spoken on HTTPS port; trying to send HTML error page"
@@ -197,7 +200,7 @@ class Hosts:
         engine.log_connection(connection, server, line)
 
 
-def log_lines(engine: Any, connection: Connection, server: Server, tls: Any) -> None:
+def log_lines(engine: RequestEngine, connection: Connection, server: Server, tls: TlsObject | None) -> None:
     """Log what the verification of certificates has noted."""
     lines = getattr(tls, "lines", None)
     if lines:

@@ -88,7 +88,7 @@ def _check(r: Request, hosts: Any) -> HookStatus:
     return DECLINED
 
 
-def _check_22(r: Request, _hosts: Any) -> HookStatus:
+def _check_22(r: Request, _hosts: object) -> HookStatus:
     tls = r.connection.tls
     assert tls is not None
     name = tls.server_name

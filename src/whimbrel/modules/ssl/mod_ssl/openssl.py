@@ -245,7 +245,7 @@ class OpenSslObject:
             self._fail(problem)
             raise
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: bytes | bytearray | memoryview, /) -> int:
         """Encrypt *data*."""
         view = memoryview(data)
         at = 0

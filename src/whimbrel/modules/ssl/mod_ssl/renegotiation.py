@@ -222,7 +222,7 @@ def _judge(r: Request, tls: Any) -> HookStatus:
     return 403
 
 
-def _failed(r: Request, tls: Any, problem: BaseException, is_modern: bool) -> HookStatus:
+def _failed(r: Request, tls: object, problem: BaseException, is_modern: bool) -> HookStatus:
     from whimbrel.modules.ssl.mod_ssl.library_errors import library_text
 
     _log_lines(r, tls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, lower, strip
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
@@ -17,6 +17,7 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     STRICT_REQUIRE,
     SslDirConfig,
     SslOptions,
+    SslProxyDirConfig,
     SslRequirement,
     SslServerConfig,
     added,
@@ -38,7 +39,7 @@ def _record(cmd: Command) -> SslDirConfig | SslServerConfig:
     return cmd.dir_config(SslDirConfig)
 
 
-def set_ciphers(cmd: Command, _none: Any, words: list[str]) -> None:
+def set_ciphers(cmd: Command, _none: object, words: list[str]) -> None:
     """Set SSLCipherSuite."""
     field, text = cipher_list(cmd, words)
     if is_in_section(cmd) and field == "tls13_ciphers":
@@ -46,12 +47,12 @@ def set_ciphers(cmd: Command, _none: Any, words: list[str]) -> None:
     setattr(_record(cmd), field, text)
 
 
-def set_verify(cmd: Command, _none: Any, words: list[str]) -> None:
+def set_verify(cmd: Command, _none: object, words: list[str]) -> None:
     """Set SSLVerifyClient."""
     _record(cmd).verify = verify_mode(cmd, words[0])
 
 
-def set_depth(cmd: Command, _none: Any, words: list[str]) -> None:
+def set_depth(cmd: Command, _none: object, words: list[str]) -> None:
     """Set SSLVerifyDepth."""
     _record(cmd).depth = depth(cmd, words[0])
 
@@ -59,7 +60,7 @@ def set_depth(cmd: Command, _none: Any, words: list[str]) -> None:
 def set_authorities(setter: Setter) -> Setter:
     """Return *setter* for SSLCACertificateFile or -Path; in a section 2.2 sets those of the server."""
 
-    def apply(cmd: Command, _none: Any, words: list[str]) -> None:
+    def apply(cmd: Command, _none: object, words: list[str]) -> None:
         setter(cmd, cmd.server_config(SslServerConfig), words)
         if is_in_section(cmd) and cmd.dialect.messages_24:
             raise ConfigError("Your SSL library does not have support for per-directory CA")
@@ -106,17 +107,17 @@ def set_request_buffer(_cmd: Command, record: SslDirConfig, words: list[str]) ->
 
 
 # connections to back ends -------------------------------------------------------------------------
-def set_proxy_ciphers(cmd: Command, record: Any, words: list[str]) -> None:
+def set_proxy_ciphers(cmd: Command, record: SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLProxyCipherSuite."""
     field, text = cipher_list(cmd, words)
     setattr(record, field, text)
 
 
-def set_proxy_verify(cmd: Command, record: Any, words: list[str]) -> None:
+def set_proxy_verify(cmd: Command, record: SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLProxyVerify."""
     record.verify = verify_mode(cmd, words[0])
 
 
-def set_proxy_depth(cmd: Command, record: Any, words: list[str]) -> None:
+def set_proxy_depth(cmd: Command, record: SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLProxyVerifyDepth."""
     record.depth = depth(cmd, words[0])

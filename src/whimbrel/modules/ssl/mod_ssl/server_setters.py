@@ -7,7 +7,7 @@ import os
 from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, is_digits, is_letter, lower
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.ssl.mod_ssl.settings import (
@@ -19,6 +19,7 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     ON,
     OPTIONAL,
     PassPhraseDialog,
+    SslProxyDirConfig,
     SslServerConfig,
     added,
 )
@@ -48,7 +49,7 @@ def set_engine(cmd: Command, record: SslServerConfig, words: list[str]) -> None:
 def add_certificate(name: str) -> Setter:
     """Return the setter that appends a file to a list; 2.4 takes keys of PKCS #11 tokens too."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         is_token = words[0].startswith("pkcs11:") and not cmd.dialect.tls_start_22
         file = words[0] if is_token else filled_file(cmd, words[0])
         setattr(record, name, added(getattr(record, name), file))
@@ -72,7 +73,7 @@ def set_pass_phrase_dialog(cmd: Command, record: SslServerConfig, words: list[st
         raise ConfigError("SSLPassPhraseDialog: Invalid argument")
 
 
-def check_random_seed(cmd: Command, _record: Any, words: list[str]) -> None:
+def check_random_seed(cmd: Command, _record: object, words: list[str]) -> None:
     """Check SSLRandomSeed, which has no effect: the library seeds itself."""
     when = words[0]
     source = words[1]
@@ -125,13 +126,13 @@ def set_fips(cmd: Command, record: SslServerConfig, words: list[str]) -> None:
     record.fips = is_on
 
 
-def refuse(cmd: Command, _record: Any, _words: list[str]) -> None:
+def refuse(cmd: Command, _record: object, _words: list[str]) -> None:
     """Refuse a directive of mod_ssl for Apache 1.3: SSLLog, SSLLogLevel."""
     successor = "ErrorLog" if lower(cmd.name) == "ssllog" else "LogLevel"
     raise ConfigError(f"{cmd.name} directive is no longer supported - use {successor}.")
 
 
-def check_mutex(_cmd: Command, _record: Any, words: list[str]) -> None:
+def check_mutex(_cmd: Command, _record: object, words: list[str]) -> None:
     """Check SSLMutex (2.2), which has no effect: nothing needs the lock."""
     word = lower(words[0])
     if word not in _MUTEXES and not word.startswith(_MUTEX_FILES):
@@ -149,7 +150,7 @@ def set_sni_policy(_cmd: Command, record: SslServerConfig, words: list[str]) -> 
     record.sni_policy = lower(words[0])
 
 
-def set_revocation_check(cmd: Command, record: Any, words: list[str]) -> None:
+def set_revocation_check(cmd: Command, record: SslServerConfig | SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLCARevocationCheck or SSLProxyCARevocationCheck."""
     record.crl_check, record.crl_may_miss = mode_and_flag(cmd, words[0], _CRL, NO_CRL_OK)
 

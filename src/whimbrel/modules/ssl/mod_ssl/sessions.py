@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RESUMED_NAME: Final = "resumed_name"  # attribute of an object of the library
 
 
-def note_name(tls: Any, name: str | None, _context: Any) -> None:
+def note_name(tls: Any, name: str | None, _context: object) -> None:
     """Keep the server name that the library reports: that of the message, or of the session it resumes."""
     if name:
         setattr(tls, RESUMED_NAME, name)

@@ -7,7 +7,7 @@ twice at its first start.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -58,7 +58,7 @@ class TlsServer:
     mismatched: bool = False  # a key does not belong to its certificate, which 2.2 finds out late
 
 
-def engine_of(configuration: Any, server: Server) -> str:
+def engine_of(configuration: Configuration, server: Server) -> str:
     """Return SSLEngine of *server*: 2.4 enables it where Listen has the protocol https and there are
     certificates.
     """
@@ -72,7 +72,7 @@ def engine_of(configuration: Any, server: Server) -> str:
     return conf.engine
 
 
-def _protocol(configuration: Any, server: Server) -> str:
+def _protocol(configuration: Configuration, server: Server) -> str:
     """Return the protocol of the listener that a virtual host belongs to."""
     listeners = configuration.spec.listeners
     for address in server.addresses:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import PostConfigError
+
+if TYPE_CHECKING:
+    from whimbrel.config.model import Server
 
 MODULE: Final = "ssl"
 # errors of OpenSSL 3 by their text: the packed library and reason
@@ -35,10 +38,10 @@ class Line(NamedTuple):
     level: str
     code: str
     text: str
-    server: Any = None
+    server: Server | None = None
 
 
-def about(server: Any, lines: list[Line], first: int) -> None:
+def about(server: Server, lines: list[Line], first: int) -> None:
     """Let the lines from *first* on be those of *server*'s error log."""
     lines[first:] = [line._replace(server=server) for line in lines[first:]]
 

@@ -7,7 +7,7 @@ import os
 from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, lower
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
@@ -17,6 +17,8 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     VERIFY_NONE,
     VERIFY_OPTIONAL,
     VERIFY_REQUIRE,
+    SslProxyDirConfig,
+    SslServerConfig,
 )
 
 _VERIFY: Final = {
@@ -56,7 +58,7 @@ def directory(cmd: Command, word: str) -> str:
 def set_file(name: str) -> Setter:
     """Return the setter of a file that is not empty."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, filled_file(cmd, words[0]))
 
     return apply
@@ -65,7 +67,7 @@ def set_file(name: str) -> Setter:
 def set_directory(name: str) -> Setter:
     """Return the setter of a directory."""
 
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         setattr(record, name, directory(cmd, words[0]))
 
     return apply
@@ -109,7 +111,7 @@ def _protocol(directive: str, name: str, *, old: bool, is_removed: bool) -> froz
     raise ConfigError(f"{directive}: Illegal protocol '{name}'")
 
 
-def set_protocols(cmd: Command, record: Any, words: list[str]) -> None:
+def set_protocols(cmd: Command, record: SslServerConfig | SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLProtocol or SSLProxyProtocol."""
     record.protocols = protocols(cmd, words[0])
 

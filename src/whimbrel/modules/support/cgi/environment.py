@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.numbers import is_alphanumeric, is_digits, upper
@@ -21,11 +21,14 @@ from whimbrel.engine.env import uncover
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
 _FIT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match  # names that a shell knows
 DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 
-def add_common_vars(r: Any) -> None:
+def add_common_vars(r: Request) -> None:
     """Add the variables common to all programs: fields of the request, client, server."""
     uncover(r)
     variables = _header_vars(r)
@@ -36,7 +39,7 @@ def add_common_vars(r: Any) -> None:
     overlap(r.env, variables)
 
 
-async def add_cgi_vars(r: Any) -> None:
+async def add_cgi_vars(r: Request) -> None:
     """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request."""
     variables = {
         "GATEWAY_INTERFACE": "CGI/1.1",
@@ -71,7 +74,7 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
         env[spelled.setdefault(name.upper(), name)] = value
 
 
-def environment(r: Any) -> dict[bytes, bytes]:
+def environment(r: Request) -> dict[bytes, bytes]:
     """Return the environment of a program started for *r*: `Request.env` with names fit for a shell, and
     TZ.
     """
@@ -102,7 +105,7 @@ def _shell_name(name: str) -> str:
     return "_" + fit[1:] if is_digits(fit[:1]) else fit
 
 
-def _system(r: Any, name: str) -> str | None:
+def _system(r: Request, name: str) -> str | None:
     """Return a variable of the environment that the server was started in."""
     known: Mapping[str, str] = r.engine.configuration.options.environment
     if known:
@@ -111,7 +114,7 @@ def _system(r: Any, name: str) -> str | None:
     return None if value is None else from_system(value)
 
 
-def _header_vars(r: Any) -> dict[str, str]:
+def _header_vars(r: Request) -> dict[str, str]:
     """Return CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; never HTTP_PROXY (programs read it as a proxy's
     address), credentials only under CGIPassAuth.
     """
@@ -133,7 +136,7 @@ def _header_vars(r: Any) -> dict[str, str]:
     return out
 
 
-def _system_vars(r: Any) -> dict[str, str]:
+def _system_vars(r: Request) -> dict[str, str]:
     server_variables = (
         None
         if r.plan.dialect.underscore_headers
@@ -147,7 +150,7 @@ def _system_vars(r: Any) -> dict[str, str]:
     return out
 
 
-def _server_vars(r: Any) -> dict[str, str]:
+def _server_vars(r: Request) -> dict[str, str]:
     address = r.connection.local_ip
     name = identity.server_name(r)
     out = {
@@ -171,7 +174,7 @@ def _server_vars(r: Any) -> dict[str, str]:
     return out
 
 
-def document_root(r: Any) -> str:
+def document_root(r: Request) -> str:
     """Return the document root without a trailing slash."""
     root: str = (
         r.document_root
@@ -181,7 +184,7 @@ def document_root(r: Any) -> str:
     return root.rstrip("/") or "/"
 
 
-def _client_vars(r: Any) -> dict[str, str]:
+def _client_vars(r: Request) -> dict[str, str]:
     out = {"REMOTE_PORT": str(r.connection.client_port)}
     if r.user is not None:
         out["REMOTE_USER"] = r.user
@@ -197,7 +200,7 @@ def _client_vars(r: Any) -> dict[str, str]:
     return out
 
 
-def _redirect_vars(r: Any) -> dict[str, str]:
+def _redirect_vars(r: Request) -> dict[str, str]:
     """Return the REDIRECT_ variables of an internal redirect."""
     if r.prev is None:
         return {}
@@ -210,7 +213,7 @@ def _redirect_vars(r: Any) -> dict[str, str]:
     return out
 
 
-def _request_uri(r: Any) -> str:
+def _request_uri(r: Request) -> str:
     """Return the target as the client sent it, in absolute form if it was; under `CGIVar REQUEST_URI
     current-uri` the request's own.
     """

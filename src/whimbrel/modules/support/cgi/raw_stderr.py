@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whimbrel.config.model import Server
+    from whimbrel.engine.request import Request
 
 
-def stderr_writer(r: Any, server: Any) -> Callable[[bytes], None]:
+def stderr_writer(r: Request, server: Server) -> Callable[[bytes], None]:
     """Return the function that writes a line unchanged to the error log of *server*."""
     configuration = r.engine.configuration
     runtime = r.engine.runtime

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from select import PIPE_BUF
 from stat import S_ISDIR
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.script_lines import MAX_LINE, next_line
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -29,6 +29,11 @@ from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
 from whimbrel.modules.support.cgi.script_head import NphHead, ScriptHead
 from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.registry.module import Scope
+    from whimbrel.registry.phases import HookFn
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MAX_ARGUMENTS: Final = 4095
@@ -58,7 +63,7 @@ class CgiVariant:
 class Script(Source):
     """One script run for one request."""
 
-    def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
+    def __init__(self, r: Request, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
         self.r = r
         self.variant = variant
         self.log = log
@@ -75,7 +80,7 @@ class Script(Source):
     def start(self) -> None:
         """Start the program; a failure to start is logged like its standard error, as in httpd."""
         r = self.r
-        path = to_bytes(r.filename)
+        path = to_bytes(r.filename or "")
         command = [path, *arguments(r.args)]
         wrap = r.engine.configuration.provider("suexec", "wrap")
         limits = r.dir_config(CoreDirConfig).limits
@@ -305,7 +310,7 @@ def arguments(query: str | None) -> list[bytes]:
     ]
 
 
-def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
+def refusal(r: Request, included: bool) -> tuple[int, int, str] | None:
     """Return why the script is not run: number of the reason, status, message (in mod_cgi.c's order)."""
     conf = r.dir_config(CoreDirConfig)
     if not conf.options.value & OPT_EXECCGI and r.notes.get("alias-forced-type", "").lower() != "cgi-script":
@@ -321,10 +326,10 @@ def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
     return None
 
 
-def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> Any:
+def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> HookFn:
     """Return the handler for one merged configuration; *timeout* in seconds."""
 
-    async def run(r: Any) -> HookStatus:
+    async def run(r: Request) -> HookStatus:
         if r.handler not in HANDLERS:
             return DECLINED
         old = r.plan.dialect.wire_22
@@ -420,7 +425,7 @@ async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus
     return status
 
 
-async def redirect_to(r: Any, location: str) -> HookStatus:
+async def redirect_to(r: Request, location: str) -> HookStatus:
     """Handle Location without a status: a local path is an internal redirect, any other URL a redirect for
     the client.
     """
@@ -450,6 +455,6 @@ async def _respond(script: Script) -> HookStatus:
     return OK
 
 
-def timeout_of(scope: Any, module_timeout: float) -> float:
+def timeout_of(scope: Scope, module_timeout: float) -> float:
     """Return the module's own limit in seconds, or TimeOut."""
     return module_timeout or scope.server_config(CoreServerConfig).timeout

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import atoi, is_digits, lower, strip
 from whimbrel.engine.log.error_log_line import enabled
@@ -20,6 +20,9 @@ from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.registry.phases import OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 SHOWN: Final = 30  # characters of a bad line shown in a message
 MAX_HEAD: Final = 128 * 1024  # bytes of a head; each field counts `FIELD_COST` more
@@ -40,7 +43,7 @@ _OUT_22: Final = {
 class ScriptHead:
     """The head of one program's output for *r*; *module* is the short name for the log."""
 
-    def __init__(self, r: Any, module: str) -> None:
+    def __init__(self, r: Request, module: str) -> None:
         self.r = r
         self.module = module
         self.bad = ""  # the line that ended the reading
@@ -128,7 +131,7 @@ class ScriptHead:
         if low == "content-type":
             media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
             set_content_type(r, lower(media) + semicolon + rest)
-            if _CONTROL(r.content_type):
+            if r.content_type is not None and _CONTROL(r.content_type):
                 r.headers_out.set("Content-Type", r.content_type)  # which the check of fields refuses
         elif low == "status":
             self._set_status(value)

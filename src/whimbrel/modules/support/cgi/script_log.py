@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -16,6 +16,10 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_number
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
 
 
 @dataclass(slots=True)
@@ -49,11 +53,11 @@ class ScriptLog:
         self.length = conf.length
         self.buffer = max(0, conf.buffer)
 
-    def error(self, r: Any, status: int, text: str) -> None:
+    def error(self, r: Request, status: int, text: str) -> None:
         """Log a refusal, or a line of the program's standard error."""
         self._write(r, status, f"%error\n{text}\n")
 
-    def failure(self, r: Any, status: int, body: str, bad: str, rest: str) -> None:
+    def failure(self, r: Request, status: int, body: str, bad: str, rest: str) -> None:
         """Log a program whose head could not be read: request head and body, parsed fields, the bad line and
         the rest.
         """
@@ -67,7 +71,7 @@ class ScriptLog:
             text += f"%stdout\n{rest}\n"
         self._write(r, status, text)
 
-    def _write(self, r: Any, status: int, text: str) -> None:
+    def _write(self, r: Request, status: int, text: str) -> None:
         if not self.path:
             return
         query = f"?{r.args}" if r.args else ""
@@ -84,5 +88,5 @@ class ScriptLog:
             return
 
 
-def _fields(headers: Any) -> str:
+def _fields(headers: Headers) -> str:
     return "".join(f"{name}: {value}\n" for name, value in headers.items())

@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.latin1 import to_system
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import Request
 
 USER_NOTE: Final = "mod_userdir_user"  # note of a request that mod_userdir sets
 WRAPPER_24: Final = "/usr/lib/apache2/suexec"
@@ -56,7 +60,7 @@ def disabled_now(main: MpmConfig, dialect: Dialect) -> str:
     return disabled_reason(wrapper_of(dialect))
 
 
-def enable(configuration: Any) -> bool:
+def enable(configuration: Configuration) -> bool:
     """Register `wrapped` for handlers that run programs, and return True, if suEXEC is enabled."""
     if disabled_now(configuration.main.config(MpmConfig), configuration.dialect):
         return False
@@ -64,7 +68,7 @@ def enable(configuration: Any) -> bool:
     return True
 
 
-def wrapped(r: Any, argv: list[bytes]) -> list[bytes] | None:
+def wrapped(r: Request, argv: list[bytes]) -> list[bytes] | None:
     """Return the command that runs *argv* as the user of *r*; None if it runs as the server's user."""
     identity = _identity(r)
     if identity is None:
@@ -74,7 +78,7 @@ def wrapped(r: Any, argv: list[bytes]) -> list[bytes] | None:
     return [wrapper_of(r.plan.dialect).encode(), user.encode(), group.encode(), name, *argv[1:]]
 
 
-def _identity(r: Any) -> tuple[str, str] | None:
+def _identity(r: Request) -> tuple[str, str] | None:
     """Return the user and the group as suexec expects them; a user of a /~user URL has a tilde."""
     name = r.notes.get(USER_NOTE)
     if name is not None:

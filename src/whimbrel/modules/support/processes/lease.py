@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import DeathReason, ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import RequestEngine
+    from whimbrel.engine.runtime import Runtime
 
 _POOL: Final = "processes.connections"
 APPLY_TIMEOUT: Final = 64.0  # seconds in which a process must become free (mod_fcgid: 64 attempts)
@@ -18,7 +22,7 @@ FIRST_PAUSE: Final = 0.002  # seconds until the table is looked at again, double
 LAST_PAUSE: Final = 0.05
 
 
-def connection_pool(engine: Any) -> ConnectionPool:
+def connection_pool(engine: RequestEngine) -> ConnectionPool:
     """Return the pool of this worker's connections to kept processes, each of which serves one request."""
     pool: ConnectionPool | None = engine.worker_state.get(_POOL)
     if pool is None:
@@ -41,7 +45,7 @@ class ProcessLease(ConnectionOwner):
         self._record: ProcessRecord | None = None
         self._serial = 0
 
-    async def connect(self, runtime: Any, timeout: float) -> BackendConnection:
+    async def connect(self, runtime: Runtime, timeout: float) -> BackendConnection:
         """Claim a process and return a connection to it; *timeout* limits the time to connect.
 
         Raises TimeoutError if none becomes free.
@@ -68,7 +72,7 @@ class ProcessLease(ConnectionOwner):
             pause = min(LAST_PAUSE, pause * 2)
         raise TimeoutError
 
-    async def _open(self, runtime: Any, timeout: float) -> BackendConnection | None:
+    async def _open(self, runtime: Runtime, timeout: float) -> BackendConnection | None:
         try:
             connection: BackendConnection = await runtime.connect(
                 lambda: BackendConnection(self), self.manager.socket_of(self._serial), timeout=timeout

@@ -142,22 +142,6 @@ def test_without_the_library_the_start_is_refused(tmp_path: Path, monkeypatch: p
         build_engine(tmp_path, CONF)
 
 
-def test_shared_variables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machines, "MAX_VARIABLE_BYTES", 100)
-    monkeypatch.setattr(machines, "MAX_VARIABLES", 5)
-    variables = machines.SharedVariables()
-    for number in range(20):
-        variables.set(f"n{number}", number)
-    assert [variables.get(f"n{number}") for number in (14, 15, 19)] == [None, 15, 19]
-    variables.set("a", "x" * 60)
-    variables.set("a", "y" * 60)
-    assert variables.get("n19") == 19
-    variables.set("b", "z" * 60)
-    assert variables.get("a") is None and variables.get("b") == "z" * 60
-    variables.set("long" * 50, 1)
-    assert variables.get("long" * 50) is None
-
-
 @pytest.mark.parametrize("scope", ["once", "server 1 2"])
 def test_machines_are_freed_without_the_collector(
     tmp_path: Path, scope: str, monkeypatch: pytest.MonkeyPatch
