@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import AnyStr
 
+from whimbrel.base.latin1 import to_bytes, to_text
+
 
 def without_links(path: AnyStr) -> AnyStr:
     """Return *path* without links, as far as they can be read: links of /proc are readable to few.
@@ -15,3 +17,8 @@ def without_links(path: AnyStr) -> AnyStr:
         return os.path.realpath(path)
     except OSError:
         return os.path.abspath(path)
+
+
+def real_path(path: str) -> str:
+    """Return `without_links` of a path in text of one character per byte."""
+    return to_text(without_links(to_bytes(path)))

@@ -14,7 +14,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.printable import file_problem, printable, printable_line
-from whimbrel.base.real_paths import without_links
+from whimbrel.base.real_paths import real_path, without_links
 from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.text import action_lines
@@ -212,7 +212,7 @@ def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> Non
 def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
     source = to_system(path)
     target = to / to_system(display_path(path, directory)).lstrip("/")
-    real = to_text(without_links(to_bytes(path)))
+    real = real_path(path)
     inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
         with copied.place(os.fsencode(target), create=True, follow=False) as link:

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.fnmatch import compile_fnmatch
-from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.real_paths import without_links
+from whimbrel.base.real_paths import real_path
 from whimbrel.config.includes import has_wildcards
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
@@ -41,12 +40,11 @@ def read_by_includes(tree: ConfigTree) -> IsRead:
     likely = {directory for directory in directories if INCLUDED.search(os.path.basename(directory))}
 
     def is_read(path: str) -> bool:
-        real_path = _real(path)
-        if any(real_path.startswith(f"{directory}/") for directory in likely):
+        real = _real(path)
+        if any(real.startswith(f"{directory}/") for directory in likely):
             return True
         return any(
-            _matches(pattern, real_path) if wild else real_path.startswith(f"{pattern}/")
-            for pattern, wild in patterns
+            _matches(pattern, real) if wild else real.startswith(f"{pattern}/") for pattern, wild in patterns
         )
 
     return is_read
@@ -56,7 +54,7 @@ def _real(path: str) -> str:
     """Return *path* with the symbolic links before its first wildcard resolved."""
     parts = path.split("/")
     at = next((at for at, part in enumerate(parts) if has_wildcards(part)), len(parts))
-    plain = to_text(without_links(to_bytes("/".join(parts[:at]) or "/"))).rstrip("/")
+    plain = real_path("/".join(parts[:at]) or "/").rstrip("/")
     return "/".join([plain, *parts[at:]])
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from whimbrel.base.file_writing import Place, Tree, make_directories
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.real_paths import without_links
 
 JOURNAL: Final = "journal.json"
 _SYSTEM: Final = b"/var/lib"
@@ -57,7 +58,7 @@ class StateDirectory:
     """
 
     def __init__(self, directory: str) -> None:
-        real = os.path.realpath(to_bytes(directory))
+        real = without_links(to_bytes(directory))
         self.tree = to_text(real)
         home = state_home()
         self._home = home

@@ -25,6 +25,7 @@ from typing import Final
 from whimbrel.base.file_writing import Owner, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import file_problem
+from whimbrel.base.real_paths import real_path
 from whimbrel.upgrade.apply.backup_paths import DIRECTORY, IsRead, backup_path, nowhere
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
@@ -243,7 +244,7 @@ class _Run(_Files):
             entry.backup = earlier.backup
             entry.before = earlier.before
         else:
-            tree = to_text(os.path.realpath(to_bytes(self.directory)))
+            tree = real_path(self.directory)
             entry.backup = self._free_name(
                 backup_path(target, BACKUP, tree, self.journal.directory.path, self.is_read)
             )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.real_paths import real_path
 from whimbrel.catalogue import catalogue
 from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.built_in_modules import built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn
-from whimbrel.upgrade.source.reading import ConfigTreeReader, Overlay, Sources, real_path
+from whimbrel.upgrade.source.reading import ConfigTreeReader, Overlay, Sources
 
 
 def with_compiled_in(options: LoadOptions, dialect: Dialect) -> LoadOptions:

@@ -71,15 +71,13 @@ def _verification(conf: SslDirConfig, server: SslServerConfig) -> Verification:
     optional_no_ca, no certificate is judged (ssl_callback_SSLVerify).
     """
     modes = (conf.verify or VERIFY_NONE, server.verify)
+    takes_any = conf.verify == VERIFY_NONE and server.verify == VERIFY_NO_CA
     mode = VERIFY_NONE
     if VERIFY_REQUIRE in modes:
         mode = VERIFY_REQUIRE
     elif modes != (VERIFY_NONE, VERIFY_NONE):
-        decisive = server.verify if conf.verify is None else conf.verify
+        decisive = server.verify if conf.verify is None or takes_any else conf.verify
         mode = VERIFY_NO_CA if decisive == VERIFY_NO_CA else VERIFY_OPTIONAL
-    takes_any = modes == (VERIFY_NONE, VERIFY_NO_CA) and conf.verify is not None
-    if takes_any:
-        mode = VERIFY_NO_CA
     depth = server.depth if conf.depth is None else conf.depth
     return Verification(mode, depth, server.crl_may_miss, takes_any)
 
