@@ -51,7 +51,6 @@ def _size(name: str, value: Any) -> int:
 def variables_of(engine: RequestEngine) -> SharedVariables:
     """Return the variables of this worker."""
     found: SharedVariables | None = engine.worker_state.get(_VARIABLES)
-    if found is None:
-        found = SharedVariables()
-        engine.worker_state[_VARIABLES] = found
+    if found is None:  # for threads that come at the same time, the object of one of them
+        found = engine.worker_state.setdefault(_VARIABLES, SharedVariables())
     return found
