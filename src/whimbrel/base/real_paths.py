@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import AnyStr
 
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.static_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import AnyStr
 
 
 def without_links(path: AnyStr) -> AnyStr:

@@ -104,12 +104,11 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.aaa.mod_authnz_ldap.settings": "dataclasses .catalogue.checks.rules "
     ".modules.support.programs_not_run",
     "modules.aaa.mod_authnz_ldap.users": "ldap",
-    "modules.ldap.mod_ldap": "importlib.util .modules.ldap.mod_ldap.cache .modules.ldap.mod_ldap.status "
-    ".modules.ldap.mod_ldap.worker",
+    "modules.ldap.mod_ldap": "importlib.util .modules.ldap.mod_ldap.cache .modules.ldap.mod_ldap.worker",
     "modules.ldap.mod_ldap.cache": "hashlib",
     "modules.lua.mod_lua": "importlib.util .modules.lua.mod_lua.hooks",
     "modules.lua.mod_lua.arguments": "lupa.lua53",
-    "modules.lua.mod_lua.machine": "lupa.lua53 .modules.lua.mod_lua.request_api",
+    "modules.lua.mod_lua.machine": "lupa.lua53",
     "modules.lua.mod_lua.setters": ".modules.lua.mod_lua.authz .modules.lua.mod_lua.filters "
     ".modules.lua.mod_lua.machine",
     "modules.support.auth.hashing": "bcrypt passlib.hash passlib.handlers.des_crypt "
