@@ -61,15 +61,17 @@ class Site:
         self.url = f"http://localhost:{server.port}"
         self.pids = server.base / "pids.log"
 
-    def answers(self, count: int) -> Counter[str]:
-        """Return how many of at least *count* requests each member answered; both workers take part."""
+    def answers(self, count: int) -> dict[str, float]:
+        """Return how many of *count* requests each member answered: the mean of as many groups of so many as
+        it takes until both workers have taken part.
+        """
         before = len(self.pids.read_text())
         names = Counter[str]()
-        while names.total() < count or (len(self._workers(before)) < 2 and names.total() < MOST):
+        while not names or names.total() % count or (len(self._workers(before)) < 2 and names.total() < MOST):
             with urllib.request.urlopen(f"{self.url}/app/x", timeout=10) as response:
                 names[response.read().split()[0].decode()] += 1
         assert len(self._workers(before)) == 2
-        return names
+        return {name: number * count / names.total() for name, number in names.items()}
 
     def _workers(self, before: int) -> set[str]:
         return set(self.pids.read_text()[before:].split())
