@@ -177,8 +177,9 @@ class WorkerState:
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
         """Format the value of Date for the second of *now*, and `log_time`, that of %t; `second` is its
-        end.
+        end. The time of the tick goes on with them: Expires is computed of it.
         """
+        self.now = now
         second, self.log_time = int(now), self.engine.log_time(now)
         self.second = second + 1.0
         self.date = format_http(second).encode()

@@ -52,6 +52,21 @@ def test_the_date_of_a_response_is_that_of_its_request() -> None:
     assert one.second == 1_600_000_004.0  # a late response does not turn the clock back
 
 
+def test_the_time_of_a_tick_is_in_the_second_of_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request of the next second moves both: the cached responses behind it have Date and Expires of one
+    time.
+    """
+    clock = 1_600_000_003.9
+    monkeypatch.setattr(state, "time", lambda: clock)
+    worker = WorkerState(build_engine(tmp_path, ""), FakeLoop())  # type: ignore[arg-type]
+    worker.begin_tick()
+    assert worker.date_of(1_600_000_004.1) == b"Sun, 13 Sep 2020 12:26:44 GMT"
+    assert int(worker.now) == 1_600_000_004
+    assert worker.date == b"Sun, 13 Sep 2020 12:26:44 GMT"
+    assert worker.date_of(1_600_000_003.9) == b"Sun, 13 Sep 2020 12:26:43 GMT"
+    assert int(worker.now) == 1_600_000_004
+
+
 def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
     class Connection:
         expired = 0
