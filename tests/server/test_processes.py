@@ -617,7 +617,9 @@ def test_workers_import_nothing(server: ServerProcess) -> None:
     log.chmod(0o666)
     server.changes = IMPORTS.replace("PATH", repr(str(log)))
     (server.root / "conf/extra.conf").write_text(WIDE)
-    (server.root / "htdocs/page.shtml").write_text('<!--#if expr="%{REQUEST_URI} -strmatch \'/p*\'" -->\nyes\n')
+    (server.root / "htdocs/page.shtml").write_text(
+        "<!--#if expr=\"%{REQUEST_URI} -strmatch '/p*'\" -->\nyes\n"
+    )
     for name in ("list", "secret"):
         (server.root / "htdocs" / name).mkdir()
     (server.root / "htdocs/list/a.txt").write_text("a\n")

@@ -8,7 +8,7 @@ database driver, come from providers of the group `LIBRARIES`.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dis import get_instructions
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,6 +30,13 @@ _OF_THE_MASTER: Final = (
     "whimbrel.modules.ssl.mod_ssl.start",
     "whimbrel.modules.support.auth.system_crypt",
     "whimbrel.server.master",
+)
+# What the main configuration alone needs, and a start with TLS.
+_OF_THE_START: Final = (
+    "whimbrel.config.third_party_lines",
+    "whimbrel.modules.core.log_format",
+    "whimbrel.modules.ssl.mod_ssl.start",
+    "whimbrel.modules.support.cgi.suexec",
 )
 # imported with the `cryptography` package, for configurations that use TLS
 _OF_CERTIFICATES: Final = (
@@ -66,7 +73,7 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
     uses_tls = configuration.provider("ssl", "key_pairs") is not None
     needed = {
         **dict.fromkeys(_OF_CERTIFICATES, uses_tls),
-        "whimbrel.modules.ssl.mod_ssl.start": False,  # runs in the master
+        **dict.fromkeys(_OF_THE_START, False),
         "whimbrel.modules.ldap.mod_ldap.worker": find_spec("ldap") is not None,
         "whimbrel.server.connection.dumpio": configuration.loaded("dumpio_module"),
         "whimbrel.server.connection.echo": configuration.loaded("echo_module"),
@@ -85,10 +92,9 @@ def _follow(done: set[CodeType], spared: frozenset[str]) -> None:
     while fresh := {function.__code__ for function in _functions()} - done:
         done |= fresh
         for code in fresh:
-            for name, members in _imports(code):
-                if not spared.isdisjoint((name, *(f"{name}.{member}" for member in members))):
-                    continue
-                _import(name, members)
+            for name, member in _imports(code):
+                if spared.isdisjoint((name, f"{name}.{member}")):
+                    _import(name, member)
 
 
 def _functions() -> Iterator[FunctionType]:
@@ -100,28 +106,24 @@ def _functions() -> Iterator[FunctionType]:
                 yield each
 
 
-def _imports(code: CodeType) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a function and those defined in it import: modules, and the names that are read of each."""
+def _imports(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield what a function and those defined in it import: each module, and each name that is read of it."""
     if _IMPORT_NAME in code.co_code[::2]:
         name = ""
-        members: list[str] = []
         for instruction in get_instructions(code):
             if instruction.opname == "IMPORT_NAME":
-                if name:
-                    yield name, members
                 name = str(instruction.argval)
-                members = []
+                yield name, ""
             elif instruction.opname == "IMPORT_FROM":
-                members.append(str(instruction.argval))
-        yield name, members
+                yield name, str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _imports(constant)
 
 
-def _import(name: str, members: Sequence[str] = ()) -> None:
+def _import(name: str, member: str = "") -> None:
     try:
-        __import__(name, fromlist=members)
+        __import__(name, fromlist=(member,))
     except ModuleNotFoundError as problem:
         if f"{problem.name}.".startswith(f"{_PACKAGE}."):
             raise
