@@ -5,6 +5,9 @@ The directives are in modules/mpm/.  Manual: mod/mpm_common.html, mod/core.html,
 
 from __future__ import annotations
 
+import grp
+import pwd
+
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.registry.settings import setting
@@ -47,8 +50,6 @@ def user_id(name: str) -> int | None:
     """Return the numeric ID of a user name or of ``#number`` (as by atoi, unsigned); None for an unknown
     name.
     """
-    import pwd
-
     if name.startswith("#"):
         return atoi(name[1:]) & 0xFFFFFFFF
     try:
@@ -59,8 +60,6 @@ def user_id(name: str) -> int | None:
 
 def group_id(name: str) -> int | None:
     """Return the numeric ID of a group name or of ``#number``; None for an unknown name."""
-    import grp
-
     if name.startswith("#"):
         return atoi(name[1:])
     try:

@@ -10,6 +10,7 @@ import sys
 
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.aaa.mod_authnz_ldap import settings
@@ -99,8 +100,6 @@ def _failure(text: str) -> PostConfigError:
 
 
 def _read_charsets(path: str) -> dict[str, str]:
-    from whimbrel.base.latin1 import to_bytes, to_text
-
     try:
         text = to_text(read_regular(to_bytes(path)))
     except OSError as problem:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower
+from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.catalogue.checks.rules import split_args
 from whimbrel.directives.command import Command
 from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl, parse
 from whimbrel.modules.ldap.mod_ldap import is_installed
@@ -97,9 +100,6 @@ def _printed(cmd: Command, line: str) -> str:
     """Return the first line that the program of *line* prints (ap_get_exec_line)."""
     import subprocess
 
-    from whimbrel.base.latin1 import to_bytes, to_text
-    from whimbrel.base.programs import may_start_programs
-    from whimbrel.catalogue.checks.rules import split_args
     from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
 
     arguments = split_args(line)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
+from whimbrel.engine.request import RequestEngine
 
 MAX_VARIABLE: Final = 1024 * 1024  # bytes of a string of ivm_set
 MAX_VARIABLES: Final = 10_000  # of r:ivm_set in one worker
