@@ -9,7 +9,7 @@ import os
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.catalogue.load import ModuleEntry, catalogue
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
@@ -43,7 +43,7 @@ def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
     """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its
     requests.
     """
-    conf: Any = (
+    conf: CoreDirConfig | CoreServerConfig = (
         cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
     )
     levels = dict(own(conf, "log_level", dict))

@@ -114,9 +114,7 @@ class _Secured:
         self._address = address
         self._host = worker.hostname
         plan = engine.plans.root(server)
-        self._record: Any = SimpleNamespace(
-            engine=engine, server=server, plan=plan, dir_config=plan.dir_config
-        )
+        self._record = SimpleNamespace(engine=engine, server=server, plan=plan, dir_config=plan.dir_config)
         provider = engine.configuration.provider("ssl", "proxy")
         self._interface: Any = None if provider is None else provider()
         self.parameters: BackendTlsParameters | None = None
