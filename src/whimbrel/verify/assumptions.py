@@ -36,8 +36,7 @@ USER_KEY: Final = "user of the probe"
 
 def user_of(r: Request) -> ProbeUser | None:
     """Return the user of the probe that *r* answers."""
-    user: ProbeUser | None = r.engine.worker_state.get(USER_KEY)
-    return user
+    return r.engine.worker_state.get(USER_KEY)
 
 
 class ProbeModules(Mapping[str, Module]):

@@ -32,8 +32,7 @@ class DumpioServerConfig:
 
 def wanted(_configuration: Configuration, server: Server) -> DumpioServerConfig:
     """Return the settings of a server."""
-    conf: DumpioServerConfig = server.config(DumpioServerConfig)
-    return conf
+    return server.config(DumpioServerConfig)
 
 
 def any_wanted(configuration: Configuration) -> bool:

@@ -26,8 +26,7 @@ class EchoServerConfig:
 
 def is_enabled(server: Server) -> bool:
     """Return True if connections whose default server is *server* are echoed."""
-    enabled: bool = server.config(EchoServerConfig).enabled
-    return enabled
+    return server.config(EchoServerConfig).enabled
 
 
 def any_enabled(configuration: Configuration) -> bool:

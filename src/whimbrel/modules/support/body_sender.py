@@ -55,8 +55,7 @@ class SpooledInput:
 
     async def read(self) -> bytes:
         """Return the next bytes, b"" at the end."""
-        data: bytes = self._file.read(MAX_IN_MEMORY)
-        return data
+        return self._file.read(MAX_IN_MEMORY)
 
     def close(self) -> None:
         """Remove the file."""

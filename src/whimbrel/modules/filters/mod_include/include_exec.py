@@ -70,8 +70,7 @@ async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_re
         page.log(f'unknown parameter "{name}" to tag {tag} in {r.filename}', "AH01340")
         return None
     if sub.status == 200 and sub.finfo is not None:
-        info: os.stat_result = sub.finfo
-        return info
+        return sub.finfo
     page.log(f'unable to {words} "{value}" {where}', code)
     return None
 

@@ -146,8 +146,7 @@ def _owner(r: Request) -> object:
     """Return an object that stands for *r* alone; the number of id() may be that of a later request."""
     if r.request_config is None:
         r.request_config = {}
-    owner: object = r.request_config.setdefault(_MACHINES, object())
-    return owner
+    return r.request_config.setdefault(_MACHINES, object())
 
 
 def _first(r: Request) -> Request:

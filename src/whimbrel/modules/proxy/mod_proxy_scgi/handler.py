@@ -154,8 +154,7 @@ async def _redirect(r: Request, location: str) -> HookStatus:
         r.method_number = _GET
     r.headers_in = r.headers_in.copy()
     r.headers_in.unset("Content-Length")
-    status: HookStatus = await r.engine.internal_redirect(location, r)
-    return status
+    return await r.engine.internal_redirect(location, r)
 
 
 async def _send_file(r: Request, path: str) -> HookStatus:
