@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.numbers import atoi, strtol_exact
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.engine.request import Request, RequestEngine
+from whimbrel.engine.request import Request, RequestEngine, worker_object
 from whimbrel.modules.cluster.multicast import listener
 from whimbrel.modules.cluster.settings import HeartmonitorServerConfig
 from whimbrel.modules.support.heartbeats import (
@@ -124,11 +124,7 @@ class _Receiver(asyncio.DatagramProtocol):
 
 def monitor_of(engine: RequestEngine) -> Monitor:
     """Return the monitor of this worker."""
-    found: Monitor | None = engine.worker_state.get(NAME)
-    if found is None:
-        found = Monitor(engine)
-        engine.worker_state[NAME] = found
-    return found
+    return worker_object(engine, NAME, lambda: Monitor(engine))
 
 
 def start(engine: RequestEngine) -> None:
