@@ -6,15 +6,13 @@ Manual: mod/mod_socache_memcache.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
 from whimbrel.modules.cache.remote_settings import servers_check, set_time
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 PORT: Final = 11211
 TIMEOUT: Final = 1.0  # seconds for a command

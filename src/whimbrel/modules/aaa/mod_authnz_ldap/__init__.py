@@ -11,7 +11,8 @@ import sys
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.aaa.mod_authnz_ldap import settings
 from whimbrel.modules.aaa.mod_authnz_ldap.settings import AuthnzLdapDirConfig, AuthnzLdapServerConfig
@@ -22,9 +23,6 @@ from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import Hook, Module, Provider, Scope
 from whimbrel.registry.phases import AUTH_CHECKER
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 SOURCE: Final = "mod_authnz_ldap.c"
 _PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
