@@ -9,7 +9,6 @@ handler if no handler is set.
 from __future__ import annotations
 
 import os.path
-from fnmatch import fnmatchcase
 from functools import cache
 
 from whimbrel.base.latin1 import to_text
@@ -28,6 +27,8 @@ def modules_of(name: str, version: str) -> tuple[str, ...]:
     table = handler_table(version)
     files = table.get(name)
     if files is None:
+        from fnmatch import fnmatchcase  # few configurations name an unknown handler
+
         files = next(
             (modules for pattern, modules in table.items() if "*" in pattern and fnmatchcase(name, pattern)),
             (),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Collection
-from fnmatch import fnmatchcase
 from functools import cache
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -41,6 +40,8 @@ def ignorable_reason(
 
     *implemented* are the base names of the implemented module files.
     """
+    from fnmatch import fnmatchcase  # only for modules that are not implemented
+
     low = name.lower()
     for line in ignorable_table().get(source, ()):
         if any(fnmatchcase(low, pattern) for pattern in line.names) and (

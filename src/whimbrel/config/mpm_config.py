@@ -5,9 +5,6 @@ The directives are in modules/mpm/.  Manual: mod/mpm_common.html, mod/core.html,
 
 from __future__ import annotations
 
-import grp
-import pwd
-
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.registry.settings import setting
@@ -50,6 +47,8 @@ def user_id(name: str) -> int | None:
     """Return the numeric ID of a user name or of ``#number`` (as by atoi, unsigned); None for an unknown
     name.
     """
+    import pwd
+
     if name.startswith("#"):
         return atoi(name[1:]) & 0xFFFFFFFF
     try:
@@ -60,6 +59,8 @@ def user_id(name: str) -> int | None:
 
 def group_id(name: str) -> int | None:
     """Return the numeric ID of a group name or of ``#number``; None for an unknown name."""
+    import grp
+
     if name.startswith("#"):
         return atoi(name[1:])
     try:
