@@ -570,3 +570,81 @@ def test_a_program_that_cannot_be_started_stops_the_start(server: ServerProcess)
         in log_of(server)
     )
     assert log_of(server).endswith("AH00020: Configuration Failed, exiting\n")
+
+
+IMPORTS = """
+import os, sys
+def note(event, arguments):
+    if event == "import":
+        with open(PATH, "a") as sink:
+            print(arguments[0], file=sink)
+os.register_at_fork(after_in_child=lambda: sys.addaudithook(note))
+"""
+WIDE = """
+LoadModule authn_core_module m/mod_authn_core.so
+LoadModule authn_file_module m/mod_authn_file.so
+LoadModule authz_user_module m/mod_authz_user.so
+LoadModule auth_basic_module m/mod_auth_basic.so
+LoadModule autoindex_module m/mod_autoindex.so
+LoadModule deflate_module m/mod_deflate.so
+LoadModule filter_module m/mod_filter.so
+LoadModule headers_module m/mod_headers.so
+LoadModule include_module m/mod_include.so
+LoadModule negotiation_module m/mod_negotiation.so
+LoadModule rewrite_module m/mod_rewrite.so
+LoadModule status_module m/mod_status.so
+<Directory "htdocs">
+    AllowOverride All
+    Options Indexes Includes MultiViews FollowSymLinks
+    AddOutputFilter INCLUDES .shtml
+    FileETag Digest
+</Directory>
+AddOutputFilterByType DEFLATE text/html
+RewriteEngine On
+RewriteCond expr "%{REQUEST_URI} =~ m#^/old#"
+RewriteRule ^/old(.*) /index.html [L]
+Header set X-Time "expr=%{TIME_YEAR}"
+<Location "/server-status">
+    SetHandler server-status
+</Location>
+"""
+
+
+def test_workers_import_nothing(server: ServerProcess) -> None:
+    """A worker may be unable to read the package: its requests find everything imported."""
+    log = server.root / "logs/imports"
+    log.write_text("")
+    log.chmod(0o666)
+    server.changes = IMPORTS.replace("PATH", repr(str(log)))
+    (server.root / "conf/extra.conf").write_text(WIDE)
+    (server.root / "htdocs/page.shtml").write_text(
+        "<!--#if expr=\"%{REQUEST_URI} -strmatch '/p*'\" -->\nyes\n"
+    )
+    for name in ("list", "secret"):
+        (server.root / "htdocs" / name).mkdir()
+    (server.root / "htdocs/list/a.txt").write_text("a\n")
+    (server.root / "passwords").write_text("u:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")  # password
+    (server.root / "htdocs/secret/.htaccess").write_text(
+        f'AuthType Basic\nAuthName x\nAuthUserFile "{server.root}/passwords"\nRequire valid-user\n'
+    )
+    server.start()
+    fields = b"Host: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n"
+    user = b"Authorization: Basic dTpwYXNzd29yZA==\r\n"
+    for target, status, more in (
+        (b"/", 200, b""),
+        (b"/index", 200, b""),
+        (b"/page.shtml", 200, b""),
+        (b"/list/", 200, b""),
+        (b"/list", 301, b""),
+        (b"/old", 200, b""),
+        (b"/none", 404, b""),
+        (b"/big.bin", 206, b"Range: bytes=1-2\r\n"),
+        (b"/secret/", 401, b""),
+        (b"/secret/", 200, user),
+        (b"/server-status", 200, b""),
+        (b"/index.html", 304, b"If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT\r\n"),
+    ):
+        response = server.ask(b"GET %b HTTP/1.1\r\n%b%b\r\n" % (target, fields, more))
+        assert response.split(b" ", 2)[1] == str(status).encode(), (target, response[:200])
+    server.stop()
+    assert log.read_text() == ""

@@ -20,8 +20,7 @@ class _Manager(bdd.BDD):  # type: ignore[misc, unused-ignore]
 
     def ite(self, g: int, u: int, v: int) -> int:
         """See bdd.BDD.ite; variables keep their order, so that the wrapper for reordering is left out."""
-        node: int = self._ite(g, u, v)
-        return node
+        return self._ite(g, u, v)
 
 
 class _Function(autoref.Function):

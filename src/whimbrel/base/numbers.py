@@ -13,7 +13,6 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.static_typing import Final
 
 BLANKS: Final = " \t\n\v\f\r"  # isspace() of C
-DIGITS: Final = "0123456789"
 LONG_MAX: Final = (1 << 63) - 1
 _SAFE: Final = 18  # decimal digits that always fit into 63 bits
 _DIGITS: Final = compile(r"[0-9]+")

@@ -16,6 +16,7 @@ from whimbrel.base.numbers import strtol
 from whimbrel.base.pcre_library import GaveUp, InterpretedPattern, load_library
 from whimbrel.base.short_searches import check_long_search
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.sync_waits import search_beside_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,8 +123,6 @@ class Pcre:
         if library is not None and library.cannot_match(data):
             return None
         check_long_search()
-        from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
-
         interpreter = self._interpreter
         if interpreter is None:
             interpreter = self._interpret()
@@ -140,8 +139,6 @@ class Pcre:
 
     def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
         """See `Regex.find_all`; the subject is not copied. A search that PCRE gives up finds nothing."""
-        from whimbrel.base.sync_waits import search_beside_loop  # imports greenlet
-
         data = subject.encode("latin-1")
         start = 0
         pattern = self._interpreter_of_library()

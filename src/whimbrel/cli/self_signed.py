@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from whimbrel.base.file_writing import write_over
+from whimbrel.modules.md.mod_md.keys import self_signed
 
 DAYS: Final = 30
 _HOST: Final = """<IfModule !ssl_module>
@@ -33,17 +34,10 @@ def make(directory: Path) -> tuple[Path, Path]:
     """Write a certificate for localhost and its key into *directory*; return their files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
     addresses = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
     names = [x509.DNSName("localhost"), *(x509.IPAddress(one) for one in addresses)]
     certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=DAYS))
+        self_signed(key, name, datetime.now(UTC) - timedelta(hours=1), timedelta(days=DAYS, hours=1))
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(key, SHA256())

@@ -17,6 +17,7 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.base.static_typing import Any, TypeVar, cast
 from whimbrel.catalogue.context_rules import DirectiveContext, Places, message, violated
+from whimbrel.catalogue.load import catalogue, is_of_httpd
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.loaded import BoundDirective, Rows
@@ -295,8 +296,6 @@ def unknown(node: Node, configuration: Configuration) -> UnknownDirective:
     """Return the error of a directive that no loaded module declares; the hint is the LoadModule line of the
     module that does.
     """
-    from whimbrel.catalogue.load import catalogue  # loaded already, unless a caller made the tree
-
     known = catalogue("2.4" if configuration.dialect.messages_24 else "2.2")
     sources = {row.source for row in known.find(node.name)}
     row = next((row for row in known.modules if row.source in sources), None)
@@ -308,7 +307,6 @@ def foreign(node: Node) -> ConfigError:
     """Return the error of a directive that no loaded module declares while modules are loaded of which
     nothing is known here: `ForeignDirective`, unless another module of httpd declares it.
     """
-    from whimbrel.catalogue.load import is_of_httpd  # only configurations of other machines need them
     from whimbrel.catalogue.third_party import product_of_directive
 
     if is_of_httpd(node.name):

@@ -73,8 +73,7 @@ class Layer:
             make = kind if self.prepared is None else self.prepared.get(kind, kind)
             existing = make()
             self.records[kind] = existing
-        record: R = existing
-        return record
+        return existing
 
 
 @dataclass(slots=True, eq=False)
@@ -154,8 +153,7 @@ class Server:
         if existing is None:
             existing = kind()
             self.records[kind] = existing
-        record: R = existing
-        return record
+        return existing
 
     def add(self, section: Section) -> None:
         """Append a <Directory> or <Location> section that stands in this server."""
@@ -175,8 +173,7 @@ class Server:
             else:
                 found = with_defaults(kind() if base is None else base)
             self._filled = {**self._filled, kind: found}
-        config: R = found
-        return config
+        return found
 
     def value(self, kind: type[Any], name: str) -> Any:
         """Return one field of the merged record, its default if no layer sets it."""

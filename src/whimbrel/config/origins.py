@@ -162,8 +162,7 @@ def item_key(item: object) -> Hashable:
         hash(item)
     except TypeError:
         return id(item)
-    key: Hashable = item
-    return key
+    return item
 
 
 def merged_origins(base: Origins | None, over: Origins | None) -> Origins | None:

@@ -145,8 +145,7 @@ class Reader:
         if found is None:
             found = kind()
             self._memory[kind] = found
-        memory: R = found
-        return memory
+        return found
 
     def read(self, source: ConfigSource, nodes: list[Node], parent: Node | None = None) -> None:
         """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.sync_waits import SyncWaits
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
@@ -97,8 +98,6 @@ class Engine:
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)
         self.shapes = self.response_cache.shapes
         self.turns = Turns()
-        from whimbrel.base.sync_waits import SyncWaits  # imports greenlet, which a check does not need
-
         self.sync_waits = SyncWaits(runtime.search)
         self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
         self.validated_fields: set[tuple[str, str]] = (

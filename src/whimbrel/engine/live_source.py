@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
-
-if TYPE_CHECKING:
-    import asyncio
 
 # Seconds without bytes that are a pause. httpd flushes as soon as a socket has no byte; a back end that sends
 # its response in two writes would then decide by chance about the length and the coding of the response.
@@ -50,9 +48,7 @@ class LiveSource(Source):
         """See Source: one flush for each pause."""
         data = self.read_now()
         if data == b"" and self.flush_wait is not None and not self._has_flushed:
-            from asyncio import get_running_loop  # slow import that -t must not pay
-
-            timer = get_running_loop().call_later(self.flush_wait, self.wake)
+            timer = asyncio.get_running_loop().call_later(self.flush_wait, self.wake)
             try:
                 await self.wait()
             finally:
@@ -93,8 +89,6 @@ class PausingSource(Source):
 
     async def read_or_flush(self) -> bytes | None:
         """See Source; b"" for a pause, too."""
-        import asyncio  # slow import that -t must not pay
-
         pending = self._pending
         if pending is None:
             pending = asyncio.create_task(self._source.read_or_flush())
@@ -122,8 +116,6 @@ class PausingSource(Source):
     async def aclose(self) -> None:
         """Close the source; a read that has not ended is cancelled before."""
         if self._pending is not None:
-            import asyncio  # slow import that -t must not pay
-
             self._stop()
             await asyncio.wait((self._pending,))
             if not self._pending.cancelled():

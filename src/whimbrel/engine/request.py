@@ -127,6 +127,17 @@ class RequestEngine(Protocol):
         """Log a response that was sent, and cache it if it is cacheable."""
 
 
+def worker_object(engine: RequestEngine, key: str, make: Callable[[], C]) -> C:
+    """Return the object under *key* of `worker_state`; *make* returns it at the first use.
+
+    Threads that come at the same time all get the object of one of them.
+    """
+    found: C | None = engine.worker_state.get(key)
+    if found is None:
+        found = engine.worker_state.setdefault(key, make())
+    return found
+
+
 class Request:
     """One request, a sub-request, or the target of an internal redirect.
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.modules.md.mod_md.keys import self_signed
 
 _DAYS: Final = 365
 _MAX_FILE: Final = 1 << 20
@@ -34,14 +35,6 @@ def client_certificate(text: str) -> bytes:
     written = text if text[:1] != "/" else ",".join(reversed(text[1:].split("/")))
     name = x509.Name.from_rfc4514_string(to_bytes(written).decode("utf-8"), _OPENSSL_NAMES)
     key = ec.generate_private_key(ec.SECP256R1())
-    now = datetime.now(UTC)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=_DAYS))
-    )
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    builder = self_signed(key, name, yesterday, timedelta(days=_DAYS + 1))
     return builder.sign(key, SHA256()).public_bytes(Encoding.DER)

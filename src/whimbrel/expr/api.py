@@ -70,10 +70,7 @@ def compile_condition(
     *restricted*: in a .htaccess file; *in_document*: in a page; *by_length*: compared as SSLRequire does;
     *place* is ``FILE:LINE``.
     """
-    from whimbrel.expr import (
-        compiler,
-        parser,
-    )  # it takes a tenth of -t's time, and most configurations have no expressions
+    from whimbrel.expr import compiler, parser  # a tenth of -t's time; few configurations have expressions
 
     generator = compiler.CodeGenerator(by_length=by_length)
     parsed = parser.parse_condition(text, restricted=restricted, in_document=in_document, lookup=lookup)
@@ -86,10 +83,7 @@ def compile_string(
     """Compile the string expression *text*; raises ExprError."""
     if SPECIAL.isdisjoint(text) and len(text) <= MAX_STRING:
         return StringExpr(text, text, frozenset(), place)
-    from whimbrel.expr import (
-        compiler,
-        parser,
-    )  # it takes a tenth of -t's time, and most configurations have no expressions
+    from whimbrel.expr import compiler, parser  # a tenth of -t's time; few configurations have expressions
 
     generator = compiler.CodeGenerator()
     return StringExpr(

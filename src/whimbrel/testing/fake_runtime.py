@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable
-from mmap import mmap
-from typing import Any, TypeVar
+from typing import Any
 
-from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
 from whimbrel.engine.coroutines import yield_to_loop
-from whimbrel.engine.runtime import Address, NoScoreboard, P, PeriodicWork, Scoreboard
+from whimbrel.engine.inline_runtime import InlineRuntime
+from whimbrel.engine.runtime import Address, P, PeriodicWork
 from whimbrel.engine.tls import BackendTlsParameters
 
-T = TypeVar("T")
 
-
-class FakeRuntime:
+class FakeRuntime(InlineRuntime):
     """A Runtime for tests.
 
     Attributes:
         logs: the lines written, by target of a file
         names: addresses to names, for reverse look-ups
         hosts: names to addresses
-        segments: shared memory by name; see `open_segments`
     """
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.tid = self.pid
-        self.scoreboard: Scoreboard = NoScoreboard()
-        self.filter_slots = asyncio.Semaphore(1)
+        super().__init__()
         self.logs: dict[str, list[bytes]] = {}
         self.names: dict[str, str] = {}
         self.hosts: dict[str, list[str]] = {}
-        self.slot = 0
-        self.slots = 1
-        self.segments: dict[str, mmap] = {}
         self.programs: dict[str, Any] = {}
 
     def now(self) -> float:
@@ -54,28 +43,6 @@ class FakeRuntime:
         else:
             kind = ""
         self.logs.setdefault(kind + sink.target, []).append(data)
-
-    def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """See Runtime.log_appender."""
-        return lambda data: self.write_log(sink, data)
-
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Call *work* in this thread: tests need no other."""
-        return work()
-
-    async def in_script_thread(
-        self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
-    ) -> T:
-        """Call *work* in this thread."""
-        return work()
-
-    async def compute(self, work: Callable[[], T]) -> T:
-        """Call *work* in this thread."""
-        return work()
-
-    async def search(self, work: Callable[[], T]) -> T:
-        """Call *work* in this thread."""
-        return work()
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in *names*; 127.0.0.1 is localhost."""
@@ -117,23 +84,9 @@ class FakeRuntime:
 
         return asyncio.get_running_loop().create_task(repeat())
 
-    def segment(self, name: str) -> mmap:
-        """Return a segment that `open_segments` made."""
-        return self.segments[name]
-
     def program(self, name: str) -> Any:
         """Return the program that a test has put into `programs`."""
         return self.programs.get(name)
-
-    def open_segments(self, configuration: Configuration) -> None:
-        """Make the segments of the modules of *configuration*."""
-        for module in configuration.modules.modules:
-            for segments in module.shared:
-                for segment in segments(configuration):
-                    memory = mmap(-1, segment.size)
-                    self.segments[segment.name] = memory
-                    if segment.fill is not None:
-                        segment.fill(memory)
 
 
 def run_sync(result: object) -> Any:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import md5
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
+from whimbrel.engine.request import Request
 from whimbrel.modules import ALL
 from whimbrel.modules.aaa.mod_authz_groupfile import AuthzGroupFileDirConfig
 from whimbrel.modules.support.auth.auth_api import (
@@ -29,17 +30,13 @@ from whimbrel.modules.support.auth.auth_files import AuthFile, Groups
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, ProbeUser
 
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-
 USER_KEY: Final = "user of the probe"
 """The key of the present `ProbeUser` in `Engine.worker_state`."""
 
 
 def user_of(r: Request) -> ProbeUser | None:
     """Return the user of the probe that *r* answers."""
-    user: ProbeUser | None = r.engine.worker_state.get(USER_KEY)
-    return user
+    return r.engine.worker_state.get(USER_KEY)
 
 
 class ProbeModules(Mapping[str, Module]):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import time
 from collections.abc import Awaitable, Callable
-from mmap import mmap
-from typing import Any, TypeVar
+from typing import Any
 
-from whimbrel.config.configuration import Configuration
-from whimbrel.config.model import LogSink
-from whimbrel.engine.runtime import Address, NoScoreboard, P, PeriodicWork, Scoreboard
+from whimbrel.engine.inline_runtime import InlineRuntime
+from whimbrel.engine.runtime import Address, P, PeriodicWork
 from whimbrel.engine.tls import BackendTlsParameters
-
-T = TypeVar("T")
 
 
 class _NoWork:
@@ -24,7 +19,7 @@ class _NoWork:
     def cancel(self) -> None: ...
 
 
-class ProbeRuntime:
+class ProbeRuntime(InlineRuntime):
     """A Runtime without an outside world.
 
     Attributes:
@@ -34,46 +29,15 @@ class ProbeRuntime:
     """
 
     def __init__(self, now: float | None = None) -> None:
-        self.pid = os.getpid()
-        self.tid = self.pid
-        self.scoreboard: Scoreboard = NoScoreboard()
-        self.filter_slots = asyncio.Semaphore(1)
+        super().__init__()
         self.time = time.time() if now is None else now
         self.names: dict[str, str] = {}
         self.backends: list[Address] = []
-        self.slot = 0
-        self.slots = 1
-        self._segments: dict[str, mmap] = {}
         self.rewriting: list[Any] = []
 
     def now(self) -> float:
         """Return `time`."""
         return self.time
-
-    def write_log(self, sink: LogSink, data: bytes) -> None:
-        """Discard the line."""
-
-    def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """See Runtime.log_appender."""
-        return lambda data: None
-
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Call *work* in this thread."""
-        return work()
-
-    async def in_script_thread(
-        self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
-    ) -> T:
-        """Call *work* in this thread."""
-        return work()
-
-    async def compute(self, work: Callable[[], T]) -> T:
-        """Call *work* in this thread."""
-        return work()
-
-    async def search(self, work: Callable[[], T]) -> T:
-        """Call *work* in this thread."""
-        return work()
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in `names`."""
@@ -102,20 +66,6 @@ class ProbeRuntime:
         """Run nothing."""
         return _NoWork()
 
-    def segment(self, name: str) -> mmap:
-        """Return a segment that `open_segments` made."""
-        return self._segments[name]
-
     def program(self, name: str) -> Any:
         """There are no programs."""
         return None
-
-    def open_segments(self, configuration: Configuration) -> None:
-        """Make the segments of the modules of *configuration*."""
-        for module in configuration.modules.modules:
-            for segments in module.shared:
-                for segment in segments(configuration):
-                    memory = mmap(-1, segment.size)
-                    self._segments[segment.name] = memory
-                    if segment.fill is not None:
-                        segment.fill(memory)

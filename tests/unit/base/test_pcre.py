@@ -8,7 +8,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from whimbrel.base import sync_waits
+from whimbrel.base import pcre
 from whimbrel.base.pcre_library import load_library
 from whimbrel.base.regex import MAX_COPIED, RegexError, compile_regex
 from whimbrel.base.short_searches import LongSearch, ShortSearches
@@ -121,8 +121,8 @@ def test_a_subject_without_a_required_byte_needs_no_search(pattern: str, subject
 
 @pytest.mark.skipif(load_library() is None, reason="the system has no libpcre2-8")
 def test_a_line_without_a_required_byte_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    beside = create_autospec(sync_waits.search_beside_loop, side_effect=sync_waits.search_beside_loop)
-    monkeypatch.setattr(sync_waits, "search_beside_loop", beside)
+    beside = create_autospec(pcre.search_beside_loop, side_effect=pcre.search_beside_loop)
+    monkeypatch.setattr(pcre, "search_beside_loop", beside)
     pattern = compile_regex("(x+)+y$")
     assert list(pattern.find_all("a" * 400_000 + "x")) == []
     assert pattern.search("x" * 400_000) is None

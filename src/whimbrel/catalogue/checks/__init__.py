@@ -53,15 +53,13 @@ def check(source: str, name: str, words: list[str], around: CheckContext) -> str
 def warning(source: str, name: str, words: list[str], around: CheckContext) -> CheckWarning | None:
     """Return the warning about one call's arguments that are accepted, or None."""
     warner = _table(source, "WARNINGS").get(name.lower())
-    check_warning: CheckWarning | None = warner(words, around) if warner else None
-    return check_warning
+    return warner(words, around) if warner else None
 
 
 def declares(source: str, name: str, words: list[str], around: CheckContext) -> list[tuple[str, str]]:
     """Return the (group, name) pairs that one call declares for later lines."""
     declarer = _table(source, "DECLARES").get(name.lower())
-    pairs: list[tuple[str, str]] = declarer(words, around) if declarer else []
-    return pairs
+    return declarer(words, around) if declarer else []
 
 
 def rule_of(source: str, name: str) -> bool:
@@ -72,8 +70,7 @@ def rule_of(source: str, name: str) -> bool:
 def before(source: str, loaded: AbstractSet[str]) -> CheckWarning | None:
     """Return a loaded module's warning before any line is executed; *loaded* are the identifiers of all."""
     make_warning = getattr(_file(source), "before", None)
-    check_warning: CheckWarning | None = make_warning(loaded) if make_warning else None
-    return check_warning
+    return make_warning(loaded) if make_warning else None
 
 
 def _table(source: str, table: str) -> dict[str, Any]:

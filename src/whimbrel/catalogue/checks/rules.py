@@ -174,18 +174,6 @@ def unresolved(name: str) -> str:
     return ""
 
 
-def short_time(name: str) -> Rule:
-    """The first argument is a time of at most an hour."""
-
-    def rule(words: list[str], around: CheckContext) -> str | None:
-        value = timeout(words[0], around.version)
-        if value is None:
-            return f"{name} has wrong format"
-        return f"{name} can only be 0 or up to one hour." if value > 3_600_000 else None
-
-    return rule
-
-
 def expression(message: str, *, string: bool, at: int = 0) -> Rule:
     """The argument at *at*, if given, is an expression; *message* precedes the error."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from time import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.model import LogSink
@@ -26,6 +26,9 @@ from whimbrel.engine.response import DATE_BYTES, Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.http.syntax.head import Head
 from whimbrel.http.syntax.head_shape import SplitHead
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
 
 # approximate bytes: an entry with its request, one that shares it, a dependency, an error-log line
 BASE: Final = 4096
@@ -256,10 +259,10 @@ class CachedResponse:
         if self.remade is not None:
             return
         self.head = bare
-        r: Any = self.request
+        r: Request | None = self.request
         while r is not None:
             r.head = None
-            r.headers_in = bare
+            r.headers_in = bare  # type: ignore[assignment]
             r.body = []
             r.directory_walk = None
             r.log_lines = []

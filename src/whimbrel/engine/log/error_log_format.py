@@ -14,18 +14,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.config.model import Server
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.identity import server_name
 from whimbrel.engine.log.error_log_line import LEVELS, LogLine
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import DAYS, MONTHS
 from whimbrel.http.syntax.url import escape_errorlog_item
-
-if TYPE_CHECKING:
-    from whimbrel.config.model import Server
-    from whimbrel.engine.connection import Connection
-    from whimbrel.engine.request import Request
 
 
 class FormatItem(Protocol):

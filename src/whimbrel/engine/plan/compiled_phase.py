@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.numbers import strip
+from whimbrel.engine.request import Request
 from whimbrel.registry.module import CompiledHook, Hook, Module, Reads
 from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus, RunMode
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for
 

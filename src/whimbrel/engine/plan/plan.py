@@ -176,8 +176,7 @@ class Plan:
             base = self.records.get(kind)
             record = with_defaults(kind() if base is None else base)
             self._filled[kind] = record
-        config: S = record
-        return config
+        return record
 
     def server_config(self, kind: type[S]) -> S:
         """Return the per-server record of *kind*, defaults filled in."""

@@ -111,13 +111,6 @@ class FieldReader:
         self._pending = text
 
 
-def read_fields(
-    data: bytes, at: int, limits: HeadLimits, rules: ParserOptions, ending: InputState = InputState.OPEN
-) -> Fields | None:
-    """Return the fields from *at* up to and including the empty line; None when more bytes are needed."""
-    return FieldReader(at, limits, rules).read(data, ending)
-
-
 def _trimmed(text: str) -> str:
     """Return a value without trailing white space; if it is all white space, one byte remains."""
     return text.rstrip("\t ") or text[:1]

@@ -5,18 +5,14 @@ Manual of 2.2: mod/mod_authn_default.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
+from whimbrel.engine.request import Request
 from whimbrel.modules.support.auth.auth_api import auth_type, may_have_auth_type
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HookStatus
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)

@@ -5,13 +5,14 @@ Manual: mod/mod_authn_socache.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.catalogue.checks.providers import SOCACHE
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.request import Request
@@ -29,9 +30,6 @@ from whimbrel.modules.support.auth.auth_files import Verifier
 from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 _MAX_VALUE: Final = 256  # bytes of a stored password; httpd's buffer
 _NAMESPACE: Final = b"authn-socache:"  # a default file may hold responses of mod_cache_socache too

@@ -5,18 +5,14 @@ Manual of 2.2: mod/mod_authz_default.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
+from whimbrel.engine.request import Request
 from whimbrel.modules.core.access_22 import applying, requirements
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)

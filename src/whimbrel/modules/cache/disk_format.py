@@ -12,10 +12,13 @@ import struct
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import cache_control
 from whimbrel.modules.cache.cache_control import CacheControl
+
+if TYPE_CHECKING:
+    from whimbrel.modules.cache.store import CacheInfo
 
 VARY_FORMAT: Final = 5
 DISK_FORMAT: Final = 6
@@ -58,6 +61,12 @@ class DiskInfo:
     has_body: bool
     is_head_only: bool
     control: CacheControl
+
+    @classmethod
+    def of(cls, info: CacheInfo, *, has_body: bool, is_head_only: bool) -> DiskInfo:
+        """Return the facts of a new entry, which has no file yet."""
+        times = (info.date, info.expire, info.request_time, info.response_time)
+        return cls(info.status, 0, *times, 0, 0, has_body, is_head_only, info.control)
 
 
 def hash_name(key: str, levels: int, length: int) -> str:

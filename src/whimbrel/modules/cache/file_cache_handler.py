@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import FileSegment
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.modules.cache.mod_file_cache import FileCacheServerConfig
 from whimbrel.modules.http.etag import make_etag
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 IN_MEMORY: Final = 16 * 1024  # bytes of a file that is read at once
 

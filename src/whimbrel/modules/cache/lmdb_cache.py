@@ -13,13 +13,11 @@ import struct
 from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
+from whimbrel.engine.request import Request
 from whimbrel.modules.cache.object_cache import ObjectCache
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.engine.request import Request
 
 _EXPIRY: Final = struct.Struct("<d")
 PAGE: Final = 4096

@@ -6,13 +6,11 @@ no transactions. Manual: mod/mod_socache_dbm.html.
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
 from whimbrel.registry.module import Module, Provider
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 MAX_SIZE: Final = 64 * 1024 * 1024  # bytes of the file
 DEFAULT_NAME: Final = "socache-dbm"

@@ -6,17 +6,16 @@ Manual: mod/mod_socache_memcache.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
-from whimbrel.modules.cache.remote_settings import set_time
+from whimbrel.modules.cache.remote_settings import servers_check, set_time
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-
 PORT: Final = 11211
+TIMEOUT: Final = 1.0  # seconds for a command
 
 
 @dataclass(slots=True)
@@ -26,21 +25,12 @@ class MemcacheServerConfig:
     ttl: float = setting(15.0)
 
 
-def check(argument: str) -> str:
-    """Return httpd's message about the list of servers, "" for none."""
-    from whimbrel.modules.cache.remote_cache import read_servers
-
-    if not argument:
-        return "List of server names required to create memcache socache."
-    return "" if read_servers(argument, PORT) else f"Invalid memcache server list: {argument}"
-
-
 def make(configuration: Configuration, argument: str) -> ObjectCache:
     """Return the cache of a worker."""
     from whimbrel.modules.cache.remote_cache import MemcacheCache, read_servers
 
     ttl = configuration.main.config(MemcacheServerConfig).ttl
-    return MemcacheCache(read_servers(argument, PORT), ttl=ttl)
+    return MemcacheCache(read_servers(argument, PORT), timeout=TIMEOUT, ttl=ttl)
 
 
 MODULE: Final = Module(
@@ -51,5 +41,5 @@ MODULE: Final = Module(
     server_setters={
         "MemcacheConnTTL": set_time("ttl", "MemcacheConnTTL"),
     },
-    providers=(Provider(GROUP, "memcache", SocacheKind(check, make)),),
+    providers=(Provider(GROUP, "memcache", SocacheKind(servers_check("memcache", PORT), make)),),
 )

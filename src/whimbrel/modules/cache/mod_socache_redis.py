@@ -6,15 +6,13 @@ Manual: mod/mod_socache_redis.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
-from whimbrel.modules.cache.remote_settings import set_time
+from whimbrel.modules.cache.remote_settings import servers_check, set_time
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 PORT: Final = 6379
 
@@ -25,15 +23,6 @@ class RedisServerConfig:
 
     ttl: float = setting(15.0)
     timeout: float = setting(5.0)
-
-
-def check(argument: str) -> str:
-    """Return httpd's message about the list of servers, "" for none."""
-    from whimbrel.modules.cache.remote_cache import read_servers
-
-    if not argument:
-        return "List of server names required to create redis socache."
-    return "" if read_servers(argument, PORT) else f"Invalid redis server list: {argument}"
 
 
 def make(configuration: Configuration, argument: str) -> ObjectCache:
@@ -53,5 +42,5 @@ MODULE: Final = Module(
         "RedisConnPoolTTL": set_time("ttl", "RedisConnPoolTTL"),
         "RedisTimeout": set_time("timeout", "RedisTimeout"),
     },
-    providers=(Provider(GROUP, "redis", SocacheKind(check, make)),),
+    providers=(Provider(GROUP, "redis", SocacheKind(servers_check("redis", PORT), make)),),
 )

@@ -8,15 +8,13 @@ from __future__ import annotations
 import zlib
 
 from whimbrel.base.numbers import strtol
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.checks.providers import segment_error
 from whimbrel.catalogue.checks.rules import CheckContext
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.object_cache import GROUP, ObjectCache, SocacheKind
 from whimbrel.registry.module import Module, Provider
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 DEFAULT_SIZE: Final = 512 * 1024
 MIN_FILE: Final = 256 * 1024  # bytes below which LMDB has no room for values

@@ -25,12 +25,10 @@ from whimbrel.backends.object_cache import (
 )
 from whimbrel.base.net import numeric_address
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import Any, Final
 from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.request import Request
 from whimbrel.modules.cache.object_cache import ObjectCache
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MAX_IDLE: Final = 16  # connections to one server that wait for a command
 SMALL: Final = 64  # bytes of the value of a reply to store and remove
@@ -105,17 +103,40 @@ class RemoteCache(ObjectCache):
     """Connections of one worker to *servers*; subclasses have the commands.
 
     Attributes:
+        get, set, delete: functions that return commands; they get the name, and to set also the value, its
+            seconds and the time.
         timeout, ttl: seconds for a command; seconds after which an idle connection is not used.
     """
 
     __slots__ = ("_idle", "_servers", "timeout", "ttl")
     reader: Callable[[int], ReplyReader]
+    get: Callable[[bytes], bytes]
+    set: Callable[[bytes, bytes, int, int], bytes]
+    delete: Callable[[bytes], bytes]
 
     def __init__(self, servers: tuple[Server, ...], timeout: float, ttl: float) -> None:
         self._servers = servers
         self.timeout = timeout
         self.ttl = ttl
         self._idle: dict[Server, list[CacheConnection]] = {server: [] for server in servers}
+
+    async def retrieve(self, r: Request, key: bytes, limit: int) -> bytes | None:
+        """Return a value."""
+        name = _name(key)
+        reply = await self.command(r, name, self.get(name), limit)
+        return None if reply is None else reply.value
+
+    async def store(self, r: Request, key: bytes, value: bytes, seconds: int) -> bool:
+        """Store a value."""
+        name = _name(key)
+        data = self.set(name, value, seconds, int(r.engine.runtime.now()))
+        reply = await self.command(r, name, data)
+        return reply is not None and reply.is_done
+
+    async def remove(self, r: Request, key: bytes) -> None:
+        """Remove a value."""
+        name = _name(key)
+        await self.command(r, name, self.delete(name))
 
     async def command(self, r: Request, key: bytes, data: bytes, limit: int = SMALL) -> Reply | None:
         """Return the reply of the server of *key*; None if there is none in time."""
@@ -175,27 +196,9 @@ class MemcacheCache(RemoteCache):
 
     __slots__ = ()
     reader = MemcacheReader
-
-    def __init__(self, servers: tuple[Server, ...], ttl: float, timeout: float = 1.0) -> None:
-        super().__init__(servers, timeout, ttl)
-
-    async def retrieve(self, r: Request, key: bytes, limit: int) -> bytes | None:
-        """Return a value."""
-        name = _name(key)
-        reply = await self.command(r, name, memcache_get(name), limit)
-        return None if reply is None else reply.value
-
-    async def store(self, r: Request, key: bytes, value: bytes, seconds: int) -> bool:
-        """Store a value."""
-        name = _name(key)
-        data = memcache_set(name, value, seconds, int(r.engine.runtime.now()))
-        reply = await self.command(r, name, data)
-        return reply is not None and reply.is_done
-
-    async def remove(self, r: Request, key: bytes) -> None:
-        """Remove a value."""
-        name = _name(key)
-        await self.command(r, name, memcache_delete(name))
+    get = staticmethod(memcache_get)
+    set = staticmethod(memcache_set)
+    delete = staticmethod(memcache_delete)
 
 
 class RedisCache(RemoteCache):
@@ -204,22 +207,20 @@ class RedisCache(RemoteCache):
     __slots__ = ()
     reader = RedisReader
 
-    async def retrieve(self, r: Request, key: bytes, limit: int) -> bytes | None:
-        """Return a value."""
-        name = _name(key)
-        reply = await self.command(r, name, redis_command(b"GET", name), limit)
-        return None if reply is None else reply.value
+    @staticmethod
+    def get(name: bytes) -> bytes:
+        """Return the command GET."""
+        return redis_command(b"GET", name)
 
-    async def store(self, r: Request, key: bytes, value: bytes, seconds: int) -> bool:
-        """Store a value."""
-        name = _name(key)
-        reply = await self.command(r, name, redis_command(b"SETEX", name, b"%d" % seconds, value))
-        return reply is not None and reply.is_done
+    @staticmethod
+    def set(name: bytes, value: bytes, seconds: int, now: int) -> bytes:
+        """Return the command SETEX."""
+        return redis_command(b"SETEX", name, b"%d" % seconds, value)
 
-    async def remove(self, r: Request, key: bytes) -> None:
-        """Remove a value."""
-        name = _name(key)
-        await self.command(r, name, redis_command(b"DEL", name))
+    @staticmethod
+    def delete(name: bytes) -> bytes:
+        """Return the command DEL."""
+        return redis_command(b"DEL", name)
 
 
 def _name(key: bytes) -> bytes:

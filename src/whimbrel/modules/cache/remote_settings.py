@@ -1,6 +1,8 @@
-"""Setters of times of connections to cache servers."""
+"""Settings of connections to cache servers: times, and lists of servers."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.static_typing import Final
@@ -24,3 +26,18 @@ def set_time(field: str, name: str) -> Setter:
         setattr(record, field, value / MICROSECONDS)
 
     return apply
+
+
+def servers_check(name: str, port: int) -> Callable[[str], str]:
+    """Return the check of a list of servers: it returns httpd's message, "" for none."""
+
+    def check(argument: str) -> str:
+        from whimbrel.modules.cache.remote_cache import (
+            read_servers,  # only configurations with servers need it
+        )
+
+        if not argument:
+            return f"List of server names required to create {name} socache."
+        return "" if read_servers(argument, port) else f"Invalid {name} server list: {argument}"
+
+    return check

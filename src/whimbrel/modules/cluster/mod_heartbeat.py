@@ -9,7 +9,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
-from whimbrel.modules.cluster.multicast import parse_address
+from whimbrel.modules.cluster.multicast import parse_address, sender
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import UNSET, setting
 
@@ -38,8 +38,6 @@ async def begin(engine: RequestEngine) -> None:
     if address is None:
         return
     import asyncio  # only a server needs it
-
-    from whimbrel.modules.cluster.multicast import sender
 
     transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
         asyncio.DatagramProtocol, sock=sender()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import atoi, strtol_exact
 from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.request import Request, RequestEngine, worker_object
 from whimbrel.modules.cluster.multicast import listener
 from whimbrel.modules.cluster.settings import HeartmonitorServerConfig
 from whimbrel.modules.support.heartbeats import (
@@ -23,9 +24,6 @@ from whimbrel.modules.support.heartbeats import (
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request, RequestEngine
 
 HANDLER_NAME: Final = "heartbeat"
 MAX_PORT: Final = 65_535
@@ -126,11 +124,7 @@ class _Receiver(asyncio.DatagramProtocol):
 
 def monitor_of(engine: RequestEngine) -> Monitor:
     """Return the monitor of this worker."""
-    found: Monitor | None = engine.worker_state.get(NAME)
-    if found is None:
-        found = Monitor(engine)
-        engine.worker_state[NAME] = found
-    return found
+    return worker_object(engine, NAME, lambda: Monitor(engine))
 
 
 def start(engine: RequestEngine) -> None:

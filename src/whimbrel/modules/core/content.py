@@ -9,9 +9,10 @@ from functools import cache
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler, version_text
@@ -19,9 +20,6 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.engine.expressions import read_string
 from whimbrel.modules.support.setters import own, set_flag
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 @cache

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, strtol, strtol_exact
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.settings import UNSET, with_defaults
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
 LONG_MAX = (1 << 63) - 1

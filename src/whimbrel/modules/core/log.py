@@ -9,8 +9,9 @@ import os
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.load import ModuleEntry, catalogue
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
@@ -18,9 +19,6 @@ from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.modules.support.setters import by_version, own
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
@@ -43,7 +41,7 @@ def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
     """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its
     requests.
     """
-    conf: Any = (
+    conf: CoreDirConfig | CoreServerConfig = (
         cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
     )
     levels = dict(own(conf, "log_level", dict))

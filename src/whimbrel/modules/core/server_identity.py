@@ -6,14 +6,12 @@ Manual: mod/core.html#servertokens and neighbours.
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import ON_OFF, set_choice, set_flag
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 TOKENS = {
     "prod": "prod",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.core.log import error_sink
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def server_spec(configuration: Configuration) -> ServerSpec:

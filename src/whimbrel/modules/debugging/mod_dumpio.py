@@ -6,17 +6,12 @@ connection, ("dumpio", "wanted"). Manual: mod/mod_dumpio.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.config.model import confs
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Server, confs
 from whimbrel.modules.support.setters import set_choice, set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.config.model import Server
 
 LEVELS = "emerg alert crit error warn notice info debug"
 
@@ -32,8 +27,7 @@ class DumpioServerConfig:
 
 def wanted(_configuration: Configuration, server: Server) -> DumpioServerConfig:
     """Return the settings of a server."""
-    conf: DumpioServerConfig = server.config(DumpioServerConfig)
-    return conf
+    return server.config(DumpioServerConfig)
 
 
 def any_wanted(configuration: Configuration) -> bool:

@@ -5,16 +5,12 @@ Manual: mod/mod_echo.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Server
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.config.model import Server
 
 
 @dataclass(slots=True)
@@ -26,8 +22,7 @@ class EchoServerConfig:
 
 def is_enabled(server: Server) -> bool:
     """Return True if connections whose default server is *server* are echoed."""
-    enabled: bool = server.config(EchoServerConfig).enabled
-    return enabled
+    return server.config(EchoServerConfig).enabled
 
 
 def any_enabled(configuration: Configuration) -> bool:

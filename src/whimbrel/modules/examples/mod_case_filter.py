@@ -5,12 +5,13 @@ It is httpd's example of an output filter, and the one of CONTRIBUTING.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.output.filter import OutputFilter, Transform, add_output_filter
 from whimbrel.modules.support.setters import set_flag
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import setting
 
@@ -23,6 +24,12 @@ class CaseFilterServerConfig:
     """Per-server settings; *enabled*: CaseFilter."""
 
     enabled: bool = setting(False)
+
+
+class Switch(Protocol):
+    """Per-server settings of a filter that all requests get."""
+
+    enabled: bool
 
 
 class UpperCase(Transform):
@@ -58,16 +65,20 @@ UPPER_CASE: Final = UpperCase()
 CASE_FILTER: Final = CaseFilter()
 
 
-def make_insert(scope: Scope) -> CompiledHook | None:
-    """Make the hook that adds the filter to all responses of a server; None under CaseFilter Off."""
-    if not scope.server_config(CaseFilterServerConfig).enabled:
-        return None
+def insert_hook(kind: type[Switch], add: Callable[[Request], None]) -> Hook:
+    """Return the hook that calls *add* for the requests of a server whose record of *kind* is enabled."""
 
-    def insert(r: Request) -> HookStatus:
-        add_output_filter(r, CASE_FILTER)
-        return OK
+    def make(scope: Scope) -> CompiledHook | None:
+        if not scope.server_config(kind).enabled:
+            return None
 
-    return CompiledHook(insert)
+        def insert(r: Request) -> HookStatus:
+            add(r)
+            return OK
+
+        return CompiledHook(insert)
+
+    return Hook(INSERT_FILTER, make)
 
 
 MODULE = Module(
@@ -77,6 +88,6 @@ MODULE = Module(
     server_setters={
         "CaseFilter": set_flag("enabled"),
     },
-    hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE),),
+    hooks=(insert_hook(CaseFilterServerConfig, lambda r: add_output_filter(r, CASE_FILTER)),),
     providers=(Provider("output_filter", "casefilter", CASE_FILTER),),
 )

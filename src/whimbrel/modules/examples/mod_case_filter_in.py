@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter, add_input_filter
+from whimbrel.modules.examples.mod_case_filter import insert_hook
 from whimbrel.modules.support.setters import set_flag
-from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
-from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
+from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -51,18 +51,6 @@ class CaseFilterIn(InputFilter):
 CASE_FILTER_IN: Final = CaseFilterIn()
 
 
-def make_insert(scope: Scope) -> CompiledHook | None:
-    """Make the hook that adds the filter to all requests of a server; None under CaseFilterIn Off."""
-    if not scope.server_config(CaseFilterInServerConfig).enabled:
-        return None
-
-    def insert(r: Request) -> HookStatus:
-        add_input_filter(r, CASE_FILTER_IN)
-        return OK
-
-    return CompiledHook(insert)
-
-
 MODULE = Module(
     name="case_filter_in_module",
     source="mod_case_filter_in.c",
@@ -70,6 +58,6 @@ MODULE = Module(
     server_setters={
         "CaseFilterIn": set_flag("enabled"),
     },
-    hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE),),
+    hooks=(insert_hook(CaseFilterInServerConfig, lambda r: add_input_filter(r, CASE_FILTER_IN)),),
     providers=(Provider("input_filter", "casefilterin", CASE_FILTER_IN),),
 )

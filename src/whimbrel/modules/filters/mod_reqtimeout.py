@@ -6,22 +6,17 @@ The module stores the settings; connections read the `ReadLimits` of a server fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, strtol
-from whimbrel.config.model import unique_by
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Server, unique_by
 from whimbrel.config.read_limits import ReadLimit, ReadLimits
 from whimbrel.directives.command import Command
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import overlaid, setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.config.model import Server
 
 RATE = ",minrate="
 

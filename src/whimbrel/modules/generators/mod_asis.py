@@ -71,8 +71,7 @@ def make_handler(_scope: Scope) -> CompiledHook:
         location = r.headers_out.get("Location")
         if location is not None and location.startswith("/") and (r.status == 200 or 300 <= r.status < 400):
             r.status = 200
-            status: HookStatus = await r.engine.internal_redirect(location, r)
-            return status
+            return await r.engine.internal_redirect(location, r)
         if not r.header_only:
             r.write(rest)
         return OK

@@ -5,17 +5,13 @@ Manual: mod/mod_suexec.html, suexec.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.errors import MissingResource
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.modules.mpm.settings import unknown
 from whimbrel.modules.support.cgi.suexec import SuexecServerConfig, disabled_now, enable, wrapper_of
 from whimbrel.registry.module import Module
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from whimbrel.base.dialect import Dialect
 from whimbrel.config.core_config import (
     ETAG_DIGEST,
     ETAG_INODE,
@@ -16,9 +16,6 @@ from whimbrel.config.core_config import (
     ETAG_SIZE,
     CoreDirConfig,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.base.dialect import Dialect
 from whimbrel.engine.request import Request
 
 MICROSECONDS = 1_000_000

@@ -12,6 +12,8 @@ from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
+from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.http.syntax.url import escape_logitem
 from whimbrel.modules.support.setters import ON_OFF, own, set_choice, set_flag, set_lower, set_number, timeout
 from whimbrel.registry.module import CompiledHook, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
@@ -146,8 +148,6 @@ def make_fields_out(scope: Scope) -> CompiledHook | None:
 
 
 def _is_traced(scope: Scope, level: str) -> bool:
-    from whimbrel.engine.log.error_log_line import enabled  # -t compiles no hook
-
     levels = merge_levels(
         scope.server_config(CoreServerConfig).log_level, scope.dir_config(CoreDirConfig).log_level
     )
@@ -156,8 +156,6 @@ def _is_traced(scope: Scope, level: str) -> bool:
 
 def _log_fields(r: Request, fields: Iterable[tuple[str, str]], source: str) -> None:
     """Log *fields* as lines about *r*."""
-    from whimbrel.http.syntax.url import escape_logitem
-
     for name, value in fields:
         shown = f"  {escape_logitem(name)}: {escape_logitem(value)}"
         r.log("trace4", shown, module="http", source=source)

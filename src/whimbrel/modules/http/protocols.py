@@ -7,17 +7,13 @@ note `SWITCHED` the server hands the connection over. Manual: mod/core.html#prot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.fields import has_token
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 HTTP1 = "http/1.1"
 SWITCHED = "switched-to"

@@ -44,8 +44,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 
 def first_byte(r: Request) -> str | None:
     """Return the microseconds to the first byte; None without LogIOTrackTTFB."""
-    found: str | None = first_request(r).notes.get("logio-ttfb")
-    return found
+    return first_request(r).notes.get("logio-ttfb")
 
 
 def bytes_in(r: Request) -> int:
@@ -69,8 +68,7 @@ def bytes_in(r: Request) -> int:
 def bytes_out(r: Request) -> int:
     """Return the size of head and body as sent."""
     first = first_request(r)
-    total: int = getattr(first, "head_bytes", 0) + first.bytes_sent
-    return total
+    return getattr(first, "head_bytes", 0) + first.bytes_sent
 
 
 MODULE = Module(

@@ -78,8 +78,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         if script is None:
             return DECLINED
         target = script + escape_uri(r.uri) + (f"?{r.args}" if r.args else "")
-        status: HookStatus = await r.engine.internal_redirect(target, r)
-        return status
+        return await r.engine.internal_redirect(target, r)
 
     return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True)
 

@@ -93,8 +93,7 @@ def _take_over(r: Request, sub: Request) -> HookStatus:
     r.notes = {**sub.notes, **r.notes}
     r.headers_out = sub.headers_out.overlay(r.headers_out)
     r.err_headers_out = sub.err_headers_out.overlay(r.err_headers_out)
-    status: int = sub.status
-    return status
+    return sub.status
 
 
 def _make_fallback(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]]:

@@ -167,8 +167,7 @@ def _add_variables(cmd: Command, condition: Condition, text: str) -> None:
 # hooks --------------------------------------------------------------------------------------------
 def client_ip(r: Request) -> str:
     """Return the address of the client, as corrected by mod_remoteip."""
-    address: str = r.connection.useragent_ip or r.connection.client_ip
-    return address
+    return r.connection.useragent_ip or r.connection.client_ip
 
 
 Source = Callable[[Any], str | None]

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
@@ -19,9 +20,6 @@ from whimbrel.modules.mpm.listen import set_listen
 from whimbrel.modules.mpm.settings import GROUP, USER, on_process, process_number, set_chroot
 from whimbrel.modules.support.setters import by_version
 from whimbrel.registry.module import Module
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def positive(name: str) -> Setter:

@@ -28,8 +28,7 @@ def on_process(setter: Setter) -> Setter:
 def program(cmd: Command) -> str:
     """Return the program name that messages show."""
     configuration = getattr(cmd, "configuration", None)
-    name: str = configuration.program if configuration is not None else "apache2"
-    return name
+    return configuration.program if configuration is not None else "apache2"
 
 
 def unknown(cmd: Command, code: str, text: str) -> StartError | MissingResource:

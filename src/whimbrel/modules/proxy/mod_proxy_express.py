@@ -10,6 +10,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
+from whimbrel.engine import identity
 from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, TRANSLATE_NAME, HookStatus
@@ -45,7 +46,6 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     conf = scope.server_config(ExpressServerConfig)
     if not conf.enabled:
         return None
-    from whimbrel.engine import identity
     from whimbrel.modules.support.dbm.open import DbmFile, DbmUnreadable
 
     database = DbmFile(conf.file, conf.kind) if conf.file else None

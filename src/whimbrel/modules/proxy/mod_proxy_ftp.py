@@ -5,13 +5,11 @@ Manual: mod/mod_proxy_ftp.html. In 2.2 ProxyFtpDirCharset is mod_proxy's.
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.modules.proxy.mod_proxy.unspoken import refuse_schemes
 from whimbrel.modules.support.setters import ignored
 from whimbrel.registry.module import Module
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def refuse_mappings(configuration: Configuration) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MAX_IN_MEMORY: Final = 65536  # bytes of a spooled request body; the rest is in a temporary file
 
@@ -57,8 +55,7 @@ class SpooledInput:
 
     async def read(self) -> bytes:
         """Return the next bytes, b"" at the end."""
-        data: bytes = self._file.read(MAX_IN_MEMORY)
-        return data
+        return self._file.read(MAX_IN_MEMORY)
 
     def close(self) -> None:
         """Remove the file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from whimbrel.config.unimplemented import run_rules
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 
@@ -19,7 +20,6 @@ def _checked(source: str, name: str, setter: Setter) -> Setter:
     """Return *setter* behind the rules of the directive *name*, which raise ConfigError or warn."""
 
     def apply(cmd: Command, record: object, words: list[str]) -> None:
-        from whimbrel.config.unimplemented import run_rules  # few configurations have these directives
         from whimbrel.modules.support.auth.auth_api import state_of
 
         run_rules(state_of(cmd), source, name, [words], "2.2" if cmd.dialect.contexts_22 else "2.4")

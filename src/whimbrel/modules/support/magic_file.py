@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from time import localtime
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -278,8 +279,6 @@ def printed(rule: Rule, value: Any) -> str:
 
 
 def _ctime(seconds: int) -> str:
-    from time import localtime
-
     t = localtime(seconds)
     return (
         f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {t.tm_mday:2} "

@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
@@ -20,16 +20,13 @@ from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, is_complete, size_of, sized
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.log.error_log_line import LogLine, enabled
-from whimbrel.engine.request import Connection
+from whimbrel.engine.request import Connection, RequestEngine
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.connection.layer import ConnectionLayer
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import WorkerState
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
 
 PIECE: Final = 1968  # bytes of data in one line
 HTTP2_READ: Final = 131072  # bytes for which httpd reads in HTTP/2

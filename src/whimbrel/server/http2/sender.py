@@ -16,6 +16,7 @@ from whimbrel.http.http2.protocol import ErrorCode, HeadTooLong, RawField, answe
 from whimbrel.http.semantics.headers import Pair
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
+from whimbrel.server.http2.tunnels import begin_tunnel, has_refused
 from whimbrel.server.worker.accounting import account_response, log_truncated
 from whimbrel.server.worker.cancellation import close_source
 
@@ -49,8 +50,6 @@ class Sender:
             return
         stream.connection.send_interim = None
         if response.request.takeover is not None or stream.key:
-            from whimbrel.server.http2.tunnels import begin_tunnel, has_refused  # most clients need none
-
             if response.request.takeover is not None:
                 begin_tunnel(self, stream, response, response.request.takeover)
                 return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import syslog
 import time
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -110,8 +111,6 @@ class Syslog(LogFile):
         super().__init__(-1)
 
     def _write(self, pieces: list[bytes]) -> list[bytes]:
-        import syslog
-
         for line in b"".join(pieces).decode("latin-1").split("\n")[:-1]:
             match = _DATED.match(line)
             level = LEVELS.get(match["level"], syslog.LOG_DEBUG) if match is not None else syslog.LOG_ERR
@@ -231,8 +230,6 @@ class Logs:
         return logs_not_opened(self.dialect, "", f"{text}: {os.strerror(problem.errno or 0)}")
 
     def _open_syslog(self, sink: LogSink) -> None:
-        import syslog
-
         facility, _, tag = sink.target.partition(":")
         number: int | None = getattr(
             syslog,

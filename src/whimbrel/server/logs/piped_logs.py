@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+import signal
 import subprocess
 import time
 
@@ -77,8 +78,6 @@ class PipedLog:
 
 
 def _unblock() -> None:
-    import signal
-
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 

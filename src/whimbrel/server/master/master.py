@@ -17,6 +17,7 @@ import socket
 import time
 import traceback
 from collections.abc import Callable
+from types import CodeType
 
 from whimbrel.base.errors import ConfigError, PostConfigError, StartError
 from whimbrel.base.latin1 import to_bytes
@@ -78,7 +79,7 @@ class Master:
         self.life = ServerInfo(time.time(), time.time(), built=options.built)
         self._pending_signals: list[int] = []
         self._pid_path = ""
-        self._imported: set[str] = set()
+        self._imported: set[CodeType] = set()
         self.wanted = 1
         self.notifier = systemd.Notifier(os.environ)
         self._segments = SegmentStore()

@@ -115,14 +115,16 @@ def fixed_part(path: str, mark: str) -> str:
     return head.rpartition("/")[0] if found else path
 
 
+def user_words(words: list[str]) -> list[str]:
+    """Return the words of a UserDir line that name directories or URLs."""
+    return [] if words and words[0].lower() in ("enabled", "disabled") else words
+
+
 def _of_users(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[ServedRoot]:
     """Yield the directories of users: `UserDir public_html` below each home, `UserDir /srv/*/web` and
     `UserDir /srv/web` for each name that exists there."""
     for line in executed_by_22(tree, "userdir"):
-        words = line.words()
-        if not words or words[0].lower() in ("enabled", "disabled"):
-            continue
-        for word in words:
+        for word in user_words(line.words()):
             if word[:1] == "/":
                 pattern = word if "*" in word else f"{word.rstrip('/')}/*"
                 for path in _matching(pattern, to_local, tree, line):

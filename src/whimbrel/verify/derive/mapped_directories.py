@@ -11,7 +11,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.config.execute import is_directory
-from whimbrel.upgrade.source.served_roots import VIRTUAL, fixed_part
+from whimbrel.upgrade.source.served_roots import VIRTUAL, fixed_part, user_words
 
 PATTERNED: Final = frozenset(("userdir", "aliasmatch", "scriptaliasmatch"))
 """Directives that map URLs of one form to directories."""
@@ -26,7 +26,7 @@ def mapped_directories(name: str, words: list[str], root: str) -> list[tuple[str
     Of AliasMatch it is the part of both before the first group: most expressions copy the rest.
     """
     if name == "userdir":
-        return [pair for word in _directory_words(words) for pair in _of_users(word)]
+        return [pair for word in user_words(words) if "://" not in word for pair in _of_users(word)]
     if len(words) < 2:
         return []
     prefix = _LITERAL.match(words[0])
@@ -47,12 +47,6 @@ def above(directory: str) -> Iterator[str]:
     while len(directory) > 1:
         directory = directory[: directory.rstrip("/").rfind("/") + 1]
         yield directory
-
-
-def _directory_words(words: list[str]) -> list[str]:
-    if not words or words[0].lower() in ("enabled", "disabled"):
-        return []
-    return [word for word in words if "://" not in word]
 
 
 def _of_users(word: str) -> Iterator[tuple[str, str]]:

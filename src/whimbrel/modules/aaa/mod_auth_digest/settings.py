@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import strip, strtol, upper
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.aaa.mod_auth_digest.clients import Clients
@@ -14,9 +15,6 @@ from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import AuthnProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.settings import UNSET, setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 _MIN_SHMEM: Final = {True: 168, False: 88}  # bytes of one client, in 2.2 and in 2.4
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.fastcgi import AUTHNZ_FCGI, FastcgiReader, FastcgiRole, begin_request, params
@@ -11,14 +11,12 @@ from whimbrel.backends.reader import BackendError
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import lower, upper
 from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import INVALID, TIMEOUT
 from whimbrel.modules.aaa.mod_authnz_fcgi.settings import Application
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
 from whimbrel.modules.support.cgi.script_head import ScriptHead, has_bare_status
 from whimbrel.registry.phases import OK
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MODULE: Final = "authnz_fcgi"
 MAX_BODY: Final = 8192  # bytes of a refusal's body that are shown to the client (NON200_RESPONSE_BUF_LEN)

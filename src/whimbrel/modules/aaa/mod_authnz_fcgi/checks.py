@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.engine.pipeline.error import CUSTOM_RESPONSE, is_url
 from whimbrel.engine.pipeline.process import CHALLENGED
+from whimbrel.engine.request import Request
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_auth_basic import challenge, credentials
 from whimbrel.modules.aaa.mod_authnz_fcgi.authorizer import MAX_BODY, MODULE, authorize, log
@@ -26,9 +27,6 @@ from whimbrel.modules.support.auth.auth_api import (
 )
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _READS: Final = Reads.HEAD | Reads.UNCACHEABLE
 _AUTHENTICATOR = "AUTHENTICATOR"

@@ -10,7 +10,9 @@ import sys
 
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
-from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.static_typing import Any, Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.aaa.mod_authnz_ldap import settings
 from whimbrel.modules.aaa.mod_authnz_ldap.settings import AuthnzLdapDirConfig, AuthnzLdapServerConfig
@@ -21,9 +23,6 @@ from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import Hook, Module, Provider, Scope
 from whimbrel.registry.phases import AUTH_CHECKER
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 SOURCE: Final = "mod_authnz_ldap.c"
 _PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
@@ -99,8 +98,6 @@ def _failure(text: str) -> PostConfigError:
 
 
 def _read_charsets(path: str) -> dict[str, str]:
-    from whimbrel.base.latin1 import to_bytes, to_text
-
     try:
         text = to_text(read_regular(to_bytes(path)))
     except OSError as problem:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authnz_ldap.filters import MAX_FILTER
 from whimbrel.modules.aaa.mod_authnz_ldap.users import MODULE_NAME, FilterTooLong, Users, new_user, users_of
 from whimbrel.modules.ldap.mod_ldap.results import (
@@ -23,9 +22,6 @@ from whimbrel.modules.support.auth.auth_api import (
     BoundAuthn,
 )
 from whimbrel.registry.module import Reads, Scope
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 def make_ldap(scope: Scope) -> BoundAuthn:

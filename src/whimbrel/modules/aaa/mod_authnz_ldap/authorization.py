@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.request import Request
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authnz_ldap.authentication import warn_of_attribute
 from whimbrel.modules.aaa.mod_authnz_ldap.filters import MAX_FILTER
@@ -27,9 +28,6 @@ from whimbrel.modules.support.auth.auth_api import (
     AuthzCheck,
 )
 from whimbrel.registry.module import Reads, Scope
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _READS: Final = Reads.HEAD | Reads.UNCACHEABLE
 

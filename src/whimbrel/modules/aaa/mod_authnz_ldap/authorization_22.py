@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.directives.tokens import getword
+from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authnz_ldap.users import FilterTooLong, LdapUser, Users, user_of, users_of
 from whimbrel.modules.core.access_22 import Requirement, applying, requirements
 from whimbrel.modules.ldap.mod_ldap.directory import Credentials, Directory
 from whimbrel.modules.ldap.mod_ldap.results import COMPARE_TRUE, SUCCESS, LdapResult
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 Operation = Callable[[Directory], LdapResult]
 _WORDS: Final = ("ldap-user", "ldap-dn", "ldap-group", "ldap-attribute", "ldap-filter")

@@ -8,13 +8,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower, split
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
+from whimbrel.engine.request import Request
 
 MAX_FILTER: Final = 8192  # httpd's FILTER_LENGTH, with the byte that ends a string
 _SPECIAL: Final = re.compile(r"[*()\\]")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower
-from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.base.programs import may_start_programs
+from whimbrel.base.regex import Regex
+from whimbrel.catalogue.checks.rules import split_args
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl, parse
 from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.ldap.mod_ldap.settings import SECURE
 from whimbrel.modules.support.substitution import Substitution
 from whimbrel.registry.settings import UNSET, setting
-
-if TYPE_CHECKING:
-    from whimbrel.base.regex import Regex
-    from whimbrel.directives.spec import Setter
 
 EXTRA = "mod_authnz_ldap: the package python-ldap is not installed: pip install 'whimbrel[ldap]'"
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
@@ -97,9 +97,6 @@ def _printed(cmd: Command, line: str) -> str:
     """Return the first line that the program of *line* prints (ap_get_exec_line)."""
     import subprocess
 
-    from whimbrel.base.latin1 import to_bytes, to_text
-    from whimbrel.base.programs import may_start_programs
-    from whimbrel.catalogue.checks.rules import split_args
     from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
 
     arguments = split_args(line)

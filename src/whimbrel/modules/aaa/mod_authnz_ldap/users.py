@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import upper
+from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authnz_ldap.filters import MAX_FILTER, in_utf8, shown_filter, wire_filter
 from whimbrel.modules.aaa.mod_authnz_ldap.settings import AuthnzLdapDirConfig, AuthnzLdapServerConfig
 from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl
@@ -15,9 +16,6 @@ from whimbrel.modules.ldap.mod_ldap.directory import Credentials, Directory, Sea
 from whimbrel.modules.ldap.mod_ldap.results import SUCCESS, LdapResult
 from whimbrel.modules.ldap.mod_ldap.worker import target_of
 from whimbrel.registry.module import Scope
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 T = TypeVar("T")
 MODULE_NAME: Final = "authnz_ldap"

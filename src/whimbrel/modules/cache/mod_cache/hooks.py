@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
+from whimbrel.engine.request import Request
 from whimbrel.modules.cache.cache_control import parse
 from whimbrel.modules.cache.mod_cache.filters import (
     SAVE_TYPE,
@@ -26,9 +27,6 @@ from whimbrel.modules.cache.mod_cache.settings import CacheDirConfig, CachedUrl,
 from whimbrel.modules.cache.store import GROUP, CacheStore
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _UNSAFE: Final = frozenset(("PUT", "POST", "DELETE"))
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import split_url
 from whimbrel.modules.cache.mod_cache.key import cache_key, parsed_target
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.store import StoreError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 async def invalidate(r: Request, cache: CacheRequest) -> None:

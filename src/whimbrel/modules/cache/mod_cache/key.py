@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from whimbrel.base.numbers import lower
-from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import UriParts, default_port
 from whimbrel.modules.cache.mod_cache.request import log
 from whimbrel.modules.cache.mod_cache.settings import CacheServerConfig
 from whimbrel.registry.phases import FORWARD_PROXY
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _LOCAL = UriParts()
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.config.mpm_config import MpmConfig
+from whimbrel.engine.request import Request
 from whimbrel.modules.cache.disk_format import hash_name
 from whimbrel.modules.cache.mod_cache.settings import LOCK_DIRECTORY, CacheServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODE: Final = 0o700
 _FILE_MODE: Final = 0o600

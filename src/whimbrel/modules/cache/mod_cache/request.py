@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache.cache_control import CacheControl
 from whimbrel.modules.cache.mod_cache.lock import CacheLock
 from whimbrel.modules.cache.mod_cache.settings import CacheDirConfig, CacheServerConfig
 from whimbrel.modules.cache.store import CacheEntry, CacheStore
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 HIT = "HIT"
 REVALIDATE = "REVALIDATE"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import PIECE, FileSegment, JoinedSource, Source, sized
+from whimbrel.engine.request import Request
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.store import EntryWriter, StoreError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 AT_ONCE: Final = 4 * PIECE  # bytes that are copied without a thread
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from whimbrel.base.numbers import lower
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.conditional import CONDITIONS, find_etag_strong, find_etag_weak
 from whimbrel.http.semantics.dates import format_http, parse_http
 from whimbrel.http.semantics.headers import Headers
@@ -12,9 +13,6 @@ from whimbrel.modules.cache.mod_cache.freshness import is_fresh
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.store import MICROSECONDS, CacheEntry
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 CONDITIONAL: Final = ("If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since")
 _WARNING: Final = "warning"

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.output.media_type import content_type
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import parse_http
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache.cache_control import CacheControl, parse, remove_named_fields, vary_names
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.mod_cache.settings import CacheDirConfig, CacheServerConfig
 from whimbrel.modules.cache.store import DATE_BAD, MICROSECONDS, CacheInfo
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 NOT_MODIFIED: Final = 304
 HOP_BY_HOP: Final = (

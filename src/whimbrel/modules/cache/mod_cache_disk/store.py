@@ -452,19 +452,7 @@ class DiskStore(CacheStore):
     ) -> EntryWriter:
         """Return the writer of a new entry."""
         conf = r.dir_config(CacheDiskDirConfig)
-        facts = DiskInfo(
-            info.status,
-            0,
-            info.date,
-            info.expire,
-            info.request_time,
-            info.response_time,
-            0,
-            0,
-            has_body=False,
-            is_head_only=r.header_only,
-            control=info.control,
-        )
+        facts = DiskInfo.of(info, has_body=False, is_head_only=r.header_only)
         return DiskWriter(
             self._paths(r), key, facts, fields, request_fields, _vary(r, fields), conf.max_size, conf.min_size
         )

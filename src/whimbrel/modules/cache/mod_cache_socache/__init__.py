@@ -5,7 +5,8 @@ Manual: mod/mod_cache_socache.html.
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
@@ -13,9 +14,6 @@ from whimbrel.modules.cache.numbers import set_size
 from whimbrel.modules.cache.object_cache import prepare_kind, read_kind
 from whimbrel.modules.cache.store import CacheStore
 from whimbrel.registry.module import Module, Provider
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 MAX_UINT32: Final = 4294967295
 

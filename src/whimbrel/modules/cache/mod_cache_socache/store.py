@@ -154,19 +154,7 @@ class SocacheWriter(EntryWriter):
         body = b"".join(self._body)
         info = self._info
         self._body.clear()
-        facts = DiskInfo(
-            info.status,
-            0,
-            info.date,
-            info.expire,
-            info.request_time,
-            info.response_time,
-            0,
-            0,
-            has_body=bool(body),
-            is_head_only=self._is_head,
-            control=info.control,
-        )
+        facts = DiskInfo.of(info, has_body=bool(body), is_head_only=self._is_head)
         value = disk.pack_header(facts, self._key, self._fields, self._request_fields) + body
         if len(value) > conf.max_size:
             text = f"URL '{self._key}' body and headers larger than limit, ignoring"

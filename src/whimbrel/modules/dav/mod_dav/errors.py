@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.status import reason, status_line
 from whimbrel.modules.dav.mod_dav.multistatus import ResourceStatus, multistatus
 from whimbrel.registry.phases import DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 XML_TYPE: Final = 'text/xml; charset="utf-8"'
 _PAGE_TYPE: Final = "text/html; charset=ISO-8859-1"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from time import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import is_digits, lower, split, strtol, strtol_exact
 from whimbrel.engine.identity import scheme
+from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import DavError, Refusal
 from whimbrel.modules.dav.mod_dav.locks import INFINITE
 from whimbrel.modules.dav.mod_dav.provider import ALL
 from whimbrel.modules.dav.mod_dav.uri import UriError, parse_uri
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 INVALID_DEPTH: Final = -2
 _MAX_SECONDS: Final = (1 << 32) - 1  # of a lock (RFC 4918, 10.7)

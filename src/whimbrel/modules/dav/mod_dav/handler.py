@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import DavError, Refusal, page, report
 from whimbrel.modules.dav.mod_dav.lock_methods import lock, unlock
 from whimbrel.modules.dav.mod_dav.methods import copy, delete, mkcol, move, put
@@ -16,9 +15,6 @@ from whimbrel.modules.dav.mod_dav.validation import Check, validate
 from whimbrel.modules.dav.mod_dav.xml_document import read_document
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 async def post(r: Request) -> HookStatus:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from time import time
-from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.dav.mod_dav.errors import XML_TYPE, DavError
 from whimbrel.modules.dav.mod_dav.fields import depth_of, expiry
@@ -26,9 +26,6 @@ from whimbrel.modules.dav.mod_dav.state import ResourceState, locks_of, resource
 from whimbrel.modules.dav.mod_dav.validation import Check, submitted_tokens, validate
 from whimbrel.modules.dav.mod_dav.xml_document import Document, XmlElement, read_document, standalone
 from whimbrel.registry.phases import DECLINED, DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 async def lock(r: Request) -> HookStatus:

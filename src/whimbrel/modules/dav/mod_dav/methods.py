@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.dav.mod_dav.errors import DavError, Refusal, page
 from whimbrel.modules.dav.mod_dav.fields import (
@@ -21,9 +22,6 @@ from whimbrel.modules.dav.mod_dav.provider import ALL, Resource, Upload
 from whimbrel.modules.dav.mod_dav.state import ResourceState, locks_of, resource_of, state_of
 from whimbrel.modules.dav.mod_dav.validation import Check, validate
 from whimbrel.registry.phases import HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 SMALL: Final = 64 * 1024  # bytes of a body that is written in one step
 SLICE: Final = 0.02  # seconds of blocking work after which a client that has gone away ends it

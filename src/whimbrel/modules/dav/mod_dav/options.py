@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import XML_TYPE, DavError
 from whimbrel.modules.dav.mod_dav.multistatus import XML_HEADER
 from whimbrel.modules.dav.mod_dav.properties import CORE, DAV_URI, LIVE_URIS
@@ -12,9 +13,6 @@ from whimbrel.modules.dav.mod_dav.settings import DavDirConfig
 from whimbrel.modules.dav.mod_dav.state import ResourceState, locks_of, resource_of, state_of
 from whimbrel.modules.dav.mod_dav.xml_document import XmlElement, read_document
 from whimbrel.registry.phases import DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _BY_STATE: Final = {
     ResourceState.ERROR: (),

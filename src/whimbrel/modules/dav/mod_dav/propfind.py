@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.request import Request
 from whimbrel.engine.time_slices import Slices
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.dav.mod_dav.errors import XML_TYPE, DavError, Refusal, log_error, page
@@ -17,9 +18,6 @@ from whimbrel.modules.dav.mod_dav.settings import DavDirConfig
 from whimbrel.modules.dav.mod_dav.state import LockView, ResourceState, locks_of, resource_of, state_of, walk
 from whimbrel.modules.dav.mod_dav.xml_document import Document, read_document
 from whimbrel.registry.phases import DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 BUFFER: Final = 8000  # bytes after which httpd sends the head, without a length
 GATHERED: Final = 32 * 1024  # bytes of one piece of a longer body

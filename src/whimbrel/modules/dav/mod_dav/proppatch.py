@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import (
     XML_TYPE,
     DavError,
@@ -27,9 +28,6 @@ from whimbrel.modules.dav.mod_dav.xml_document import (
     read_document,
 )
 from whimbrel.registry.phases import DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _READ_ONLY = frozenset(
     (*CORE, RESOURCE_TYPE, "creationdate", "getcontentlength", "getetag", "getlastmodified")

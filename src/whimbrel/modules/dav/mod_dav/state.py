@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.dav.mod_dav.errors import DavError
 from whimbrel.modules.dav.mod_dav.locks import Lock, LockStore
 from whimbrel.modules.dav.mod_dav.provider import Resource
 from whimbrel.modules.dav.mod_dav.settings import DavDirConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 class ResourceState(IntEnum):

@@ -6,9 +6,9 @@ Order, statuses and messages are httpd's.
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.request import Request
 from whimbrel.engine.time_slices import Slices
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.modules.dav.mod_dav.errors import DavError, ErrorId
@@ -23,9 +23,6 @@ from whimbrel.modules.dav.mod_dav.locks import Lock, LockScope, parse_token
 from whimbrel.modules.dav.mod_dav.multistatus import ResourceStatus
 from whimbrel.modules.dav.mod_dav.provider import Resource
 from whimbrel.modules.dav.mod_dav.state import LockView, ResourceState, locks_of, state_of, walk
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 class Check(IntFlag):

@@ -7,14 +7,13 @@ is bounded by LimitXMLRequestBody, depth and number of elements here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from pyexpat import ErrorString, ExpatError, ParserCreate
+from typing import Any, Final
 
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import Refusal
 from whimbrel.modules.dav.mod_dav.multistatus import quote
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 DAV: Final = 0  # index of "DAV:" among the namespaces of a document
 NONE: Final = -1  # an element or attribute without namespace
@@ -92,8 +91,6 @@ class XmlReader:
     __slots__ = ("_count", "_numbers", "_open", "_parser", "_prefixes", "_scopes", "document")
 
     def __init__(self) -> None:
-        from pyexpat import ParserCreate  # a check of a configuration reads no XML
-
         self.document = Document()
         self._open: list[XmlElement] = []
         self._numbers = {uri: number for number, uri in enumerate(self.document.namespaces)}
@@ -125,8 +122,6 @@ class XmlReader:
         self._parser = None
 
     def _parse(self, data: bytes, is_last: bool) -> None:
-        from pyexpat import ErrorString, ExpatError
-
         try:
             self._parser.Parse(data, is_last)
         except ExpatError as problem:

@@ -8,12 +8,13 @@ from errno import ENOENT, ENOSPC
 from functools import lru_cache
 from stat import S_IFDIR, S_IFREG, S_IMODE, S_IXUSR
 from time import gmtime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import ETAG_MTIME, ETAG_NONE, ETAG_SIZE
 from whimbrel.engine.deps.files import KIND
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.modules.dav.mod_dav.errors import DavError
 from whimbrel.modules.dav.mod_dav.provider import LiveReader, PropertyStore, Resource, Upload
@@ -26,9 +27,6 @@ from whimbrel.modules.dav.mod_dav_fs.property_store import (
 )
 from whimbrel.modules.dav.mod_dav_fs.uploads import NewContent, PartialContent
 from whimbrel.modules.http.etag import file_etag
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _STATE: Final = to_bytes(STATE_DIRECTORY)
 # levels of a walk with an open directory; the names of deeper ones are read at once

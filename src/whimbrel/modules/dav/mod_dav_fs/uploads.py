@@ -33,10 +33,35 @@ def _cannot_write(problem: OSError) -> DavError:
     return DavError(500, "An error occurred while writing to a resource.", errno=errno)
 
 
-class NewContent:
+class OpenContent:
+    """A file that receives content; `abort` removes it if it has a `_name`."""
+
+    __slots__ = ("_handle", "_name")
+    _handle: int
+    _name: str
+
+    def write(self, data: bytes) -> None:
+        """Write *data* behind what was written before; raise DavError."""
+        try:
+            write_all(self._handle, data)
+        except OSError as problem:
+            raise _cannot_write(problem) from None
+
+    def abort(self) -> None:
+        """Close the file; a new one is removed."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        if self._name:
+            with suppress(OSError):
+                os.unlink(to_bytes(self._name))
+            self._name = ""
+
+
+class NewContent(OpenContent):
     """A temporary file beside *path*, which `commit` renames to it."""
 
-    __slots__ = ("_handle", "_name", "_path")
+    __slots__ = ("_path",)
 
     def __init__(self, path: str, *, is_old: bool) -> None:
         try:
@@ -46,13 +71,6 @@ class NewContent:
         except OSError as problem:
             raise _cannot_open(path, problem, is_old) from None
         self._path = path
-
-    def write(self, data: bytes) -> None:
-        """Append *data*; raise DavError."""
-        try:
-            write_all(self._handle, data)
-        except OSError as problem:
-            raise _cannot_write(problem) from None
 
     def commit(self) -> None:
         """Rename the file; raise DavError."""
@@ -65,30 +83,19 @@ class NewContent:
             raise DavError(500, text, errno=problem.errno or 0) from None
         self._name = ""
 
-    def abort(self) -> None:
-        """Remove the file."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-        if self._name:
-            with suppress(OSError):
-                os.unlink(to_bytes(self._name))
-            self._name = ""
 
-
-class PartialContent:
+class PartialContent(OpenContent):
     """The file itself, written from *position* on: clients may send several parts at the same time."""
 
-    __slots__ = ("_handle", "_is_new", "_path")
+    __slots__ = ()
 
     def __init__(self, path: str, position: int, *, is_old: bool) -> None:
         flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK
-        self._path = path
-        self._is_new = False
+        self._name = ""
         try:
             try:
                 self._handle = os.open(to_bytes(path), flags | os.O_CREAT | os.O_EXCL, 0o666)
-                self._is_new = True
+                self._name = path
             except FileExistsError:
                 self._handle = os.open(to_bytes(path), flags)
         except OSError as problem:
@@ -102,23 +109,8 @@ class PartialContent:
             text = "Could not seek to specified position in the resource."
             raise DavError(500, text) from None
 
-    def write(self, data: bytes) -> None:
-        """Write *data* behind what was written before; raise DavError."""
-        try:
-            write_all(self._handle, data)
-        except OSError as problem:
-            raise _cannot_write(problem) from None
-
     def commit(self) -> None:
         """Close the file."""
         os.close(self._handle)
         self._handle = -1
-
-    def abort(self) -> None:
-        """Close the file; a new one is removed."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-            if self._is_new:
-                with suppress(OSError):
-                    os.unlink(to_bytes(self._path))
+        self._name = ""

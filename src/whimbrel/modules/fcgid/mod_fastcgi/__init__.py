@@ -5,17 +5,15 @@ Its authorizers (FastCgiAuthenticator and its relatives) have no behaviour; mod_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from whimbrel.config.configuration import Configuration
 from whimbrel.modules.fcgid.mod_fastcgi import settings as s
 from whimbrel.modules.fcgid.mod_fastcgi.settings import FastcgiServerConfig
 from whimbrel.modules.support.setters import ignored
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.programs import ProgramHost
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 _DECIDERS: Final = ("FastCgiAccessChecker", "FastCgiAuthenticator", "FastCgiAuthorizer")
 

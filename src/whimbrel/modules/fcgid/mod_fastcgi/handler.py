@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISDIR
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import FOREVER, BackendConnection
 from whimbrel.backends.fastcgi import PROXY_FCGI
@@ -12,6 +12,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import upper
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
 from whimbrel.engine.live_source import FLUSH_WAIT
+from whimbrel.engine.request import Request
 from whimbrel.engine.runtime import Address
 from whimbrel.http.client.answer import TIMEOUT, BackendError
 from whimbrel.http.http1.chunked import BodyError
@@ -29,9 +30,6 @@ from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 HANDLERS: Final = ("fastcgi-script", "application/x-httpd-fcgi")
 MODULE: Final = "fastcgi"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whimbrel.base.errors import PostConfigError
+from whimbrel.config.configuration import Configuration
 from whimbrel.modules.fcgid.mod_fastcgi.settings import FastcgiServer, FastcgiServerConfig
 from whimbrel.modules.support.cgi.environment import DEFAULT_PATH
 from whimbrel.modules.support.processes.manager import NotStarted, ProcessManager
 from whimbrel.modules.support.processes.messages import KeeperMessages, cause_of
 from whimbrel.modules.support.processes.program import DeathReason, KeeperLimits, Launch, StaticProgram
 from whimbrel.registry.programs import ProgramHost
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 class FastcgiKeeperMessages(KeeperMessages):

@@ -5,9 +5,10 @@ Manual: https://httpd.apache.org/mod_fcgid/mod/mod_fcgid.html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.errors import PostConfigError
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.fcgid.mod_fcgid import settings as s
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidDirConfig, FcgidServerConfig
@@ -15,9 +16,6 @@ from whimbrel.modules.support.setters import set_flag, set_number, set_path
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, HANDLER
 from whimbrel.registry.programs import ProgramHost
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 MAX_SLOTS: Final = 4096
 

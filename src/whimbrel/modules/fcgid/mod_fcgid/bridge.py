@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiRole
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import TIMEOUT, BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.fcgid.mod_fcgid.settings import (
@@ -27,9 +28,6 @@ from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MODULE: Final = "fcgid"
 MESSAGES: Final = replace(PROXY_FCGI, module=MODULE, status=500)

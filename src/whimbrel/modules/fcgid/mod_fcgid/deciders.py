@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from whimbrel.backends.fastcgi import FastcgiRole
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.modules.fcgid.mod_fcgid.bridge import MODULE, FcgidBridge, wrapper_of
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidCommand, FcgidDirConfig
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _REMOVED = ("CONTENT_LENGTH", "PATH_INFO", "PATH_TRANSLATED", "SCRIPT_NAME")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from stat import S_ISDIR
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.fastcgi import FastcgiRole
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.fcgid.mod_fcgid.bridge import MODULE, FcgidBridge, TooLong, log_unreadable, wrapper_of
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidCommand, FcgidDirConfig
@@ -14,9 +15,6 @@ from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_va
 from whimbrel.modules.support.cgi.script import redirect_to
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 HANDLER_NAME: Final = "fcgid-script"
 TOO_LONG: Final = 500

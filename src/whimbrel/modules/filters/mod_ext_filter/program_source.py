@@ -7,21 +7,19 @@ input waits too.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.body import Aborted, Source
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.output.filters import MAX_GATHERED
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_shell, unescape_loose
 from whimbrel.modules.filters.mod_ext_filter.definition import ExtFilterDefinition, ExtFilterDirConfig
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment, overlap
 from whimbrel.modules.support.cgi.program import FAIR_SHARE, Program, ProgramTimeout
 from whimbrel.modules.support.cgi.raw_stderr import stderr_writer
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MODULE: Final = "ext_filter"
 PIPE_SIZE: Final = 64 * 1024  # bytes that a pipe buffers

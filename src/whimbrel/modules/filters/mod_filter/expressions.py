@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.directives.command import Command
+from whimbrel.engine.expressions import evaluate
+from whimbrel.expr.api import compile_condition
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.modules.filters.mod_filter.handler_name import handler_name
 
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 def read_condition_24(cmd: Command, text: str) -> Test:
     """Return the condition; raises ConfigError.  An error of its evaluation is logged and counts as false."""
-    from whimbrel.engine.expressions import evaluate
-    from whimbrel.expr.api import compile_condition
-
     try:
         condition = compile_condition(
             text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"

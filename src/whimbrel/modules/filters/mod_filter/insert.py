@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.output.filter import add_output_filter
+from whimbrel.engine.request import Request
 from whimbrel.modules.filters.mod_filter.harness import RANGE_NOTE, Harness
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, FilterServerConfig, since_reset
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:

@@ -80,5 +80,4 @@ def own_filters(conf: FilterDirConfig) -> dict[str, SmartFilter]:
     """Return the filters that *conf* itself declares, as its own dictionary."""
     if not isinstance(conf.filters, dict):
         conf.filters = {}
-    filters: dict[str, SmartFilter] = conf.filters
-    return filters
+    return conf.filters

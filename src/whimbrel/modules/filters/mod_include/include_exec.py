@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.lookahead import log_subrequest_limit
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html, escape_shell, escape_uri, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element
 from whimbrel.modules.filters.mod_include.formatting import decode_entities
 from whimbrel.modules.filters.mod_include.page import NESTED, Page
 from whimbrel.modules.filters.mod_request import RetainedBody
 from whimbrel.modules.support.cgi.environment import environment, overlap
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _ABOVE: Final = "(20023)The given path was above the root path"
 
@@ -71,8 +70,7 @@ async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_re
         page.log(f'unknown parameter "{name}" to tag {tag} in {r.filename}', "AH01340")
         return None
     if sub.status == 200 and sub.finfo is not None:
-        info: os.stat_result = sub.finfo
-        return info
+        return sub.finfo
     page.log(f'unable to {words} "{value}" {where}', code)
     return None
 
@@ -217,7 +215,6 @@ async def _script(page: Page, url: str) -> bool:
 
 async def _command(page: Page, command: str, module: str) -> None:
     """Run a command line with /bin/sh; append its output, and log its standard error unchanged."""
-    from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
     from whimbrel.modules.generators.mod_cgid import complain
     from whimbrel.modules.support.cgi.program import Output, Program
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.engine.body import JoinedSource, Source
 from whimbrel.engine.live_source import PausingSource
+from whimbrel.engine.request import Request
 from whimbrel.modules.filters.mod_include.document import Piece, beginning
 from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
 from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 # bytes of an element in a document that is read in pieces; a longer one counts as unfinished, and the bytes
 # up to its end are left out

@@ -7,12 +7,10 @@ dependencies of the response are recorded for the name that is read. Manual: mod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 # Names that `fill` may add, besides HTTP_...
 PROVIDED: Final = frozenset(

@@ -13,6 +13,7 @@ from whimbrel.base.errors import MissingPackage
 from whimbrel.base.numbers import lower
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, add_output_filter
+from whimbrel.modules.filters.mod_proxy_html.elements import elements
 from whimbrel.modules.filters.mod_proxy_html.settings import DIR_SETTERS, ProxyHtmlDirConfig
 from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter, active_maps
 from whimbrel.modules.support.first_bytes import cut, first_bytes
@@ -118,8 +119,6 @@ def check_library(_configuration: Configuration) -> None:
 
 def libraries(_configuration: Configuration) -> tuple[str, ...]:
     """Return what workers import; read the document type, as workers may lack the right to."""
-    from whimbrel.modules.filters.mod_proxy_html.elements import elements
-
     elements()
     return (
         "lxml.etree",

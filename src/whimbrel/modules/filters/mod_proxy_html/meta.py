@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.lazy_re import compile
+from whimbrel.engine.request import Request
 from whimbrel.modules.filters.meta_tags import meta_tags
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _META: Final = compile(rb"(?i)<meta")
 _EQUIV: Final = b"http-equiv"

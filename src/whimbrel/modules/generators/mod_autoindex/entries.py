@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from heapq import merge
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.fnmatch import compile_fnmatch, simple_match
@@ -14,12 +14,10 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower, strip, upper
 from whimbrel.engine.deps.files import is_directory, is_file
+from whimbrel.engine.request import Request
 from whimbrel.engine.time_slices import Slices
 from whimbrel.http.syntax.url import getparents
 from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfig, IndexOption, Item
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 TITLE_BYTES = 8191
 _DIGITS_OR_CHAR = re.compile(r"([0-9]+)|([^ \t\n\v\f\r])")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.fnmatch import compile_fnmatch
@@ -11,6 +11,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower, strip
 from whimbrel.config.core_config import OPT_INDEXES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
+from whimbrel.engine.request import Request
 from whimbrel.engine.time_slices import Slices, names_in
 from whimbrel.http.syntax.url import escape_html, escape_uri, unescape
 from whimbrel.modules.core.handler import set_last_modified
@@ -27,9 +28,6 @@ from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfi
 from whimbrel.modules.http.etag import make_etag
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 DIRECTORY_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")

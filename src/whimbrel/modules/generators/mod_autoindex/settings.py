@@ -5,11 +5,9 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field, fields, replace
 from whimbrel.base.numbers import atoi, upper
-from whimbrel.base.static_typing import TYPE_CHECKING, Final, IntFlag
+from whimbrel.base.static_typing import Final, IntFlag
 from whimbrel.directives.command import Command
-
-if TYPE_CHECKING:
-    from whimbrel.directives.spec import Setter
+from whimbrel.directives.spec import Setter
 
 
 class IndexOption(IntFlag):

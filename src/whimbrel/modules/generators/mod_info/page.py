@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import whimbrel
 from whimbrel.catalogue.load import catalogue
@@ -18,12 +18,10 @@ from whimbrel.catalogue.server_info import REQUEST, SECTIONS, ServerInfoEntry, h
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.handlers import version_text
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.generators.mod_info.config_lines import ConfigLines
 from whimbrel.modules.support.cgi.suexec import wrapper_of
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _HEAD: Final = (
     '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n'

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whimbrel.base.numbers import strip
 from whimbrel.base.product import server_description
 from whimbrel.engine.identity import server_name
+from whimbrel.engine.request import Request
 from whimbrel.engine.runtime import ScoreboardRow, ScoreboardWorker
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.generators.mod_status.state import (
@@ -25,9 +26,6 @@ from whimbrel.modules.generators.mod_status.state import (
     span,
     when,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 class Names:

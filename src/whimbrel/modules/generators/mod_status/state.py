@@ -31,12 +31,10 @@ import os
 import time
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from whimbrel.engine.request import Request
 from whimbrel.engine.runtime import ScoreboardWorker
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 # Numbers ----------------------------------------------------------------------------------------

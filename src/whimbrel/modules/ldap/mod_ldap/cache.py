@@ -8,20 +8,21 @@ key is erased before its record changes and written after it, and the kernel rel
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from hashlib import blake2b
 from hmac import compare_digest
 from mmap import mmap
 from struct import Struct
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from whimbrel.engine.request import RequestEngine
 from whimbrel.modules.ldap.mod_ldap.settings import LdapServerConfig
 
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
 _CACHES = "ldap-caches"
 
 _HEAD: Final = Struct("<7Q")  # of a cache: end of the ring's data, next slot, counters
@@ -88,8 +89,6 @@ class SharedMemory:
 
     def digest(self, data: bytes, length: int) -> bytes:
         """Return a keyed hash of *data*."""
-        from hashlib import blake2b
-
         return blake2b(data, key=self.secret, digest_size=length).digest()
 
 
@@ -135,14 +134,10 @@ class OperationCache:
                 return None
             self._count(memory, _HITS)
             data = self._bytes(memory, position, length)
-        import json
-
         return json.loads(data)
 
     def put(self, key: tuple[Any, ...], value: object) -> None:
         """Store *value*, which JSON can express."""
-        import json
-
         name = self._name(key)
         data = json.dumps(value).encode()
         if not self.entries or len(data) > self._room:

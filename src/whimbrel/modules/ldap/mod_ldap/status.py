@@ -6,15 +6,13 @@ shows no names of users.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.engine.request import Request
 from whimbrel.modules.ldap.mod_ldap.cache import OperationCache, caches_of
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 NAME: Final = "ldap-status"
 _FONT = "<font size='-1' face='Arial,Helvetica' color='#ffffff'><b>{}</b></font>"

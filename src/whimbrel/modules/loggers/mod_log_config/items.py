@@ -90,8 +90,7 @@ def remote_user(r: Request, _argument: str) -> str | None:
 
 # time ---------------------------------------------------------------------------------------------
 def _clock(r: Request) -> float:
-    now: float = r.engine.runtime.now()
-    return now
+    return r.engine.runtime.now()
 
 
 def request_time(r: Request, argument: str) -> str | None:
@@ -259,8 +258,7 @@ def keep_alives(r: Request, _argument: str) -> str | None:
 def _most(r: Request) -> int:
     """Return MaxKeepAliveRequests; 0 for any number, or without KeepAlive."""
     core = r.server_conf(CoreServerConfig)
-    most: int = core.max_keep_alive if core.keep_alive and core.keep_alive_timeout > 0 else 0
-    return most
+    return core.max_keep_alive if core.keep_alive and core.keep_alive_timeout > 0 else 0
 
 
 def url_path(r: Request, _argument: str) -> str | None:

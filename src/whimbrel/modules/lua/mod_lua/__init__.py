@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.errors import MissingPackage
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.lua.mod_lua import setters, settings
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaServerConfig
 from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.registry import phases
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 _EARLY = Order.FIRST - 1
 _LATE = Order.LAST + 1

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.request import Request
 from whimbrel.modules.lua.mod_lua.calls import CallFailed, ScriptCall, Wording, may_run
 from whimbrel.modules.lua.mod_lua.request_api import MODULE_NAME, RequestApi, status_of
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
 from whimbrel.modules.support.auth.auth_api import GENERAL_ERROR, AuthzCheck, AuthzProvider
 from whimbrel.registry.module import Reads, Scope
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MAX_ARGUMENTS: Final = 1000  # a stack of Lua has room for 1,000,000 values; a line has 16 MB
 _RESULTS: Final = range(5)

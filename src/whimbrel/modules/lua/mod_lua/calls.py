@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import require_programs
 from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine, text_of
 from whimbrel.modules.lua.mod_lua.machines import Lease, script_of
 from whimbrel.modules.lua.mod_lua.request_api import MODULE_NAME, RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 class Wording(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import (
@@ -19,14 +19,12 @@ from whimbrel.config.core_config import (
 )
 from whimbrel.directives.spec import Context
 from whimbrel.engine.identity import server_name, server_port, server_tokens
+from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.lua.mod_lua.arguments import CallArguments
 from whimbrel.modules.support.auth.auth_api import auth_name
 from whimbrel.modules.support.cgi.environment import document_root
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 PROXY_NAMES: Final = ("PROXYREQ_NONE", "PROXYREQ_PROXY", "PROXYREQ_REVERSE", "PROXYREQ_RESPONSE")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
+from whimbrel.engine.request import worker_object
 from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction, LuaServerConfig
 
@@ -59,11 +60,7 @@ class Machines:
 
 def machines_of(engine: RequestEngine) -> Machines:
     """Return the machines of this worker."""
-    found: Machines | None = engine.worker_state.get(_MACHINES)
-    if found is None:
-        found = Machines()
-        engine.worker_state[_MACHINES] = found
-    return found
+    return worker_object(engine, _MACHINES, Machines)
 
 
 def script_of(r: Request, function: LuaFunction) -> LuaFunction:
@@ -146,8 +143,7 @@ def _owner(r: Request) -> object:
     """Return an object that stands for *r* alone; the number of id() may be that of a later request."""
     if r.request_config is None:
         r.request_config = {}
-    owner: object = r.request_config.setdefault(_MACHINES, object())
-    return owner
+    return r.request_config.setdefault(_MACHINES, object())
 
 
 def _first(r: Request) -> Request:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # what ap_mpm_query answers for event, by number; None: the number of threads or workers
 _THREADS = "threads"
-_LIMIT = "workers"
 _MPM: Final[dict[int, Any]] = {
     1: 3, 2: 1, 3: 2, 4: 16, 5: 64, 6: _THREADS, 7: 0, 8: 75, 9: 0, 10: 250, 11: 0, 12: 16, 13: 1, 14: 1
 }  # fmt: skip

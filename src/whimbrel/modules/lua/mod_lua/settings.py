@@ -12,7 +12,6 @@ EARLY = "early"
 MIDDLE = ""
 LATE = "late"
 BYTE_CODE: Final = "Lua_____ByteCodeHack"
-MAX_SERVER_MACHINES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)

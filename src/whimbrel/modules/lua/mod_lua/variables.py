@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
+from whimbrel.engine.request import RequestEngine, worker_object
 
 MAX_VARIABLE: Final = 1024 * 1024  # bytes of a string of ivm_set
 MAX_VARIABLES: Final = 10_000  # of r:ivm_set in one worker
@@ -50,7 +49,4 @@ def _size(name: str, value: Any) -> int:
 
 def variables_of(engine: RequestEngine) -> SharedVariables:
     """Return the variables of this worker."""
-    found: SharedVariables | None = engine.worker_state.get(_VARIABLES)
-    if found is None:  # for threads that come at the same time, the object of one of them
-        found = engine.worker_state.setdefault(_VARIABLES, SharedVariables())
-    return found
+    return worker_object(engine, _VARIABLES, SharedVariables)

@@ -216,8 +216,7 @@ async def _choice(r: Request, n: Negotiation, best: Variant) -> HookStatus:
     if best.sub is None:
         sub = await r.engine.lookup_file(r, best.name)
         if sub.status != 200 and "TCN" not in sub.err_headers_out:
-            status: HookStatus = sub.status
-            return status
+            return sub.status
         best.sub = sub
     if "TCN" in best.sub.err_headers_out or best.sub.handler == MAP_HANDLER:
         return 506
@@ -251,8 +250,7 @@ def make_multiviews(scope: Scope) -> CompiledHook | None:
             return status
         sub = best.sub or await r.engine.lookup_file(r, best.name)
         if sub.status != 200:
-            failed: HookStatus = sub.status
-            return failed
+            return sub.status
         if sub.args is None:
             sub.args = r.args
         r.engine.fast_redirect(sub, r, keeps_filters=best.sub is None)
@@ -286,8 +284,7 @@ def make_map_handler(scope: Scope) -> CompiledHook:
         directory = escape_uri(uri.rpartition("/")[0] + "/")
         query = "" if r.untracked_args is None else f"?{r.untracked_args}"
         target = directory + best.name + (r.path_info or "") + query
-        answer: HookStatus = await r.engine.internal_redirect(target, r)
-        return answer
+        return await r.engine.internal_redirect(target, r)
 
     return CompiledHook(
         handler, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset((MAP_TYPE, MAP_HANDLER))

@@ -8,10 +8,10 @@ the rules, `hooks` calls it; `log` writes the log.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.latin1 import to_text
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
 from whimbrel.modules.mappers.mod_rewrite import setters
 from whimbrel.modules.mappers.mod_rewrite.compiled import compile_ahead
@@ -23,9 +23,6 @@ from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, Rewr
 from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 from whimbrel.registry.programs import ProgramHost
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def rewrite_logs(configuration: Configuration) -> list[LogSink]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server, unique_by
 from whimbrel.modules.mappers.mod_rewrite.conditions import Condition
 from whimbrel.modules.mappers.mod_rewrite.context import LogFn
@@ -20,9 +21,6 @@ from whimbrel.modules.mappers.mod_rewrite.settings import (
 from whimbrel.modules.mappers.mod_rewrite.template import Compiler, Template, escaping
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import with_defaults
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 R = TypeVar("R")
 MAX_COMPILED: Final = 512

@@ -5,7 +5,7 @@ Results of a directory's rules are internal redirects.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
 from whimbrel.engine import identity
@@ -38,6 +38,8 @@ from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whimbrel.engine.request import Request
     from whimbrel.registry.phases import HookFn
 
@@ -94,7 +96,12 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     return _compiled_hook(rules, begin, finish, reads)
 
 
-def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> CompiledHook:
+def _compiled_hook(
+    rules: RuleList,
+    begin: Callable[[Request], RewriteRun | None],
+    finish: Callable[[Request, RewriteRun, Outcome], HookStatus],
+    reads: Reads,
+) -> CompiledHook:
     """Return the hook of a run: *begin* creates it or declines, *finish* returns its status."""
     if rules.waits:
 
@@ -102,8 +109,7 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
             run = begin(r)
             if run is None:
                 return DECLINED
-            status: HookStatus = finish(r, run, await run.all())
-            return status
+            return finish(r, run, await run.all())
 
         return CompiledHook(later, reads, is_async=True)
 
@@ -111,8 +117,7 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
         run = begin(r)
         if run is None:
             return DECLINED
-        status: HookStatus = finish(r, run, run_now(run.all()))
-        return status
+        return finish(r, run, run_now(run.all()))
 
     return CompiledHook(now, reads)
 

@@ -21,8 +21,7 @@ def fully_qualified(r: Request, uri: str, *, version22: bool) -> str:
     """Return *uri* with scheme, host and port of this server, unless it has its own."""
     if r.method == "CONNECT" or absolute(uri, version22=version22)[0]:
         return uri
-    url: str = r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
-    return url
+    return r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
 
 
 def reduced(r: Request, url: str) -> str | None:

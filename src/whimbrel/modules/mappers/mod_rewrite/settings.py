@@ -6,14 +6,12 @@ Manual: mod/mod_rewrite.html, rewrite/htaccess.html.
 from __future__ import annotations
 
 from enum import Enum, IntFlag
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.regex import Regex
 from whimbrel.registry.settings import UNSET, setting
-
-if TYPE_CHECKING:
-    from whimbrel.base.regex import Regex
 
 MAX_ROUNDS: Final = 32000
 

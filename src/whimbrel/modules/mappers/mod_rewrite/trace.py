@@ -47,8 +47,7 @@ class Step:
 
 def steps_of(r: Request) -> list[Step] | None:
     """Return the list that receives the steps of *r*; None without one."""
-    steps: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
-    return steps
+    return getattr(r.engine.runtime, "rewriting", None)
 
 
 def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[SourceLocation | None]:

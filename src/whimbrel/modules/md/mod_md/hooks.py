@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.engine.identity import server_name
+from whimbrel.engine.request import Request
 from whimbrel.modules.md.mod_md import status
 from whimbrel.modules.md.mod_md.challenges import HTTP_FILE
 from whimbrel.modules.md.mod_md.domains import by_host, by_name
 from whimbrel.modules.md.mod_md.manager import Manager, manager_of
 from whimbrel.modules.md.mod_md.result import cause_of
 from whimbrel.modules.md.mod_md.settings import REQUIRE_OFF, REQUIRE_PERMANENT
+from whimbrel.modules.md.mod_md.status_page import page, plain
 from whimbrel.modules.md.mod_md.store import CHALLENGES, is_safe, json_bytes
 from whimbrel.registry.module import CompiledHook, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 WELL_KNOWN: Final = "/.well-known/"
 CHALLENGE: Final = "/.well-known/acme-challenge/"
@@ -186,8 +185,6 @@ def section(r: Request, is_plain: bool) -> str:
     manager = manager_of(r.engine.configuration)
     if manager is None or not manager.conf.server_status:
         return ""
-    from whimbrel.modules.md.mod_md.status_page import page, plain
-
     r.set_uncacheable()
     now = r.engine.runtime.now()
     return plain(manager, now) if is_plain else page(manager, now)

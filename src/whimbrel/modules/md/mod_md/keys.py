@@ -10,7 +10,7 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes, PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -111,18 +111,26 @@ def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-def _self_signed(
-    key: Any, common_name: str, domains: list[str], now: float, seconds: float
+def self_signed(
+    key: CertificateIssuerPrivateKeyTypes, name: x509.Name, begin: datetime, lifetime: timedelta
 ) -> x509.CertificateBuilder:
-    begin = datetime.fromtimestamp(int(now), UTC)
+    """Return the builder of a certificate that *key* signs for itself."""
     return (
         x509.CertificateBuilder()
-        .subject_name(_name(common_name))
-        .issuer_name(_name(common_name))
+        .subject_name(name)
+        .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
-        .not_valid_after(begin + timedelta(seconds=seconds))
+        .not_valid_after(begin + lifetime)
+    )
+
+
+def _of_domains(
+    key: Any, common_name: str, domains: list[str], now: float, days: int
+) -> x509.CertificateBuilder:
+    return (
+        self_signed(key, _name(common_name), datetime.fromtimestamp(int(now), UTC), timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName(list(map(x509.DNSName, domains))), critical=False)
     )
@@ -132,7 +140,7 @@ def fallback_certificate(key: Any, domains: list[str], now: float) -> x509.Certi
     """Return the certificate that a server has until its first one was issued."""
     usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
     return (
-        _self_signed(key, FALLBACK_NAME, domains, now, FALLBACK_DAYS * 86_400)
+        _of_domains(key, FALLBACK_NAME, domains, now, FALLBACK_DAYS)
         .add_extension(usage, critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(key, hashes.SHA256())
@@ -143,7 +151,7 @@ def challenge_certificate(key: Any, domain: str, authorization: str, now: float)
     """Return the certificate that answers tls-alpn-01 (RFC 8737, 3)."""
     digest = b"\x04\x20" + sha256(authorization.encode()).digest()
     return (
-        _self_signed(key, CHALLENGE_NAME, [domain], now, 7 * 86_400)
+        _of_domains(key, CHALLENGE_NAME, [domain], now, 7)
         .add_extension(x509.UnrecognizedExtension(ACME_IDENTIFIER, digest), critical=True)
         .sign(key, hashes.SHA256())
     )

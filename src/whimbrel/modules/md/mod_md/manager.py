@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import lower
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.modules.md.mod_md.challenges import Reach
 from whimbrel.modules.md.mod_md.domains import ManagedDomain, by_host
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig
 from whimbrel.modules.md.mod_md.store import FileStore
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 MANAGER: Final = "manager"  # name of the provider of the group "md"
 VERSION: Final = "2.6.10"  # of httpd's mod_md in 2.4.71, as md-status shows it

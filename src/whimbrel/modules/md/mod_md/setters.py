@@ -37,8 +37,7 @@ _MODES = {
 # where a directive may stand -----------------------------------------------------------------------
 def definition_of(conf: MdServerConfig) -> Definition | None:
     """Return the section that is being read, None outside."""
-    found: Definition | None = None if conf.definition is UNSET else conf.definition
-    return found
+    return None if conf.definition is UNSET else conf.definition
 
 
 def of_domains(setter: Setter) -> Setter:

@@ -10,9 +10,10 @@ import os
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.errors import MissingPackage, PostConfigError
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server, Stage
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.modules.md.mod_md import activation, keys, matching
@@ -33,9 +34,6 @@ from whimbrel.modules.md.mod_md.settings import RENEW_AUTO, MdGlobalConfig, MdSe
 from whimbrel.modules.md.mod_md.store import CHALLENGES, DOMAINS, STAGING, FileStore, MdStoreError
 from whimbrel.modules.md.mod_md.values import slice_text
 from whimbrel.registry.settings import UNSET
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 _NO_STAPLING: Final = "whimbrel: MDStapling has no effect: handshakes have no OCSP response"
 _FALLBACK: Final = "fallback-"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import lower
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_line import LogLine
@@ -13,9 +13,6 @@ from whimbrel.modules.md.mod_md.challenges import tls_answer
 from whimbrel.modules.md.mod_md.hooks import CHALLENGE_NOTE
 from whimbrel.modules.md.mod_md.manager import manager_of
 from whimbrel.modules.md.mod_md.store import is_safe
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def answer(

@@ -7,17 +7,15 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.request import RequestEngine
 from whimbrel.modules.md.mod_md.authority import CertificateAuthority
 from whimbrel.modules.md.mod_md.domains import ManagedDomain
 from whimbrel.modules.md.mod_md.driver import Ended, JobDriver, JobRuntime
 from whimbrel.modules.md.mod_md.manager import Manager, manager_of
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
 
 TICK: Final = 1.0  # seconds between two looks at the clock
 NAME: Final = "md_renew"

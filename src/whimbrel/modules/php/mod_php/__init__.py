@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.php.mod_php.settings import (
     PhpDirConfig,
@@ -24,9 +25,6 @@ from whimbrel.modules.php.mod_php.settings import (
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.programs import ProgramHost
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 MISSING: Final = (
     "no PHP on this machine: install php-fpm or php-cgi "

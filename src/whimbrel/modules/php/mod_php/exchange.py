@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from whimbrel.backends.fastcgi import FastcgiReader, RecordType
 from whimbrel.backends.script_lines import MAX_HEAD
 from whimbrel.base.numbers import lower, strtol
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.status import known
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
 from whimbrel.registry.phases import HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 # What the buffer of a response in httpd holds (APR_BUCKET_BUFF_SIZE): more is on its way before the end.
 MAX_BUFFERED: Final = 8000

@@ -6,13 +6,14 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
 from stat import S_ISDIR, S_IXUSR
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import FOREVER
 from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiMessages
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.core.handler import set_last_modified
@@ -34,9 +35,6 @@ from whimbrel.modules.support.fastcgi_request import log_refusal
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 SOURCE: Final = "application/x-httpd-php-source"
 HIGHLIGHTER: Final = "highlight.php"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiReader, begin_request, params
+from whimbrel.engine.request import RequestEngine
 from whimbrel.modules.php.mod_php.ini_sets import FACTS_SCRIPT, BadSettings, PhpFacts, read_facts, write_file
 from whimbrel.modules.php.mod_php.interpreter import NO_SETTINGS, PhpPool
 from whimbrel.modules.support.processes.lease import connection_pool
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
 
 START_TIMEOUT: Final = 30.0  # seconds in which the processes of a set of settings must take a connection
 POLL: Final = 0.01  # seconds between two attempts to connect

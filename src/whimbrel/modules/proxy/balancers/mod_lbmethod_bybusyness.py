@@ -5,12 +5,9 @@ Manual: mod/mod_lbmethod_bybusyness.html.
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.module import Module
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 def register(configuration: Configuration) -> None:

@@ -7,14 +7,12 @@ the file of HeartbeatStorage. Manual: mod/mod_lbmethod_heartbeat.html.
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import setting
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whimbrel.base.static_typing import Any, Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.modules.proxy.mod_proxy.directives import DIR_SETTERS, SERVER_SETTERS
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
@@ -21,18 +21,22 @@ from whimbrel.registry.phases import (
     TRANSLATE_NAME,
 )
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import RequestEngine
+
 _PACKAGE: Final = "whimbrel.modules.proxy.mod_proxy"
 _REWRITE: Final = ("mod_rewrite.c",)
 
 
-def segments(configuration: Any) -> Iterable[Segment]:
+def segments(configuration: Configuration) -> Iterable[Segment]:
     """Return the shared memory of workers (`worker_state.py`)."""
     from whimbrel.modules.proxy.mod_proxy import worker_state  # a check of a configuration has no workers
 
     return worker_state.segments(configuration)
 
 
-async def begin_states(engine: Any) -> None:
+async def begin_states(engine: RequestEngine) -> None:
     """Take the counters of this process over when it begins."""
     from whimbrel.modules.proxy.mod_proxy import worker_state
 

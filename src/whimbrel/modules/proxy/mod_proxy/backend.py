@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.pool import ConnectionPool, PoolExhausted, PoolLimits
@@ -31,7 +31,7 @@ from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState, work
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
+    from whimbrel.engine.request import Request, RequestEngine
 
 _KEY: Final = "proxy backends"
 _MODULE: Final = "proxy"
@@ -90,7 +90,7 @@ class WorkerBackend:
     __slots__ = ("endpoints", "own", "pool", "site", "state", "worker")
     own: Route | None
 
-    def __init__(self, engine: Any, worker: ProxyWorker) -> None:
+    def __init__(self, engine: RequestEngine, worker: ProxyWorker) -> None:
         self.worker = worker
         self.state: ProxyWorkerState = worker_states(engine)[worker]
         self.pool = self.new_pool()
@@ -116,7 +116,7 @@ class WorkerBackend:
         return ConnectionPool(limits)
 
 
-def backend_of(engine: Any, worker: ProxyWorker) -> WorkerBackend:
+def backend_of(engine: RequestEngine, worker: ProxyWorker) -> WorkerBackend:
     """Return what this process keeps for *worker*."""
     known: dict[ProxyWorker, WorkerBackend] | None = engine.worker_state.get(_KEY)
     if known is None:

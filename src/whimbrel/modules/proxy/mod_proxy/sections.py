@@ -30,7 +30,7 @@ _PREFIX = "proxy:"
 def set_section(by_regex: bool) -> Setter:
     """Return the setter of <Proxy> or <ProxyMatch>."""
 
-    def apply(cmd: Command, _record: Any, arguments: list[str]) -> None:
+    def apply(cmd: Command, _record: object, arguments: list[str]) -> None:
         state = state_of(cmd)
         old = cmd.dialect.proxy_22
         check_context(cmd, Forbidden.DIR_LOC_FILE | Forbidden.LIMIT if old else Forbidden.DIR_CONTEXT)

@@ -161,14 +161,14 @@ def set_pass_reverse(cmd: Command, record: ProxyDirConfig, arguments: list[str])
 def set_cookie_map(name: str) -> Setter:
     """Return the setter of ProxyPassReverseCookieDomain or -Path, into the field *name*."""
 
-    def apply(_cmd: Command, record: Any, arguments: list[str]) -> None:
+    def apply(_cmd: Command, record: object, arguments: list[str]) -> None:
         alias = ProxyAlias(arguments[0], arguments[1], interpolate=len(arguments) > 2)
         setattr(record, name, added(getattr(record, name), alias))
 
     return apply
 
 
-def add_member(cmd: Command, _record: Any, arguments: list[str]) -> None:
+def add_member(cmd: Command, _record: object, arguments: list[str]) -> None:
     """Set BalancerMember: [balancer] URL [key=value ...]."""
     if not cmd.dialect.proxy_22:
         check_context(cmd, Forbidden.HTACCESS)
@@ -210,7 +210,7 @@ def _add_member(
     configure_worker(cmd, worker, parameters, is_shared, ("AH01149", "AH01150"))
 
 
-def set_proxy_set(cmd: Command, _record: Any, arguments: list[str]) -> None:
+def set_proxy_set(cmd: Command, _record: object, arguments: list[str]) -> None:
     """Set ProxySet: parameters of the section's worker or balancer, outside of one a URL comes first."""
     if not cmd.dialect.proxy_22:
         check_context(cmd, Forbidden.HTACCESS)

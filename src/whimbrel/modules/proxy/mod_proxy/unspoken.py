@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from whimbrel.base.errors import StartError
 from whimbrel.base.numbers import lower
-from whimbrel.base.static_typing import Any
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyDirConfig, ProxyServerConfig
 
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
-def refuse_schemes(configuration: Any, schemes: tuple[str, ...], what: str, advice: str) -> None:
+
+def refuse_schemes(configuration: Configuration, schemes: tuple[str, ...], what: str, advice: str) -> None:
     """Raise StartError for a ProxyPass to a URL with one of *schemes*; the message names *what* it is."""
     if not configuration.loaded("proxy_module"):
         return

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from mmap import mmap
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from whimbrel.base.numbers import atoi
 from whimbrel.modules.proxy.mod_proxy.model import (
@@ -27,6 +27,7 @@ from whimbrel.registry.module import Segment
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import RequestEngine
 
 NAME: Final = "proxy workers"
 MAX_PROCESSES: Final = 128  # that run at the same time, each with its own counters
@@ -352,7 +353,7 @@ def segments(configuration: Configuration) -> Iterable[Segment]:
     yield Segment(NAME, size, os.urandom(8).hex(), fill=fill, save=save)
 
 
-def worker_states(engine: Any) -> WorkerStates:
+def worker_states(engine: RequestEngine) -> WorkerStates:
     """Return the states of the workers of *engine*, which has called `segments`."""
     states: WorkerStates | None = engine.worker_state.get(NAME)
     if states is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.ajp import MESSAGE_SIZE, ajp_message, forward_request
 from whimbrel.backends.ajp_reader import AjpReader
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.core.filters_by_type import set_content_type
@@ -32,9 +33,6 @@ from whimbrel.modules.proxy.mod_proxy.reverse import cookie_reverse_map, locatio
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_ajp.exchange import AjpExchange, ping, request_of
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_ajp"
 _SCHEME: Final = ProgramScheme(_MODULE, "AJP", "AH00896", has_port=False, ends_apart=True)

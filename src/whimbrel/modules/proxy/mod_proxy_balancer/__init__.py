@@ -7,14 +7,12 @@ calls; `manager.py`: the handler; `persistence.py`: BalancerPersist. Manual: mod
 from __future__ import annotations
 
 from whimbrel.base.errors import PostConfigError
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.modules.proxy.mod_proxy.scheme import BALANCERS, SCHEMES
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import HANDLER
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 _PACKAGE: Final = "whimbrel.modules.proxy.mod_proxy_balancer"
 _MODULE: Final = "proxy_balancer"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from mmap import mmap
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.config.configuration import Configuration
+from whimbrel.engine.request import Request, RequestEngine
 from whimbrel.modules.proxy.mod_proxy.model import (
     BALANCER_PREFIX,
     ProxyBalancer,
@@ -25,10 +27,6 @@ from whimbrel.modules.proxy.mod_proxy.worker_state import (
 )
 from whimbrel.modules.proxy.mod_proxy_balancer import persistence
 from whimbrel.modules.support.shared_record import NumberField, RealField, SharedRecord, TextField
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.engine.request import Request, RequestEngine
 
 NAME: Final = "proxy balancers"
 METHODS: Final = "lbmethod"  # group of providers

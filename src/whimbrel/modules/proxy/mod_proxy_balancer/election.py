@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.model import WorkerStatus
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember
 from whimbrel.modules.proxy.mod_proxy_balancer.messages import is_logged, log_server
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 # function of a state and of the best one so far: True if the first is better; called once for each candidate
 IsBest = Callable[[BalancerMember, BalancerMember | None], bool]

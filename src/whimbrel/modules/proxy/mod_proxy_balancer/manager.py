@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite, trunc
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atof, atoi, lower, upper
@@ -16,6 +16,7 @@ from whimbrel.catalogue.checks.numbers import timeout as milliseconds
 from whimbrel.config.execute import root_relative
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.identity import server_name
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import split_url
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.proxy.mod_proxy.model import (
@@ -42,9 +43,6 @@ from whimbrel.modules.proxy.mod_proxy_balancer.messages import log
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 HANDLER_NAME: Final = "balancer-manager"
 HTML: Final = "text/html; charset=ISO-8859-1"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.engine.identity import server_name
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html, escape_uri, unescape_loose
 from whimbrel.modules.generators.mod_autoindex.page import size_text
 from whimbrel.modules.proxy.mod_proxy.model import BALANCER_PREFIX, WorkerStatus, find_balancer, find_worker
@@ -16,9 +17,6 @@ from whimbrel.modules.proxy.mod_proxy.worker_state import MAX_ROUTE
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember, balancer_of
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 DOCTYPE: Final = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
 NONCE: Final = "balancer nonce"  # group of providers; the value is that of the server

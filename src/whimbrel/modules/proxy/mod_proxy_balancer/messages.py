@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.log.error_log_line import LogLine, enabled
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
+from whimbrel.engine.request import Request
 
 MODULE: Final = "proxy_balancer"
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whimbrel.base.lazy_re import compile
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.model import WorkerStatus
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember
 from whimbrel.modules.proxy.mod_proxy_balancer.messages import log
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _ANY_DELIMITER = compile(r"[?&]+")
 _SEMICOLON_TOO = compile(r"[;?&]+")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.generators.mod_autoindex.page import size_text
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember, balancer_of
 from whimbrel.modules.proxy.mod_proxy_balancer.manager_22 import status_words
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _LEGEND: Final = (
     ("SSes", "Sticky session name"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.backends.tunnel import Tunnel
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
 from whimbrel.engine.runtime import Address
 from whimbrel.http.client.answer import TIMEOUT
 from whimbrel.http.syntax.target import split_hostinfo
@@ -18,9 +19,6 @@ from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.modules.proxy.mod_proxy.tunnels import PlainOrigin, begin_tunnel
 from whimbrel.modules.proxy.mod_proxy_connect.settings import ConnectServerConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_connect"
 DEFAULT_PORTS: Final = ((443, 443), (563, 563))

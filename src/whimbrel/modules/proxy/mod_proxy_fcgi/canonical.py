@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import Slashes, unescape
 from whimbrel.modules.proxy.mod_proxy.canonical import FROM_HANDLER, PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
 from whimbrel.modules.proxy.mod_proxy.netloc import BadAuthority, site_of, split_authority
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _PATH_INFO: Final = "proxy-fcgi-pathinfo"
 _MODULE: Final = "proxy_fcgi"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import upper
 from whimbrel.engine.expressions import evaluate_match
+from whimbrel.engine.request import Request
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import EMPTY_MATCH
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import EnvironmentFixup, FcgiDirConfig
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_fcgi"
 _BALANCER: Final = "proxy:balancer://"

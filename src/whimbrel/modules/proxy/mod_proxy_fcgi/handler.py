@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.fastcgi import END_STDIN, PROXY_FCGI, FastcgiReader, begin_request, params, stdin
@@ -11,6 +11,7 @@ from whimbrel.backends.reader import BackendError, BackendMessage, ResponseHead
 from whimbrel.base.numbers import lower
 from whimbrel.engine import identity
 from whimbrel.engine.input.body import EARLY_BODY_NOTE
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import TIMEOUT, AnswerReader
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend, is_debugged, log_message
@@ -30,9 +31,6 @@ from whimbrel.modules.proxy.mod_proxy_fcgi.relay import FcgiRelayed, offer, one_
 from whimbrel.modules.support.body_sender import SpooledInput
 from whimbrel.modules.support.cgi.script_head import has_bare_status
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_fcgi"
 _SCHEME: Final = ProgramScheme(_MODULE, "FCGI", "AH01079", has_port=False, ends_apart=True)

@@ -12,6 +12,8 @@ from whimbrel.catalogue.checks.numbers import timeout as milliseconds
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.directives.tokens import getword
+from whimbrel.expr.api import compile_condition
+from whimbrel.expr.errors import ExprError
 from whimbrel.expr.library import HEAD, ExprFunction, ExprVariable
 from whimbrel.modules.proxy.mod_proxy.model import HEALTH_METHODS, ProxyWorker
 from whimbrel.modules.proxy.mod_proxy_hcheck.settings import HealthCheckServerConfig
@@ -97,9 +99,6 @@ def set_template(cmd: Command, conf: HealthCheckServerConfig, arguments: list[st
 
 def set_condition(cmd: Command, conf: HealthCheckServerConfig, arguments: list[str]) -> None:
     """Define an expression: NAME {condition}."""
-    from whimbrel.expr.api import compile_condition
-    from whimbrel.expr.errors import ExprError
-
     name, rest = getword(arguments[0])
     if not name:
         raise ConfigError("Missing expression name for ProxyHCExpr")

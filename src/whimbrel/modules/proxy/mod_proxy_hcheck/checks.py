@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.backends.ajp import cping
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -14,6 +14,7 @@ from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.expressions import RequestView
 from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.request import RequestEngine
 from whimbrel.engine.runtime import Address
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.expr.errors import EvalError
@@ -28,9 +29,6 @@ from whimbrel.modules.proxy.mod_proxy.tls import is_handshake_failure, is_secure
 from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, balancer_of
 from whimbrel.modules.proxy.mod_proxy_hcheck.settings import HealthCheckServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
 
 NAME: Final = "proxy_hcheck"
 LONGEST_PERIOD: Final = 1.0  # seconds between two looks at all members
@@ -116,9 +114,7 @@ class _Secured:
         self._address = address
         self._host = worker.hostname
         plan = engine.plans.root(server)
-        self._record: Any = SimpleNamespace(
-            engine=engine, server=server, plan=plan, dir_config=plan.dir_config
-        )
+        self._record = SimpleNamespace(engine=engine, server=server, plan=plan, dir_config=plan.dir_config)
         provider = engine.configuration.provider("ssl", "proxy")
         self._interface: Any = None if provider is None else provider()
         self.parameters: BackendTlsParameters | None = None

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.model import port_of_scheme
 from whimbrel.modules.proxy.mod_proxy.netloc import UNSENDABLE, BadAuthority, split_authority
 from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_http"
 _SCHEMES_24: Final = frozenset(("http", "https", "ws", "wss"))

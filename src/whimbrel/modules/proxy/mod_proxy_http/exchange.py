@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NoReturn, cast
+from typing import Final, NoReturn, cast
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.base.lazy_dataclasses import replace
@@ -11,6 +11,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, add_output_filter
+from whimbrel.engine.request import Request
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.http.client.answer import TIMEOUT, BackendError, ResponseHead
 from whimbrel.http.client.response_reader import ResponseReader
@@ -37,9 +38,6 @@ from whimbrel.modules.proxy.mod_proxy_http.response_head import MAPPED, response
 from whimbrel.modules.proxy.mod_proxy_http.rules import HttpRules
 from whimbrel.modules.proxy.mod_proxy_http.upgrade import may_upgrade, switch
 from whimbrel.registry.phases import DONE, OK, REVERSE_PROXY, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _HTTP_0_9: Final = (0, 9)
 _MODULE: Final = "proxy_http"

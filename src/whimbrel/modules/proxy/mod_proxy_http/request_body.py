@@ -5,17 +5,15 @@ stream_reqbody, ap_proxy_spool_input).
 from __future__ import annotations
 
 import os
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.http.syntax.line_reader import LogMessage
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MAX_PREFETCH: Final = 16384  # MAX_MEM_SPOOL: bytes that are read before the framing is chosen
 _ENOUGH: Final = MAX_PREFETCH - 80

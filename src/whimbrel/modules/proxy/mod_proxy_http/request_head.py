@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from base64 import b64encode
+from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
 from whimbrel.http.client.request_writer import UnsafeRequest
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.support.reverse_dns import client_address
 from whimbrel.registry.phases import REVERSE_PROXY
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 # Heads that are remembered by the bytes of the client's fields: at most MAX_KNOWN for each plan, of at most
 # MAX_KNOWN_HEAD bytes. A head is admitted on its second occurrence; a full cache is emptied.
@@ -102,8 +101,6 @@ def forwarded_fields(call: ProxyCall, host_field: str, *, expects: bool, version
 
 def basic(credentials: str) -> str:
     """Return *credentials*, ``user:password``, as the value of Proxy-Authorization."""
-    from base64 import b64encode  # for proxies with credentials alone
-
     return "Basic " + b64encode(to_bytes(credentials)).decode("ascii")
 
 

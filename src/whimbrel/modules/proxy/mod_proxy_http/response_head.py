@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import ResponseHead
 from whimbrel.http.semantics.dates import format_http, parse_http
 from whimbrel.http.semantics.headers import Headers
@@ -14,9 +15,6 @@ from whimbrel.modules.proxy.mod_proxy.canonical import ReverseMaps
 from whimbrel.modules.proxy.mod_proxy.reverse import cookie_reverse_map, location_reverse_map
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_http.request_head import clear_connection, via_value
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 DATES: Final = ("date", "expires", "last-modified")
 LOCATIONS: Final = frozenset(("location", "content-location", "uri", "destination"))

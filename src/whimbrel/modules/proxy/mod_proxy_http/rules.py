@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import upper
 from whimbrel.engine.parser_limits import head_limits, head_rules
+from whimbrel.engine.request import Request
 from whimbrel.http.client.response_rules import RULES_22, RULES_24, BadHeaderPolicy, ResponseRules
 from whimbrel.modules.proxy.mod_proxy.model import ProxyWorker
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tls import is_secure
 from whimbrel.modules.proxy.mod_proxy_http.repeat import MAX_TRANSLATIONS, Translations
 from whimbrel.modules.proxy.mod_proxy_http.request_head import MAX_KNOWN, KnownFields
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _KEYS: Final = ("proxy_http rules", "proxy_http rules of TLS")
 MAX_READERS: Final = 64

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.response import interim_bytes
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.fields import has_token
 from whimbrel.http.syntax.head import HTTP_1_1
 from whimbrel.modules.proxy.mod_proxy.model import ProxyWorker
 from whimbrel.modules.proxy.mod_proxy.tunnels import TunnelOrigin, begin_tunnel
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _WEBSOCKET: Final = "websocket"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.engine.body import Aborted
 from whimbrel.engine.coroutines import Driver, Suspended, drive, run_until_suspended
 from whimbrel.engine.live_source import FLUSH_WAIT, LiveSource
+from whimbrel.engine.request import Request
 from whimbrel.http.client.response_reader import MAX_INTERIM
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.http2.protocol import ONE_HOP
@@ -19,9 +20,6 @@ from whimbrel.modules.proxy.mod_proxy_http.request_head import via_value
 from whimbrel.modules.proxy.mod_proxy_http.response_head import set_status
 from whimbrel.modules.proxy.mod_proxy_http2.connection import BackendStream, StreamError
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_http2"
 _COOKIE: Final = "Set-Cookie"

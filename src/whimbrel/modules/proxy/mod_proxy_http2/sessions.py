@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.engine.coroutines import Completion
+from whimbrel.engine.request import RequestEngine
 from whimbrel.modules.proxy.mod_proxy_http2.connection import MultiplexedConnection, StreamError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
 
 MAX_SESSIONS: Final = 256  # back ends of one process whose connections are shared
 _KEY: Final = "proxy http2 sessions"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.backends.scgi import ScgiReader, request_bytes
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend
@@ -27,9 +28,6 @@ from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_scgi.settings import ScgiDirConfig
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_scgi"
 _PREFIX: Final = "scgi://"
@@ -156,8 +154,7 @@ async def _redirect(r: Request, location: str) -> HookStatus:
         r.method_number = _GET
     r.headers_in = r.headers_in.copy()
     r.headers_in.unset("Content-Length")
-    status: HookStatus = await r.engine.internal_redirect(location, r)
-    return status
+    return await r.engine.internal_redirect(location, r)
 
 
 async def _send_file(r: Request, path: str) -> HookStatus:

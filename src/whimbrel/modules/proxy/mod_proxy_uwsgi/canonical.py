@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.netloc import UNSENDABLE, BadAuthority, site_of, split_authority
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 SCHEME: Final = "uwsgi://"
 PORT: Final = 3031

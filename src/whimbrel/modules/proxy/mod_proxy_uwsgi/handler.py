@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.backends.uwsgi import UwsgiReader, request_bytes
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers, single_length
 from whimbrel.http.syntax.url import Slashes, unescape
@@ -25,9 +26,6 @@ from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_uwsgi.canonical import SCHEME
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_uwsgi"
 _SCHEME: Final = ProgramScheme(_MODULE, "uwsgi", "AH10101", flushes=True)

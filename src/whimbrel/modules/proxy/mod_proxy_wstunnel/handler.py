@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.pool import PoolExhausted
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import AnswerReader
 from whimbrel.http.client.request_writer import UnsafeRequest
 from whimbrel.modules.proxy.mod_proxy.backend import Route, acquire, backend_of, connect, determine
@@ -21,9 +22,6 @@ from whimbrel.modules.proxy.mod_proxy_http.request_head import (
 )
 from whimbrel.modules.proxy.mod_proxy_http.upgrade import UpgradedOrigin, may_upgrade
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "proxy_wstunnel"
 _CODES: Final = CanonicalCodes(_MODULE, "AH02439", "AH10419", "AH10409")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cryptography import x509
 
@@ -16,6 +16,7 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, fields
+from whimbrel.config.configuration import Configuration
 from whimbrel.modules.ssl.mod_ssl.context_checks import check_context, files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import (
     EncryptedKey,
@@ -38,9 +39,6 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     SslProxyDirConfig,
 )
 from whimbrel.modules.ssl.mod_ssl.start_messages import MISMATCH, Line, StartFailure, failure
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
 
 CONTEXTS: Final = "backend_contexts"  # name of the provider of the group "ssl"
 MAX_CONTEXTS: Final = 256

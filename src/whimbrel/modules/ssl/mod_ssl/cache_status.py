@@ -6,13 +6,11 @@ clients use tickets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower, strtol
+from whimbrel.engine.request import Request
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 DEFAULT_SIZE: Final = 512 * 1024  # bytes of shmcb
 _HEADER: Final = 88  # bytes of shmcb's header

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_text
+from whimbrel.engine.request import Request
 from whimbrel.modules.ssl.mod_ssl.certificates import parse
 from whimbrel.modules.ssl.mod_ssl.variables import session_of
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 # OpenSSL's names of extensions whose values are strings
 _NAMES: Final = {

@@ -6,10 +6,11 @@ They are those of ssl_engine_kernel.c; a connection without TLS costs a test.
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.functions import decode_base64
 from whimbrel.modules.ssl.mod_ssl import variables
@@ -26,9 +27,6 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
 from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "ssl"
 FORBIDDEN_NOTE: Final = "ssl-access-forbidden"  # access was refused, which Satisfy Any cannot undo

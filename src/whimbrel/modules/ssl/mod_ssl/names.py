@@ -5,19 +5,17 @@ httpd: ssl_hook_ReadReq.  Manual: SSLStrictSNIVHostCheck, SSLVHostSNIPolicy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.model import Server
 from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.request import Request
 from whimbrel.engine.tls import PLAIN_NOTE
 from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "ssl"
 _PLAIN: Final = (

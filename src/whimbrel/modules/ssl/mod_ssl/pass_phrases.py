@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import subprocess
 import sys
@@ -64,8 +65,6 @@ class PassPhrases:
             sys.stdout.flush()
             line = sys.stdin.readline() if sys.stdin is not None else ""
             return line.rstrip("\r\n") if line else None
-        import getpass
-
         sys.stdout.flush()
         try:
             return to_text(getpass.getpass(PROMPT).encode()) or None

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.input.body import ready_body
+from whimbrel.engine.request import Request
 from whimbrel.engine.tls import RENEGOTIATION_NOTE
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
@@ -30,9 +31,6 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
 )
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _MODULE: Final = "ssl"
 FAILED_NOTE: Final = "ssl-handshake-failed"  # note of a connection: a further handshake was not completed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_start
@@ -17,11 +17,10 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower
 from whimbrel.base.regex import Regex, RegexError
 from whimbrel.directives.command import Command
+from whimbrel.engine.expressions import evaluate
+from whimbrel.engine.request import Request
 from whimbrel.expr.api import compile_condition
 from whimbrel.expr.errors import EvalError, ExprError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 Test = Callable[["Request"], bool]
 Word = Callable[["Request"], str]
@@ -77,8 +76,6 @@ def compiled(cmd: Command, text: str) -> Test:
         )
     except ExprError as problem:
         raise ConfigError(f"SSLRequire: {problem.reason}") from None
-    from whimbrel.engine.expressions import evaluate
-
     return lambda r: evaluate(r, condition, "ssl")
 
 

@@ -8,6 +8,7 @@ from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, is_digits, is_letter, lower
 from whimbrel.base.static_typing import Final
+from whimbrel.catalogue.checks.rules import CheckContext
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.ssl.mod_ssl.settings import (
@@ -267,7 +268,6 @@ def _check_cache(cmd: Command, word: str, kind: str, dot: str) -> None:
 
 def _check_segment(cmd: Command, text: str) -> None:
     from whimbrel.catalogue.checks.providers import segment_error
-    from whimbrel.catalogue.checks.rules import CheckContext
 
     wrong = segment_error(text, CheckContext("2.2" if cmd.dialect.tls_start_22 else "2.4"))
     if wrong:

@@ -54,8 +54,7 @@ class StandardSession:
     def used_bits(self) -> int:
         """Secret bits of the cipher's key."""
         cipher = self._tls.cipher()
-        bits: int = 0 if cipher is None else cipher[2]
-        return bits
+        return 0 if cipher is None else cipher[2]
 
     @property
     def algorithm_bits(self) -> int:

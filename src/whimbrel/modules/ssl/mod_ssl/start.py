@@ -14,6 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server, Stage
 from whimbrel.modules.ssl.mod_ssl.settings import OFF, ON, SslProxyDirConfig, SslServerConfig
+from whimbrel.modules.ssl.mod_ssl.start_messages import MODULE, Line
 from whimbrel.registry.settings import UNSET, merge, with_defaults
 
 if TYPE_CHECKING:
@@ -173,8 +174,6 @@ def _run(configuration: Configuration, servers: list[TlsServer]) -> None:
 
 def _find_files(configuration: Configuration, servers: list[TlsServer], lines: list[Line]) -> None:
     """Find the files with certificates and keys of all servers with TLS (ssl_add_cert_files)."""
-    from whimbrel.modules.ssl.mod_ssl.start_messages import Line
-
     suppliers = configuration.modules.providers(SUPPLIERS).values()
     for each in servers:
         if each.engine == OFF:
@@ -196,7 +195,6 @@ def _start_stapling(each: TlsServer) -> list[Line]:
     """Prepare the responses for the certificates of a server; return the lines about those without."""
     from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
     from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
-    from whimbrel.modules.ssl.mod_ssl.start_messages import Line
 
     conf = each.conf
     lines = []
@@ -212,8 +210,6 @@ def _start_stapling(each: TlsServer) -> list[Line]:
 
 def _missing_cache(configuration: Configuration, servers: list[TlsServer]) -> list[Line]:
     """Return the warning about a missing session cache; 2.2 has none for SSLSessionCache none."""
-    from whimbrel.modules.ssl.mod_ssl.start_messages import Line
-
     cache = servers[0].conf.session_cache
     if cache and not (cache == "none" and not configuration.dialect.tls_start_22):
         return []
@@ -222,8 +218,6 @@ def _missing_cache(configuration: Configuration, servers: list[TlsServer]) -> li
 
 def _emit(configuration: Configuration, servers: list[TlsServer], lines: list[Line]) -> None:
     """Record the messages of both runs: 2.4 misses a cache in the second one, 2.2 in the first one."""
-    from whimbrel.modules.ssl.mod_ssl.start_messages import MODULE
-
     old = configuration.dialect.tls_start_22
     lines = lines + _conflicts(configuration, servers)
     cache = _missing_cache(configuration, servers)
@@ -243,8 +237,6 @@ def _emit(configuration: Configuration, servers: list[TlsServer], lines: list[Li
 
 def _conflicts(configuration: Configuration, servers: list[TlsServer]) -> list[Line]:
     """Return the warnings about ports and addresses (ssl_init_CheckServers)."""
-    from whimbrel.modules.ssl.mod_ssl.start_messages import Line
-
     lines = []
     for each in servers:
         if each.engine == ON and each.server.port == HTTP_PORT:

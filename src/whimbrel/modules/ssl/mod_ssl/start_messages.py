@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import PostConfigError
-
-if TYPE_CHECKING:
-    from whimbrel.config.model import Server
+from whimbrel.config.model import Server
 
 MODULE: Final = "ssl"
 # errors of OpenSSL 3 by their text: the packed library and reason

@@ -8,21 +8,19 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel import __version__
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.numbers import decimal, is_digits, lower, upper
 from whimbrel.engine.expressions import RequestView
+from whimbrel.engine.request import Request
 from whimbrel.engine.tls import TlsSession
 from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.variables import VARIABLES
 from whimbrel.http.syntax.url import escape_logitem
 from whimbrel.modules.ssl.mod_ssl.compatibility import differs_in_trust
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 VERIFY_NONE_TEXT = "NONE"
 VERIFY_SUCCESS = "SUCCESS"

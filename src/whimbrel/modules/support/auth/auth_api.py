@@ -137,8 +137,7 @@ CacheSink = Callable[["Request", str, str, str], Awaitable[None]]
 def cache_sink(scope: Scope, name: str) -> CacheSink | None:
     """Return the function that stores credentials found by provider *name*; None if nothing is cached."""
     make = scope.provider("authn_cache", "storing")
-    sink: CacheSink | None = make(scope, name) if make is not None else None
-    return sink
+    return make(scope, name) if make is not None else None
 
 
 def with_layer(scope: Scope, layer: Layer) -> Scope:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from stat import S_ISREG
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.file_reading import read_regular
@@ -74,8 +75,6 @@ class AuthFile(Generic[T]):
 
 
 def _may_be_read(info: os.stat_result, path: str) -> bool:
-    from stat import S_ISREG
-
     return S_ISREG(info.st_mode) or path == "/dev/null"
 
 

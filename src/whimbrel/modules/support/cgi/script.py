@@ -437,8 +437,7 @@ async def redirect_to(r: Request, location: str) -> HookStatus:
     r.method_number = 0
     r.headers_in = r.headers_in.copy()
     r.headers_in.unset("Content-Length")
-    answer: HookStatus = await r.engine.internal_redirect(location, r)
-    return answer
+    return await r.engine.internal_redirect(location, r)
 
 
 async def _respond(script: Script) -> HookStatus:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -33,7 +33,7 @@ class ScriptLogServerConfig:
     buffer: int = setting(1024)
 
 
-def set_log(cmd: Command, conf: Any, words: list[str]) -> None:
+def set_log(cmd: Command, conf: ScriptLogServerConfig, words: list[str]) -> None:
     """Set the file, resolved against the server root."""
     conf.path = cmd.server_path(words[0])
 
@@ -48,7 +48,7 @@ SERVER_SETTERS: Final[dict[str, Setter]] = {
 class ScriptLog:
     """Writer of entries; a log that is full or cannot be opened is skipped."""
 
-    def __init__(self, conf: Any) -> None:
+    def __init__(self, conf: ScriptLogServerConfig) -> None:
         self.path = conf.path
         self.length = conf.length
         self.buffer = max(0, conf.buffer)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from os import strerror
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.file_reading import read_regular
@@ -76,8 +77,6 @@ class DbmFile:
         return self._content
 
     def _failure(self, errno: int, *, damaged: bool = False) -> DbmUnreadable:
-        from os import strerror
-
         if not self._driver or (self._driver == "ndbm" and find_spec("_dbm") is None):
             return DbmUnreadable(*_NO_DRIVER)
         if self._driver == "gdbm":

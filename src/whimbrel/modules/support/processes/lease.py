@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
+from whimbrel.engine.request import worker_object
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import DeathReason, ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
@@ -24,11 +25,7 @@ LAST_PAUSE: Final = 0.05
 
 def connection_pool(engine: RequestEngine) -> ConnectionPool:
     """Return the pool of this worker's connections to kept processes, each of which serves one request."""
-    pool: ConnectionPool | None = engine.worker_state.get(_POOL)
-    if pool is None:
-        pool = ConnectionPool(PoolLimits(keeps_open=False))
-        engine.worker_state[_POOL] = pool
-    return pool
+    return worker_object(engine, _POOL, lambda: ConnectionPool(PoolLimits(keeps_open=False)))
 
 
 class ProcessLease(ConnectionOwner):
