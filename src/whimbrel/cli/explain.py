@@ -33,9 +33,11 @@ from whimbrel.cli.explain_options import (
     Tls,
     To,
     User,
+    Verbose,
     What,
 )
 from whimbrel.cli.options import After, Before, Build, Defines, Envvars, File, Root, build_name
+from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ def explain(
     query: What = None,
     listing: Listing = False,
     as_json: AsJson = False,
+    is_verbose: Verbose = False,
+    no_pager: NoPager = False,
     host: Host = "",
     source: From = "",
     address: To = "",
@@ -78,7 +82,12 @@ def explain(
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
-        from whimbrel.cli.explain_request import ConfigurationChoice, RequestChoice, explain_request
+        from whimbrel.cli.explain_request import (
+            ConfigurationChoice,
+            OutputChoice,
+            RequestChoice,
+            explain_request,
+        )
         from whimbrel.explain.request_description import RequestDescription
 
         lines = tuple(before or ()), tuple(after or ()), tuple(defines or ())
@@ -90,7 +99,7 @@ def explain(
                 ConfigurationChoice(root, file, *lines, envvars, dialect, build_name(builtin)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
-                as_json=as_json,
+                OutputChoice(as_json, is_verbose, not no_pager),
             )
         except UsageError as problem:
             typer.echo(problem.message, err=True)

@@ -46,9 +46,15 @@ class ColorMode(StrEnum):
 
 
 def is_colored(mode: ColorMode) -> bool:
-    """Return True if standard output is to be colored; auto: on a terminal, unless NO_COLOR is set."""
+    """Return True if standard output is to be colored.
+
+    auto: on a terminal that is not dumb, or if FORCE_COLOR is set; never if NO_COLOR is set.
+    """
     if mode is ColorMode.auto:
-        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        if os.environ.get("NO_COLOR"):
+            return False
+        has_colors = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        return has_colors or bool(os.environ.get("FORCE_COLOR"))
     return mode is ColorMode.always
 
 
