@@ -11,8 +11,12 @@ import re
 import sys
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import is_digits
 from whimbrel.base.printable import printable_line
-from whimbrel.base.static_typing import Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 MAX_TEXT: Final = 400
 """Characters of one text of another person that are printed."""
@@ -49,14 +53,14 @@ def terminal_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def terminal_width() -> int:
-    """Return the columns of standard output, UNBOUNDED where it is no terminal."""
-    if not sys.stdout.isatty():
+def terminal_width(stream: TextIO | None = None) -> int:
+    """Return the columns of *stream*, standard output unless given; UNBOUNDED where it is no terminal."""
+    stream = stream or sys.stdout
+    if not stream.isatty():
         return UNBOUNDED
+    given = os.environ.get("COLUMNS", "")
     try:
-        columns = int(os.environ.get("COLUMNS", "")) or os.get_terminal_size(sys.stdout.fileno()).columns
-    except ValueError:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        columns = int(given) if is_digits(given) else os.get_terminal_size(stream.fileno()).columns
     except OSError:
         columns = 0
     return max(columns or 80, MIN_WIDTH)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
 
@@ -45,15 +45,15 @@ class ColorMode(StrEnum):
     never = "never"
 
 
-def is_colored(mode: ColorMode) -> bool:
-    """Return True if standard output is to be colored.
+def is_colored(mode: ColorMode, stream: TextIO | None = None) -> bool:
+    """Return True if *stream*, standard output unless given, is to be colored.
 
     auto: on a terminal that is not dumb, or if FORCE_COLOR is set; never if NO_COLOR is set.
     """
     if mode is ColorMode.auto:
         if os.environ.get("NO_COLOR"):
             return False
-        has_colors = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        has_colors = (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
         return has_colors or bool(os.environ.get("FORCE_COLOR"))
     return mode is ColorMode.always
 

@@ -367,7 +367,8 @@ def _print_result(
         output.write_json(result, directory, is_written)
     elif not is_written:
         output.show_diff(result, directory, colored=is_colored(color))
-    output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
+    stream = sys.stdout if is_written and not json else sys.stderr
+    output.print_summary(result, directory, is_written, stream, color)
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)
