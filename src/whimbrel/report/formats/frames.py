@@ -158,8 +158,11 @@ def _indented(text: str, indent: str, style: FrameStyle) -> Iterator[str]:
 def _marks(code: str, entry: ReportEntry) -> str:
     """Return circumflexes below the words of *code* that the finding is about.
 
-    They are the words that the new text lacks, or those that the message names; else the directive.
+    They are the words that the new text lacks, or those that the message names; else the directive. A line
+    behind which the new text stands has none.
     """
+    if entry.new and not entry.old:
+        return ""
     spans = [(found.start(), found.end()) for found in _WORD.finditer(code)]
     kept = {word for line in entry.new for word in shown(line, MAX_CODE).split()}
     chosen = [span for span in spans if code[slice(*span)] not in kept] if kept else []
