@@ -29,6 +29,9 @@ NARROW: Final = 48
 MAX_ROWS: Final = 12
 """Rows of one label."""
 _BOLD: Final = "1"
+_RED: Final = "31;1"
+_GREEN: Final = "32;1"
+_YELLOW: Final = "33;1"
 _LABEL: Final = "36"
 _PLACE: Final = "35"
 
@@ -83,11 +86,11 @@ def short_lines(
     """Yield the answer, its cause, the main steps, and what is not known about them."""
     sources = SourceLines()
     yield from _head(explanation, style)
-    yield from laid_out(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
+    yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
     rows = [*main_rows(explanation, sources, style.root), *_unknown_rows(scope, style.root)]
     if rows:
         yield ""
-        yield from laid_out(rows, style)
+        yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     yield from _hint(f"-v shows every step; --diff {other} compares", style)
 
@@ -98,7 +101,8 @@ def _hint(text: str, style: OutputStyle) -> Iterator[str]:
 
 def _head(explanation: RequestExplanation, style: OutputStyle) -> Iterator[str]:
     status = explanation.status
-    color = "31;1" if explanation.errors or (status or 0) >= 400 else "33;1" if status is None else "32;1"
+    color = _RED if explanation.errors or (status or 0) >= 400 else _GREEN
+    color = _YELLOW if status is None and not explanation.errors else color
     answer = shown(answer_of(explanation))
     about = [shown(explanation.request), f"httpd {explanation.dialect}"]
     line = "   ".join((answer, *about))
@@ -233,7 +237,7 @@ def _place(item: UnknownItem, root: str) -> str:
     return f"{path}:{item.place.line}" if item.place.line else path
 
 
-def laid_out(
+def row_lines(
     rows: Iterable[TextRow], style: OutputStyle, label_width: int = LABEL_WIDTH
 ) -> Iterator[str]:
     """Yield the rows in columns: labels, texts, places; on a narrow terminal below each other."""
@@ -278,24 +282,24 @@ def difference_lines(
         for name, cause in zip(names, causes, strict=True):
             if causes[0] != causes[1]:
                 yield f"in {shown(name)}"
-            yield from laid_out(cause, style, CAUSE_WIDTH)
+            yield from row_lines(cause, style, CAUSE_WIDTH)
             if causes[0] == causes[1]:
                 break
     else:
         answers = [f"{answer_of(side)} in {name}" for name, side in zip(names, sides, strict=True)]
         for text in wrapped(shown(", ".join(answers)), style.width):
-            yield paint(text, "33;1", style.is_colored)
+            yield paint(text, _YELLOW, style.is_colored)
         yield from wrapped(shown(new.request), style.width)
         for name, sign, cause in zip(names, SIGNS, causes, strict=True):
             yield paint(f"{sign} {shown(name)}", _BOLD, style.is_colored)
-            yield from laid_out(cause, style, CAUSE_WIDTH)
+            yield from row_lines(cause, style, CAUSE_WIDTH)
         if not (old.errors or new.errors):
             yield ""
             yield from _step_lines(changes, style)
     unknown = list(_unknown_rows(scope, style.root))
     if unknown:
         yield ""
-        yield from laid_out(unknown, style)
+        yield from row_lines(unknown, style)
     yield from _hint("-v shows the steps of both sides", style)
 
 
@@ -313,7 +317,7 @@ def _equal_head(
     side: RequestExplanation, names: tuple[str, str], changes: list[ChangedStep], style: OutputStyle
 ) -> Iterator[str]:
     same = f"same answer: {shown(answer_of(side))}"
-    yield from (paint(text, "32;1", style.is_colored) for text in wrapped(same, style.width))
+    yield from (paint(text, _GREEN, style.is_colored) for text in wrapped(same, style.width))
     about = f"{shown(side.request)}   in {shown(names[0])} and {shown(names[1])}"
     if changes:
         count = len(changes)
@@ -333,7 +337,7 @@ def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[
                 result = f": {step.result}" if step.result else ""
                 place = place_of(step.lines[0], style.root) if step.lines else ""
                 rows.append(TextRow(sign, f"{kind}{step.what}{result}", place))
-    yield from laid_out(rows, style, SIGN_WIDTH)
+    yield from row_lines(rows, style, SIGN_WIDTH)
 
 
 def _has_children(change: ChangedStep) -> bool:

@@ -13,7 +13,7 @@ from whimbrel.base.terminal_text import UNBOUNDED
 from whimbrel.config.origins import Origin
 from whimbrel.explain.changes import changed_steps
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
-from whimbrel.explain.text import OutputStyle, TextRow, difference_lines, laid_out, short_lines
+from whimbrel.explain.text import OutputStyle, TextRow, difference_lines, row_lines, short_lines
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 NOTHING = KnowledgeScope()
@@ -81,7 +81,7 @@ def test_lines_fit_the_terminal_unless_one_word_does_not(width: int, is_colored:
 
 def test_hostile_text_is_escaped_and_is_no_markup() -> None:
     rows = [TextRow("file", "a\x1b[2J[red]b[/red]\nc" + "x" * 1_000_000, "p\x07:1")]
-    (line, place) = laid_out(rows, OutputStyle(width=UNBOUNDED)), ""
+    (line, place) = row_lines(rows, OutputStyle(width=UNBOUNDED)), ""
     (text,) = line
     assert text.startswith("file           a\\x1b[2J[red]b[/red]\\x0acx") and len(text) < 500 and not place
     assert text.endswith("p\\x07:1") and "\x07" not in text

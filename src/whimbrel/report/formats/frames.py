@@ -164,8 +164,8 @@ def _marks(code: str, entry: ReportEntry) -> str:
     if entry.new and not entry.old:
         return ""
     spans = [(found.start(), found.end()) for found in _WORD.finditer(code)]
-    kept = {word for line in entry.new for word in shown(line, MAX_CODE).split()}
-    chosen = [span for span in spans if code[slice(*span)] not in kept] if kept else []
+    new_words = {word for line in entry.new for word in shown(line, MAX_CODE).split()}
+    chosen = [span for span in spans if code[slice(*span)] not in new_words] if new_words else []
     if chosen[:1] == spans[:1]:  # the directive itself is replaced
         chosen = spans[:1]
     elif not chosen:
