@@ -19,11 +19,12 @@ import typer
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.terminal_text import terminal_width
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
-    EPILOG,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_USAGE,
+    NOTE,
     After,
     AsServer,
     Before,
@@ -55,6 +56,16 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
+EPILOG: Final = epilog(
+    {
+        0: "nothing to do (notes at most)",
+        1: "findings",
+        2: "wrong usage, or no file could be read",
+        3: "no findings, but something that may matter is not known",
+    },
+    ("whimbrel check -d /etc/httpd", "whimbrel check copy/of/apache2 --format html > report.html"),
+    NOTE,
+)
 _PIECE: Final = 1 << 16
 
 
@@ -133,7 +144,7 @@ LockFile = Annotated[
 ]
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def check(
     conf: Conf = None,
     root: Root = None,
@@ -159,8 +170,9 @@ def check(
     htpasswd: PasswordFile = None,
     davlock: LockFile = None,
 ) -> None:
-    """Report what an upgrade from 2.2 to 2.4 changes. Suppress a finding in the file with # whimbrel:
-    ignore[C17] on its line or above it.
+    """Report what an upgrade from 2.2 to 2.4 changes.
+
+    A comment suppresses a finding on its line or below it: # whimbrel: ignore[C17]
     """
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import check
+from whimbrel.cli.options import with_hint
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
 
@@ -187,3 +188,17 @@ def test_what_may_matter_and_is_not_known_is_no_success(tmp_path: Path) -> None:
     assert run(tmp_path / "a.conf").exit_code == 0
     (tmp_path / "a.conf").write_text("ServerName a\nDocumentRooot x\n")
     assert run(tmp_path / "a.conf").exit_code == 1
+
+
+def test_a_directory_without_main_file_gets_a_hint(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path).exit_code == 2
+    assert f"hint: name the main file of the server: -d {tmp_path} -f FILE" in capfd.readouterr().err
+    assert run("-d", tmp_path).exit_code == 2
+    assert "hint: name the directory of the server, or its main file" in capfd.readouterr().err
+
+
+def test_faults_name_the_options_that_help() -> None:
+    assert with_hint("a: No such file or directory").endswith("main file: -d DIRECTORY -f FILE")
+    assert "run the command as the owner" in with_hint("a: Permission denied")
