@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Final
 
 from typer import _click as click  # the click that typer itself uses
@@ -51,7 +52,7 @@ class HelpCommand(TyperCommand):
             if line.startswith("  "):
                 formatter.write(f"{line}\n")  # an example is copied: it is not wrapped
             elif line:
-                formatter.write_text(line)
+                formatter.write("".join(f"{part}\n" for part in wrap(line, formatter.width)))
             else:
                 formatter.write_paragraph()
 
