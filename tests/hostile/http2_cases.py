@@ -120,7 +120,9 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     "6.2 padding too long": (frame(HEADERS, END_HEADERS | END_STREAM | PADDED, 1, b"\xff" + block()),),
     "6.2 priority cut": (frame(HEADERS, END_HEADERS | END_STREAM | WITH_PRIORITY, 1, b"\0\0"),),
     "6.2 padded, priority cut": (frame(HEADERS, END_HEADERS | PADDED | WITH_PRIORITY, 1, b"\0\0"),),
-    "6.2 padding in the priority": (frame(HEADERS, END_HEADERS | PADDED | WITH_PRIORITY, 1, b"\3" + bytes(6)),),
+    "6.2 padding in the priority": (
+        frame(HEADERS, END_HEADERS | PADDED | WITH_PRIORITY, 1, b"\3" + bytes(6)),
+    ),
     "6.3 PRIORITY on stream 0": (frame(PRIORITY, 0, 0, b"\0\0\0\1\x10"),),
     "6.3 PRIORITY too short": (frame(PRIORITY, 0, 1, b"\0\0\0\0"), GET),
     "6.3 PRIORITY too long": (frame(PRIORITY, 0, 1, b"\0\0\0\0\0\0"), GET),

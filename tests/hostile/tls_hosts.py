@@ -155,7 +155,8 @@ def verdict(found: Difference, visitor: Client, hosts: dict[str, Host], alone: s
     """Return the kind of a difference.
 
     left: apache2 takes what an earlier request of the connection, or of the one whose session it resumes, has
-    left for the state of the handshake; to the request *alone* it responds as Whimbrel.  lost: it renegotiates within HTTP/2, which ends the
+    left for the state of the handshake; to the request *alone* it responds as Whimbrel.  lost: it
+    renegotiates within HTTP/2, which ends the
     connection.  stricter: Whimbrel refuses certificates of another host's authority or depth, and those that
     `SSLVerifyClient none` of a section lets pass in a host that requires them; apache2 accepts them.  status:
     both keep the client out.  other, admitted: in a way that breaks the promise.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
-from tests.meta.tree import sources
+from tests.meta.tree import sources, walk
 from whimbrel.directives.spec import Setter
 
 # attributes of a command that change nothing
@@ -74,7 +74,7 @@ def _setters(tree: ast.Module) -> set[str]:
     """Return the functions that tables of setters name."""
     return {
         value.id
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Dict)
         for value in node.values
         if isinstance(value, ast.Name)

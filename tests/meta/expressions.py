@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import whimbrel
+from tests.meta.tree import PACKAGE, sources, walk
 from whimbrel.base import lazy_re
 
-ROOT = Path(whimbrel.__file__).parent
 METHODS = ("search", "match", "fullmatch", "sub", "subn", "finditer", "findall", "split")
 
 
@@ -33,9 +32,9 @@ class Expression:
 def _uses() -> dict[tuple[str, str], set[str]]:
     """Return the methods that are called on each name in each file, and on public names anywhere ("")."""
     uses: dict[tuple[str, str], set[str]] = {}
-    for path in ROOT.rglob("*.py"):
-        for name, method in re.findall(rf"\b(\w+)\.({'|'.join(METHODS)})\b", path.read_text()):
-            uses.setdefault((str(path) if name.startswith("_") else "", name), set()).add(method)
+    for source in sources("src"):
+        for name, method in re.findall(rf"\b(\w+)\.({'|'.join(METHODS)})\b", source.text):
+            uses.setdefault((str(source.path) if name.startswith("_") else "", name), set()).add(method)
     return uses
 
 
@@ -50,9 +49,9 @@ def _of_module(name: str, module: Any) -> Iterator[Expression]:
                 yield Expression(f"{name}:{key}", value.pattern, value.flags, method)
 
 
-def _inline(name: str, path: Path) -> Iterator[Expression]:
+def _inline(name: str, tree: ast.Module) -> Iterator[Expression]:
     """Yield the expressions that are constants of a call `re.method(...)`."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in walk(tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -71,12 +70,13 @@ def _inline(name: str, path: Path) -> Iterator[Expression]:
 def expressions() -> list[Expression]:
     """Return the expressions of all modules, each once."""
     found: dict[tuple[Any, ...], Expression] = {}
-    for info in pkgutil.walk_packages([str(ROOT)], "whimbrel."):
+    trees = {source.path: source.tree for source in sources("src")}
+    for info in pkgutil.walk_packages([str(PACKAGE)], "whimbrel."):
         try:
             module = importlib.import_module(info.name)
         except ImportError:  # a package that this machine does not have
             continue
-        path = Path(str(module.__file__))
-        for each in (*_of_module(info.name, module), *_inline(info.name, path)):
+        tree = trees[Path(str(module.__file__))]
+        for each in (*_of_module(info.name, module), *_inline(info.name, tree)):
             found.setdefault((each.pattern, each.flags, each.method), each)
     return list(found.values())

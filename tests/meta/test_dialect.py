@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from tests.meta.tree import PACKAGE, assert_none, sources
+from tests.meta.tree import PACKAGE, assert_none, sources, walk
 from whimbrel.base.dialect import DIALECTS, GUIDE, V22, V24, Dialect
 
 ROW = re.compile(r"C(?:0[1-9]|[1-4]\d|5[0-4])|X(?:0[1-9]|1\d|2[0-4])|wire|added|unlisted")
@@ -31,7 +31,7 @@ def uses(tree: ast.AST) -> set[str]:
     """Return the attributes that are read of a name `dialect`: ``dialect.x``, ``scope.dialect.x``."""
     return {
         node.attr
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Attribute) and _called(node.value) == "dialect"
     }
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.meta.tree import Function, assert_none, dotted, functions, sources
+from tests.meta.tree import Function, assert_none, dotted, functions, sources, walk
 
 CHECKER = re.compile(r"(?:\w+\.)*(?:_?check_\w+|_?assert_\w+|check|raises|warns|fail)")
 SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
@@ -24,8 +24,8 @@ def asserts(node: Function) -> bool:
 
 def skip_without_reason(tree: ast.AST) -> Iterator[int]:
     """Yield the lines of skips without a reason (the reason of pytest.skip may be its first argument)."""
-    called = {id(n.func): n for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    for node in ast.walk(tree):
+    called = {id(n.func): n for n in walk(tree) if isinstance(n, ast.Call)}
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and dotted(node) in SKIPS:
             call = called.get(id(node))
             given = call is not None and (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate
 
-from tests.meta.tree import PACKAGE, Source, assert_none, sources
+from tests.meta.tree import PACKAGE, Source, assert_none, sources, walk
 
 
 def module_name(source: Source) -> str:
@@ -20,14 +20,14 @@ def module_name(source: Source) -> str:
 
 def type_checking(tree: ast.AST) -> set[int]:
     """Return the identities of all nodes that only a type checker reads."""
-    blocks = (n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test))
+    blocks = (n for n in walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test))
     return {id(inner) for block in blocks for statement in block.body for inner in ast.walk(statement)}
 
 
 def runtime_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """Yield the import statements that are executed, those of functions included."""
     skipped = type_checking(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in skipped:
             yield node
 

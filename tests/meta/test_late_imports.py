@@ -11,7 +11,7 @@ from inspect import signature
 
 import pytest
 
-from tests.meta.tree import PACKAGE, assert_none, dotted, sources
+from tests.meta.tree import PACKAGE, assert_none, dotted, sources, walk
 from whimbrel.cli.utility_table import UTILITIES
 
 # file of a table -> what it reads of the modules
@@ -36,7 +36,7 @@ IMPORTERS = ("import_module", "importlib.import_module", "__import__")
 def imports_by_name() -> Iterator[tuple[str, int, ast.Call]]:
     """Yield file, line and call of each import by name."""
     for source in sources("src/whimbrel"):
-        for node in ast.walk(source.tree):
+        for node in walk(source.tree):
             if isinstance(node, ast.Call) and dotted(node.func) in IMPORTERS:
                 yield str(source.path.relative_to(PACKAGE)), node.lineno, node
 
@@ -60,7 +60,7 @@ def test_imported_names_exist() -> None:
     missing = []
     for source in sources("src/whimbrel/modules"):
         package = ".".join(source.path.parent.relative_to(PACKAGE.parent).parts)
-        for node in ast.walk(source.tree):
+        for node in walk(source.tree):
             if isinstance(node, ast.Call) and dotted(node.func) == "_imported":
                 values = [word.value for word in node.args if isinstance(word, ast.Constant)]
                 if len(values) == 2 and not hasattr(import_module(f"{package}.{values[0]}"), str(values[1])):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.tree import PACKAGE, ROOT, assert_none, sources
+from tests.meta.tree import PACKAGE, ROOT, assert_none, sources, walk
 
 
 def test_import_contracts_hold() -> None:
@@ -22,7 +22,7 @@ def test_import_contracts_hold() -> None:
 
 def test_no_global_statement() -> None:
     found = [
-        f"{s.name}:{n.lineno}" for s in sources("src") for n in ast.walk(s.tree) if isinstance(n, ast.Global)
+        f"{s.name}:{n.lineno}" for s in sources("src") for n in walk(s.tree) if isinstance(n, ast.Global)
     ]
     assert_none(found)
 

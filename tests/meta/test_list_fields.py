@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).parents[2] / "src" / "whimbrel"
+from tests.meta.tree import PACKAGE, sources, walk
+
 LISTS = frozenset(
     "accept accept-charset accept-encoding accept-language accept-ranges allow cache-control connection "
     "content-encoding content-language expect forwarded if-match if-none-match keep-alive link pragma "
@@ -25,11 +25,11 @@ OTHER_TABLES = frozenset(
 )
 
 
-def single_reads(text: str) -> list[int]:
+def single_reads(tree: ast.Module) -> list[int]:
     """Return the lines of calls `get("NAME")` for a field that is a list."""
     return [
         node.lineno
-        for node in ast.walk(ast.parse(text))
+        for node in walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "get"
@@ -43,12 +43,14 @@ def single_reads(text: str) -> list[int]:
 def test_lists_are_read_in_all_their_lines(package: str) -> None:
     found = [
         f"{name}:{line}"
-        for path in sorted((SOURCES / package).rglob("*.py"))
-        if (name := path.relative_to(SOURCES).as_posix()) not in OTHER_TABLES
-        for line in single_reads(path.read_text())
+        for source in sources(f"src/whimbrel/{package}")
+        if (name := source.path.relative_to(PACKAGE).as_posix()) not in OTHER_TABLES
+        for line in single_reads(source.tree)
     ]
     assert not found, "read with get_list: " + ", ".join(found)
 
 
 def test_the_first_line_alone_is_noticed() -> None:
-    assert single_reads('x = r.headers_out.get("Vary")\ny = r.headers_out.get_list("Vary")\n') == [1]
+    assert single_reads(ast.parse('x = r.headers_out.get("Vary")\ny = r.headers_out.get_list("Vary")\n')) == [
+        1
+    ]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.meta.tree import ROOT, Function, Source, assert_none, sources, tracked
+from tests.meta.tree import ROOT, Function, Source, assert_none, sources, tracked, walk
 
 RETIRED = frozenset(
     "kept told said asked asking looks way ways near nearly made folder folders outside unasked steady slim "
@@ -52,7 +52,7 @@ def is_retired(name: str) -> bool:
 
 def identifiers(tree: ast.AST) -> Iterator[str]:
     """Yield the names that a file defines or assigns."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, Function | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -68,7 +68,7 @@ def identifiers(tree: ast.AST) -> Iterator[str]:
 def json_keys(source: Source) -> Iterator[str]:
     """Yield the keys of dictionary displays in a file that writes JSON."""
     if re.search(r"^\s*(?:import json|from json )", source.text, re.M):
-        for node in ast.walk(source.tree):
+        for node in walk(source.tree):
             if isinstance(node, ast.Dict):
                 yield from (
                     k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[2] / "src/whimbrel"
+from tests.meta.tree import PACKAGE, Source, assert_none, dotted, sources, walk
+
 PACKAGES: Final = ("http", "engine", "server", "modules", "expr")
 METHODS: Final = frozenset(
     {
@@ -124,18 +124,21 @@ BYTES: Final = {
 }
 
 
-def _calls(path: Path) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+def _files() -> Iterator[Source]:
+    return (source for package in PACKAGES for source in sources(f"src/whimbrel/{package}"))
+
+
+def _calls(source: Source) -> Iterator[ast.Call]:
+    return (node for node in walk(source.tree) if isinstance(node, ast.Call))
 
 
 def _constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) or isinstance(node, ast.Name) and node.id.isupper()
 
 
-def _problems(path: Path) -> Iterator[str]:
-    name = str(path.relative_to(ROOT))
-    for call in _calls(path):
-        where = f"{name}:{call.lineno}: {ast.unparse(call)}"
+def _problems(source: Source) -> Iterator[str]:
+    name = str(source.path.relative_to(PACKAGE))
+    for call in _calls(source):
         if isinstance(call.func, ast.Attribute):
             method, blank = call.func.attr, not call.args or ast.unparse(call.args[0]) == "None"
             if (
@@ -144,20 +147,14 @@ def _problems(path: Path) -> Iterator[str]:
                 and (name, method) not in {*BYTES, *KEYS}
                 and name not in WORDS_OF_THE_CODE
             ):
-                yield where
+                yield f"{name}:{call.lineno}: {ast.unparse(call)}"
         elif isinstance(call.func, ast.Name) and call.func.id in ("int", "float") and call.args:
             if NUMBERS.fullmatch(ast.unparse(call.args[0])) is None and name not in BOUNDED:
-                yield where
+                yield f"{name}:{call.lineno}: {ast.unparse(call)}"
 
 
 def test_only_one_module_reads_numbers_letters_and_blanks() -> None:
-    found = [
-        problem
-        for package in PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for problem in _problems(path)
-    ]
-    assert found == []
+    assert_none(problem for source in _files() for problem in _problems(source))
 
 
 def test_patterns_take_the_blanks_and_digits_of_ascii() -> None:
@@ -166,9 +163,9 @@ def test_patterns_take_the_blanks_and_digits_of_ascii() -> None:
     In C, 0x85, 0xa0 and letters above 0x7f are no blanks or letters.
     """
     found = []
-    for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
-        for call in _calls(path):
-            name = ast.unparse(call.func)
+    for source in _files():
+        for call in _calls(source):
+            name = dotted(call.func)
             if name not in ("pattern", "compile") and not re.fullmatch(
                 r"re\.(compile|search|match|fullmatch|sub|split|findall|finditer)", name
             ):
@@ -180,5 +177,5 @@ def test_patterns_take_the_blanks_and_digits_of_ascii() -> None:
                 and "ASCII" not in ast.unparse(call)
                 and "re.A" not in ast.unparse(call)
             ):
-                found.append(f"{path.relative_to(ROOT)}:{call.lineno}: {text}")
+                found.append(f"{source.name}:{call.lineno}: {text}")
     assert found == []

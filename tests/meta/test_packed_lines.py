@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.meta.tree import assert_none, sources
+from tests.meta.tree import assert_none, sources, walk
 
 
 def packed(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -15,7 +15,7 @@ def packed(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
     A swap, a rotation and a pair that runs on (``a, b = b, a + b``) use their targets, and are one thing.
     """
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
             yield node.lineno, "chained assignment"
         elif isinstance(node, ast.Assign) and _is_parallel(node.targets[0], node.value):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.meta.tree import assert_none, sources
+from tests.meta.tree import assert_none, sources, walk
 
 POSSESSIVE = re.compile(r"[*+?}]\+|\(\?>")
 ONE_CHARACTER = (constants.IN, constants.LITERAL, constants.NOT_LITERAL, constants.ANY)
@@ -61,7 +61,7 @@ def is_refused(text: str) -> bool:
 def test_no_group_is_possessive() -> None:
     found = []
     for source in sources("src"):
-        for node in ast.walk(source.tree):
+        for node in walk(source.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
                 text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
                 if is_refused(text):

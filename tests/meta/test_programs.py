@@ -7,13 +7,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.meta.tree import ROOT
+from tests.meta.tree import PACKAGE, Source, functions, sources, walk
 
-SOURCE = ROOT / "src/whimbrel"
 GATES = {"require_programs", "may_start_programs", "permitted"}
 STARTS = {
     "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
@@ -54,11 +52,11 @@ def starts(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
     """Yield the calls that start a program, with their names."""
     imported = {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module in STARTS
         for alias in node.names
     }
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call):
             continue
         called = node.func
@@ -72,13 +70,11 @@ def starts(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
                 yield node, called.id
 
 
-def ungated(source: str) -> list[str]:
-    """Return the functions of *source* that start a program without a gate in the same function."""
-    tree = ast.parse(source)
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+def ungated(tree: ast.Module) -> list[str]:
+    """Return the functions of *tree* that start a program without a gate in the same function."""
     found = []
     for call, name in starts(tree):
-        around = [f for f in functions if f.lineno <= call.lineno <= (f.end_lineno or 0)]
+        around = [f for f in functions(tree) if f.lineno <= call.lineno <= (f.end_lineno or 0)]
         gated = any(
             isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in GATES
             for function in around
@@ -89,13 +85,10 @@ def ungated(source: str) -> list[str]:
     return found
 
 
-def suspects(words: frozenset[str]) -> Iterator[tuple[Path, str]]:
-    """Yield the files that contain one of *words*, with their text: parsing all takes a minute."""
+def suspects(words: frozenset[str]) -> Iterator[Source]:
+    """Yield the files that contain one of *words*."""
     pattern = re.compile("|".join(sorted(words)))
-    for path in SOURCE.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        if pattern.search(text):
-            yield path, text
+    return (source for source in sources("src") if pattern.search(source.text))
 
 
 STARTING = frozenset(
@@ -104,15 +97,13 @@ STARTING = frozenset(
 
 
 def test_every_start_of_a_program_is_gated() -> None:
-    found = {
-        str(path.relative_to(SOURCE)): lines for path, text in suspects(STARTING) if (lines := ungated(text))
-    }
+    found = {source.name: lines for source in suspects(STARTING) if (lines := ungated(source.tree))}
     assert not found
 
 
 def test_the_gates_are_in_use() -> None:
     """The search finds the places that are known to start programs."""
-    found = {path.name for path, text in suspects(STARTING) if list(starts(ast.parse(text)))}
+    found = {source.path.name for source in suspects(STARTING) if list(starts(source.tree))}
     assert {
         "keeper.py",
         "program.py",
@@ -137,27 +128,27 @@ def test_the_gates_are_in_use() -> None:
     ],
 )
 def test_an_ungated_start_is_found(line: str) -> None:
-    assert ungated(f"def f(x):\n    {line}\n")
-    assert not ungated(f"def f(x):\n    require_programs()\n    {line}\n")
+    assert ungated(ast.parse(f"def f(x):\n    {line}\n"))
+    assert not ungated(ast.parse(f"def f(x):\n    require_programs()\n    {line}\n"))
 
 
 def test_a_name_that_was_imported_is_found() -> None:
-    assert ungated("from subprocess import Popen as P\ndef f(x):\n    P(x)\n")
+    assert ungated(ast.parse("from subprocess import Popen as P\ndef f(x):\n    P(x)\n"))
 
 
 def test_commands_write_through_one_function() -> None:
     """Modules of the server write the files of the server; nothing else writes by itself."""
     found = set()
     words = {name for names in WRITES.values() for name in names} | METHODS
-    for path, text in suspects(frozenset(words)):
-        name = str(path.relative_to(SOURCE))
-        if not name.startswith("modules/") and name not in WRITERS and _writes(text):
+    for source in suspects(frozenset(words)):
+        name = str(source.path.relative_to(PACKAGE))
+        if not name.startswith("modules/") and name not in WRITERS and _writes(source.tree):
             found.add(name)
     assert not found
 
 
-def _writes(text: str) -> bool:
-    for node in ast.walk(ast.parse(text)):
+def _writes(tree: ast.Module) -> bool:
+    for node in walk(tree):
         if isinstance(node, ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
             if node.attr in WRITES.get(owner, ()) or node.attr in METHODS:

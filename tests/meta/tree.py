@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,12 +34,28 @@ class Source:
 
 @cache
 def sources(directory: str) -> tuple[Source, ...]:
-    """Return every Python file below *directory* of the repository."""
+    """Return every Python file below *directory*: "src", "tests", or a part of the first."""
+    if directory.startswith("src/"):
+        return tuple(s for s in sources("src") if s.path.is_relative_to(ROOT / directory))
     found = []
-    for path in sorted((ROOT / directory).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        found.append(Source(path, text, ast.parse(text, str(path))))
+    gc.disable()  # it would visit millions of nodes, of which none is garbage
+    try:
+        for path in sorted((ROOT / directory).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            found.append(Source(path, text, ast.parse(text, str(path))))
+    finally:
+        gc.enable()
     return tuple(found)
+
+
+@cache
+def _nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
+def walk(tree: ast.AST) -> Iterable[ast.AST]:
+    """Yield *tree* and what is below it, as `ast.walk` does; a file is walked once for all tests."""
+    return _nodes(tree) if isinstance(tree, ast.Module) else ast.walk(tree)
 
 
 @cache
@@ -51,7 +68,7 @@ def tracked() -> tuple[Path, ...]:
 
 def functions(tree: ast.AST) -> Iterator[Function]:
     """Yield every function of a file, methods and inner functions included."""
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+    return (node for node in walk(tree) if isinstance(node, Function))
 
 
 def docstring_lines(node: Function) -> int:

@@ -21,6 +21,7 @@ from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.printable import file_problem, printable, printable_line
+from whimbrel.base.real_paths import without_links
 from whimbrel.cli.servers import FoundServer, fault_of, server_at, server_of
 from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
@@ -223,7 +224,7 @@ def sources(
         server = server_at(str(conf[0]), as_server=as_server)
         if server is None:
             return _fragments(conf, fragments, directories)
-        fragments = [path for path in fragments if os.path.realpath(path) != os.path.realpath(server.path)]
+        fragments = [path for path in fragments if without_links(path) != without_links(server.path)]
     else:
         named = os.path.abspath(file) if root is None and file is not None else str(file or "")
         server = server_of(str(root) if root is not None else "", named)

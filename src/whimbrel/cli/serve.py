@@ -10,6 +10,7 @@ import errno
 import os
 import signal
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -25,6 +26,7 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.base.errors import NotBound
+    from whimbrel.cli.serve_places import ServePlaces
     from whimbrel.cli.served_lines import ServedLines
     from whimbrel.cli.served_server import ServedServer
     from whimbrel.config.configuration import Configuration
@@ -173,8 +175,9 @@ def run(
     from whimbrel.cli.servers import server_at, server_of, why_no_server
 
     permit_programs()
+    opened: list[ServePlaces] = []
     for number in STOPPING:
-        signal.signal(number, _stop)
+        signal.signal(number, partial(_stop, opened))
     if is_watched:
         serve_watch.require_watchfiles()
     if tree is None:
@@ -188,10 +191,11 @@ def run(
         arguments.root = server.root
         arguments.file = server.path
     arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # until the directory has its `finally`
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # until `_stop` knows of the directory
     places = ServePlaces(server, is_in_place=tree is None)
+    opened.append(places)
+    signal.pthread_sigmask(signal.SIG_SETMASK, held)
     try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         if tls is not None:
             try:
                 from whimbrel.cli.self_signed import include_line
@@ -203,21 +207,19 @@ def run(
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # a second signal must not interrupt this
         places.close()
 
 
-def _stop(number: int, _frame: object) -> NoReturn:
-    """End before the server handles signals itself; the temporary directory is removed on the way.
+def _stop(opened: list[ServePlaces], number: int, _frame: object) -> NoReturn:
+    """End before the server handles signals itself, and remove the temporary directory.
 
-    The signal comes again after a second: where Python calls a finalizer, the exception is lost.
+    An exception would be lost where Python calls a finalizer.
     """
-    signal.signal(signal.SIGALRM, lambda _number, _frame: os.kill(os.getpid(), number))
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(0)
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    for places in opened:
+        places.close()
+    os._exit(128 + number if number == signal.SIGINT else 0)
 
 
 def make_directories(root: str) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 
 from whimbrel.base.file_writing import Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
+from whimbrel.base.real_paths import without_links
 from whimbrel.cli.servers import FoundServer
 from whimbrel.config.detected_build import main_text, server_root_of
 from whimbrel.config.execute import root_relative
@@ -127,8 +128,8 @@ class ServePlaces:
         """Make the missing directory *place* in an image of links; return False where it would be the copy's
         or this machine's.
         """
-        real = os.path.realpath(to_system(place))
-        if not real.startswith(f"{os.path.realpath(to_system(self.directory))}/"):
+        real = without_links(to_system(place))
+        if not real.startswith(f"{without_links(to_system(self.directory))}/"):
             return False
         make_directories(to_bytes(place))
         return True
@@ -138,8 +139,8 @@ class ServePlaces:
         linked = f"{self.directory}/image"
         if self.image != linked or not f"{path}/".startswith(f"{linked}/"):
             return path
-        real = from_system(os.path.realpath(to_system(path)))
-        is_copied = not f"{real}/".startswith(f"{from_system(os.path.realpath(to_system(linked)))}/")
+        real = from_system(without_links(to_system(path)))
+        is_copied = not f"{real}/".startswith(f"{from_system(without_links(to_system(linked)))}/")
         return real if is_copied else path.removeprefix(linked) or "/"
 
     def named_text(self, text: str) -> str:
@@ -161,7 +162,7 @@ def without_drive(path: str) -> str:
 
 
 def _is_elsewhere(original: str, root: str) -> bool:
-    return original.startswith("/") and os.path.realpath(original) != os.path.realpath(root)
+    return original.startswith("/") and without_links(original) != without_links(root)
 
 
 def _is_writable(path: str) -> bool:

@@ -16,6 +16,7 @@ from whimbrel.base.latin1 import from_system
 from whimbrel.base.layouts import DEBIAN_LAYOUT, LAYOUTS, UPSTREAM_LAYOUT, Layout, recognize
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.real_paths import without_links
 from whimbrel.base.static_typing import Final
 from whimbrel.config.detected_build import main_text, paths_of, server_root_of
 
@@ -203,9 +204,7 @@ def _placed(file: str, text: bytes, layout: Layout | None) -> FoundServer:
     Of a copy the position of the file decides, and the place that its layout gives to the file.
     """
     declared = server_root_of(text)
-    if declared.startswith("/") and os.path.realpath(file).startswith(
-        os.path.realpath(declared).rstrip("/") + "/"
-    ):
+    if declared.startswith("/") and without_links(file).startswith(without_links(declared).rstrip("/") + "/"):
         return FoundServer(declared, file, layout)
     if layout is None:
         return FoundServer(directory_of(file), file)

@@ -14,6 +14,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.printable import file_problem, printable
+from whimbrel.base.real_paths import without_links
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.report.entries import entry_of
@@ -232,13 +233,13 @@ def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> Non
         return
     target = to / to_system(display_path(named.path, directory))
     with copied.place(os.fsencode(target), create=True, follow=False) as link:
-        link.make_link(os.path.realpath(to_bytes(named.path)))
+        link.make_link(without_links(to_bytes(named.path)))
 
 
 def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
     source = to_system(path)
     target = to / to_system(display_path(path, directory)).lstrip("/")
-    real = to_text(os.path.realpath(to_bytes(path)))
+    real = to_text(without_links(to_bytes(path)))
     inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
         with copied.place(os.fsencode(target), create=True, follow=False) as link:

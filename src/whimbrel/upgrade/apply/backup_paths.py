@@ -13,6 +13,7 @@ from typing import Final
 
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.real_paths import without_links
 from whimbrel.config.includes import has_wildcards
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
@@ -55,7 +56,7 @@ def _real(path: str) -> str:
     """Return *path* with the symbolic links before its first wildcard resolved."""
     parts = path.split("/")
     at = next((at for at, part in enumerate(parts) if has_wildcards(part)), len(parts))
-    plain = to_text(os.path.realpath(to_bytes("/".join(parts[:at]) or "/"))).rstrip("/")
+    plain = to_text(without_links(to_bytes("/".join(parts[:at]) or "/"))).rstrip("/")
     return "/".join([plain, *parts[at:]])
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.real_paths import without_links
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
 from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES
@@ -118,6 +119,6 @@ def roots_of(directory: str, texts: Iterable[bytes]) -> tuple[str, ...]:
 def links_of(directory: str, linked: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the directories of modules that exist here, with what they are."""
     for name in sorted(linked):
-        path = os.path.realpath(to_bytes(f"{directory.rstrip('/')}/{name}"))
+        path = without_links(to_bytes(f"{directory.rstrip('/')}/{name}"))
         if os.path.isdir(path):
             yield name, path

@@ -15,6 +15,7 @@ from typing import Final
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.real_paths import without_links
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.config.execute import is_directory
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -277,4 +278,4 @@ def _walk(
 
 def _real(path: str) -> str:
     """Return the real path of a directory with its slash."""
-    return to_text(os.path.realpath(to_bytes(path))).rstrip("/") + "/"
+    return to_text(without_links(to_bytes(path))).rstrip("/") + "/"

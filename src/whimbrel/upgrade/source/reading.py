@@ -13,6 +13,7 @@ from typing import Final
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.real_paths import without_links
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_config_file
@@ -111,7 +112,7 @@ def is_windows_path(path: str) -> bool:
 
 def real_path(path: str) -> str:
     """Return the path with all symbolic links resolved."""
-    return to_text(os.path.realpath(to_bytes(path)))
+    return to_text(without_links(to_bytes(path)))
 
 
 def read_config_tree(

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.real_paths import without_links
 from whimbrel.modules.php.mod_php.settings import Settings, is_on
 
 MAX_SETS: Final = 4096  # files of sets of settings
@@ -180,7 +181,7 @@ class SetFile:
     def check_script(self, script: str) -> None:
         """Refuse a *script* from whose directory PHP would not find the file. Raises BadSettings."""
         directory = os.path.dirname(script)
-        is_deep = os.path.realpath(directory).count("/") > MAX_DEPTH
+        is_deep = without_links(directory).count("/") > MAX_DEPTH
         if is_deep or directory == "/" or len(to_bytes(directory)) + len(self.name) + 2 > _MAX_PATH:
             raise BadSettings(f"the directory of {script} is too deep for settings of PHP")
 
@@ -191,7 +192,7 @@ def document_root_for(script: str, root: str) -> str:
     PHP reads none for a script in a directory above the document root, which it detects by the text alone.
     """
     directory = os.path.dirname(script)
-    above = (directory + "/", os.path.realpath(directory) + "/")
+    above = (directory + "/", without_links(directory) + "/")
     return "/" + root if root.startswith(above) else root
 
 

@@ -117,8 +117,8 @@ async def _attempts(
     endpoint = route.endpoint
     timeout = answer_timeout(call, backend.worker)
     session = BackendSession()
-    is_alone = not backend.is_reusable
-    if not is_alone:
+    is_exclusive = not backend.is_reusable
+    if not is_exclusive:
         key = (backend.worker, endpoint.name, endpoint.port, endpoint.addresses[0], tls)
         session = session_of(r.engine, key)
 
@@ -143,7 +143,7 @@ async def _attempts(
                 r.log("debug", text, code="AH03352", module=_MODULE)
                 return 503
             stream = connection.begin_stream(fields, timeout, ends=not has_body)
-            if is_alone:
+            if is_exclusive:
                 connection.is_draining = True
             return await Http2Exchange(call, backend, stream).run(has_body=has_body)
         except StreamError as problem:
@@ -156,4 +156,4 @@ async def _attempts(
                 return problem.status
             session.retire()
             session = BackendSession()
-            is_alone = True
+            is_exclusive = True

@@ -484,7 +484,7 @@ def _verified(ok: int, store: Any) -> int:
     lib.X509_up_ref(present)
     certificate = crypto.X509._from_raw_x509_ptr(present)
     depth = lib.X509_STORE_CTX_get_error_depth(store)
-    return int(owner.verify(certificate, errnum, depth, bool(ok)))
+    return 1 if owner.verify(certificate, errnum, depth, bool(ok)) else 0
 
 
 def _stapled(connection: SSL.Connection, stapling: Any) -> bytes:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from select import PIPE_BUF
 from stat import S_ISDIR
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.script_lines import MAX_LINE, next_line
@@ -235,12 +236,11 @@ class Script(Source):
         """Read the rest of the output for at most `timeout` seconds, so that the program can finish; return
         its first *count* bytes.
         """
-        clock = asyncio.get_running_loop().time
-        end = clock() + self.timeout
+        end = monotonic() + self.timeout
         first = bytes(self.held[:count])
         self.held.clear()
         with contextlib.suppress(ProgramTimeout):
-            while clock() < end and await self._more():
+            while monotonic() < end and await self._more():
                 first += self.held[: count - len(first)]
                 self.held.clear()
         return first

@@ -202,7 +202,7 @@ def test_bodies_are_kept_up_to_a_bound(
 def test_a_resumed_session_does_not_verify_a_certificate(
     tmp_path: Path, version: ssl.TLSVersion, issuer: str
 ) -> None:
-    """A certificate whose issuer is unknown does not enter by resuming the session (apache2: with TLS 1.3)."""
+    """A certificate whose issuer is unknown does not enter by resuming the session."""
     verified = "<Location /in>\nRequire ssl-verify-client\n</Location>\n"
     server = site(tmp_path, f"SSLVerifyClient optional_no_ca\n{verified}")
 
@@ -220,8 +220,8 @@ def test_a_resumed_session_does_not_verify_a_certificate(
 
 
 def test_a_session_with_an_unknown_issuer_does_not_begin_a_stricter_connection(tmp_path: Path) -> None:
-    """The certificate that a section of optional_no_ca has accepted ends the handshake that resumes the session
-    with a server of another mode, as in apache2.
+    """The certificate that a section of optional_no_ca has accepted ends the handshake that resumes the
+    session with a server of another mode, as in apache2.
     """
     server = site(tmp_path, "LogLevel info\n" + SECTION.format("optional_no_ca", ""))
 
