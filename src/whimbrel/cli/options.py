@@ -224,7 +224,7 @@ def sources(
         server = server_at(str(conf[0]), as_server=as_server)
         if server is None:
             return _fragments(conf, fragments, directories)
-        fragments = [path for path in fragments if without_links(path) != without_links(server.path)]
+        fragments = [path for path in fragments if without_links(str(path)) != without_links(server.path)]
     else:
         named = os.path.abspath(file) if root is None and file is not None else str(file or "")
         server = server_of(str(root) if root is not None else "", named)
