@@ -78,7 +78,8 @@ def test_imported_names_exist() -> None:
 def test_formats_render_one_report(package: str, names: tuple[str, ...]) -> None:
     for name in names:
         render = signature(import_module(f"{package}.{name}").render)
-        bound = render.bind(object(), **({"colored": True} if name == "text" else {}))
+        options = {"colored": True} if package.endswith("verification") else {"style": object()}
+        bound = render.bind(object(), **(options if name == "text" else {}))
         assert bound.args, name
 
 

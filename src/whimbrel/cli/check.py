@@ -7,20 +7,24 @@ findings, but something that may matter is not known.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from whimbrel.base.latin1 import from_system
+from whimbrel.base.terminal_text import terminal_width
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
-    EPILOG,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_USAGE,
+    NOTE,
     After,
     AsServer,
     Before,
@@ -40,6 +44,7 @@ from whimbrel.cli.options import (
     release,
     sources,
 )
+from whimbrel.cli.terminal import NoPager, write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +54,19 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+EPILOG: Final = epilog(
+    {
+        0: "nothing to do (notes at most)",
+        1: "findings",
+        2: "wrong usage, or no file could be read",
+        3: "no findings, but something that may matter is not known",
+    },
+    ("whimbrel check -d /etc/httpd", "whimbrel check copy/of/apache2 --format html > report.html"),
+    NOTE,
+)
+_PIECE: Final = 1 << 16
 
 
 class Format(StrEnum):
@@ -79,6 +97,13 @@ WriteBaseline = Annotated[
         metavar="FILE",
         help="Write all findings to FILE as a baseline. Default: none. "
         "Example: --write-baseline accepted.json",
+    ),
+]
+SummaryFirst = Annotated[
+    bool,
+    typer.Option(
+        "--summary",
+        help="Print the table of counts above the findings too. Default: below them. Example: --summary",
     ),
 ]
 Jobs = Annotated[
@@ -119,7 +144,7 @@ LockFile = Annotated[
 ]
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def check(
     conf: Conf = None,
     root: Root = None,
@@ -137,14 +162,17 @@ def check(
     baseline: Baseline = None,
     write_baseline: WriteBaseline = None,
     color: Color = ColorMode.auto,
+    summary: SummaryFirst = False,
+    no_pager: NoPager = False,
     jobs: Jobs = 0,
     config_nice: ConfigNice = None,
     modules: ModuleFiles = None,
     htpasswd: PasswordFile = None,
     davlock: LockFile = None,
 ) -> None:
-    """Report what an upgrade from 2.2 to 2.4 changes. Suppress a finding in the file with # whimbrel:
-    ignore[C17] on its line or above it.
+    """Report what an upgrade from 2.2 to 2.4 changes.
+
+    A comment suppresses a finding on its line or below it: # whimbrel: ignore[C17]
     """
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
@@ -176,7 +204,8 @@ def check(
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
-    _print_report(report, shape, color)
+    arguments = _named(conf or [], root, file, envvars, as_server)
+    _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments))
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
     if report.findings and write_baseline is None:
@@ -205,26 +234,57 @@ def _run_check(
         return run(parts, wanted, jobs, bar.on_file, bar.on_step, options)
 
 
-def _print_report(report: Report, shape: Format, color: ColorMode) -> None:
-    render: Callable[..., str] = import_module(f"whimbrel.report.formats.{shape.value}").render
-    text = render(report, colored=is_colored(color)) if shape is Format.text else render(report)
+def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
+    if shape is Format.text:
+        from whimbrel.report.formats.frames import FrameStyle
+        from whimbrel.report.formats.text import render as render_text
+
+        style = FrameStyle(terminal_width(), is_colored(output.color), report.names)
+        text = render_text(
+            report, style, summary_first=output.summary_first, next_command=output.next_command(report)
+        )
+        write_text(text, may_page=output.may_page)
+        return
+    render: Callable[[Report], str] = import_module(f"whimbrel.report.formats.{shape.value}").render
+    text = render(report)
     sys.stdout.flush()
-    for piece in _chunks(text):
-        sys.stdout.buffer.write(text_bytes(piece, shape, colored=is_colored(color)))
+    for at in range(0, len(text), _PIECE):
+        sys.stdout.buffer.write(text_bytes(text[at : at + _PIECE], shape))
     sys.stdout.buffer.flush()
 
 
-def _chunks(text: str) -> Iterator[str]:
-    """Yield *text* in pieces that end with a line, if there is one."""
-    at = 0
-    while at < len(text):
-        end = text.rfind("\n", at, at + 65536) + 1 or at + 65536
-        yield text[at:end]
-        at = end
-
-
-def text_bytes(text: str, shape: Format, *, colored: bool = False) -> bytes:
-    """Encode a report: documents in UTF-8, which they declare; text with the bytes that were read."""
+def text_bytes(text: str, shape: Format) -> bytes:
+    """Encode a report: documents in UTF-8, which they declare; lines with the bytes that were read."""
     if shape in (Format.html, Format.junit, Format.json, Format.sarif):
         return text.encode()
-    return encoded(text, is_colored=colored and shape is Format.text)
+    return encoded(text)
+
+
+class _TextOutput(NamedTuple):
+    """How a report is printed as text.
+
+    Attributes:
+        arguments: those of the command line that name the configuration.
+    """
+
+    color: ColorMode
+    summary_first: bool
+    may_page: bool
+    arguments: list[str]
+
+    def next_command(self, report: Report) -> str:
+        """Return the command that follows this report, "" for none."""
+        if any(entry.is_fixable for entry in report.entries):
+            return shlex.join(["whimbrel", "upgrade", *map(from_system, self.arguments)])
+        if report.findings:
+            return f"whimbrel explain {report.findings[0].rule}"
+        return ""
+
+
+def _named(
+    conf: list[Path], root: Path | None, file: Path | None, envvars: Path | None, as_server: bool
+) -> list[str]:
+    """Return the arguments that name the same configuration for `whimbrel upgrade`."""
+    options = [("-d", root), ("-f", file), ("--envvars", envvars)]
+    words = [word for name, value in options if value is not None for word in (name, str(value))]
+    return [*words, *(["--whole"] if as_server else []), *map(str, conf)]

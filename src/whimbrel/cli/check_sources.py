@@ -16,7 +16,7 @@ from whimbrel.report.model import Report
 from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import Finding, UpgradeOptions
-from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources
 from whimbrel.utilities.usage_error import UsageError
@@ -76,7 +76,7 @@ def run(
     options: UpgradeOptions | None = None,
 ) -> Report:
     """Check all parts; raises UsageError if no file can be read."""
-    report = Report(titles={rule.number: rule.title for rule in all_rules()})
+    report = Report(titles={rule.number: rule.title for rule in all_rules()}, names=rule_names())
     work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
     unread_findings: list[Finding] = []
     gc.disable()  # a configuration tree is a million live objects, which each collection would traverse

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Final
 
 import typer
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.ignorable import SERVER, ignorable_table
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
 
-app = typer.Typer(add_completion=False)
+EPILOG: Final = epilog(
+    {0: "listed", 2: "wrong usage"}, ("whimbrel directives", "whimbrel directives --version 2.2 --json")
+)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Missing:
     left_out: str
 
 
-@app.command()
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def directives(
     version: str = typer.Option(
         "2.4", help="List the directives of this httpd, 2.2 or 2.4. Example: --version 2.2"

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -33,27 +33,42 @@ from whimbrel.cli.explain_options import (
     Tls,
     To,
     User,
+    Verbose,
     What,
 )
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import After, Before, Build, Defines, Envvars, File, Root, build_name
+from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.documents.explain import Explanation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-EXAMPLES = (
-    "For example: C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, "
-    "a whole line of a log in quotes, or a URL: the way of that request through the configuration."
+EPILOG: Final = epilog(
+    {
+        0: "explained",
+        1: "the configuration does not load, or both sides of --diff differ",
+        2: "unknown, or wrong usage",
+        3: "explained, but something that may matter to the request is not known",
+    },
+    ("whimbrel explain http://www.example.com/shop/ -d /etc/httpd", "whimbrel explain C17"),
+    "WHAT is a URL, or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole "
+    "line of a log in quotes.",
+)
+_HOST_AND_PATH = re.compile(
+    r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*|(?:www\.[\w.-]+|localhost)(?::\d+)?(?:/\S*)?"
 )
 _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
 
-@app.command(epilog=EXAMPLES)
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def explain(
     query: What = None,
     listing: Listing = False,
     as_json: AsJson = False,
+    is_verbose: Verbose = False,
+    no_pager: NoPager = False,
     host: Host = "",
     source: From = "",
     address: To = "",
@@ -78,7 +93,12 @@ def explain(
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
-        from whimbrel.cli.explain_request import ConfigurationChoice, RequestChoice, explain_request
+        from whimbrel.cli.explain_request import (
+            ConfigurationChoice,
+            OutputChoice,
+            RequestChoice,
+            explain_request,
+        )
         from whimbrel.explain.request_description import RequestDescription
 
         lines = tuple(before or ()), tuple(after or ()), tuple(defines or ())
@@ -90,7 +110,7 @@ def explain(
                 ConfigurationChoice(root, file, *lines, envvars, dialect, build_name(builtin)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
-                as_json=as_json,
+                OutputChoice(as_json, is_verbose, not no_pager),
             )
         except UsageError as problem:
             typer.echo(problem.message, err=True)
@@ -149,6 +169,9 @@ def _print_list(word: str, as_json: bool) -> None:
 def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
+    if _HOST_AND_PATH.fullmatch(words):
+        typer.echo(f"{words!r} is no URL: it has no scheme\nhint: whimbrel explain http://{words}", err=True)
+        raise typer.Exit(2)
     close = suggestions(words)
     hint = f"; did you mean {', '.join(close)}?" if close else "; `whimbrel explain --list` shows what is"
     typer.echo(f"nothing is known about {words!r}{hint}", err=True)

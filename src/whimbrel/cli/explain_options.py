@@ -18,6 +18,12 @@ Listing = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON. Default: text. Example: --json C17")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Show every step of a request. Default: the main ones. Example: -v /shop/"
+    ),
+]
 Host = Annotated[
     str, typer.Option(help="Send this Host field. Default: that of the URL. Example: --host a.example")
 ]

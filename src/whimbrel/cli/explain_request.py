@@ -7,6 +7,7 @@ explained, but something that may matter to the request is not known.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,15 @@ import typer
 from whimbrel.base.builds import AUTO
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, echo_line, sources
+from whimbrel.base.terminal_text import shown, terminal_width
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, ColorMode, is_colored, sources
+from whimbrel.cli.terminal import write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.config.options import LoadOptions
     from whimbrel.explain.request_description import RequestDescription
+    from whimbrel.explain.step import RequestExplanation
     from whimbrel.upgrade.knowledge.scope import KnowledgeScope
     from whimbrel.verify.probe import Probe
     from whimbrel.verify.side import Side
@@ -65,10 +69,20 @@ class RequestChoice:
     log_format: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OutputChoice:
+    """How the explanation is printed: as JSON, with all steps, through a pager."""
+
+    as_json: bool = False
+    is_verbose: bool = False
+    may_page: bool = True
+
+
 def explain_request(
-    choice: ConfigurationChoice, request: RequestChoice, diff: str, *, as_json: bool, width: int | None = None
+    choice: ConfigurationChoice, request: RequestChoice, diff: str, output: OutputChoice
 ) -> int:
     """Print the explanation; return the exit code.  Raises UsageError."""
+    from whimbrel.explain.cause import cause_of
     from whimbrel.explain.explanation import explain_probe
     from whimbrel.explain.knowledge import RequestKnowledge
     from whimbrel.report.knowledge import as_json as as_json_scope
@@ -83,14 +97,15 @@ def explain_request(
         known = RequestKnowledge(new)
         explanation = explain_probe(new, probe)
         scope = known.of(probe, explanation)
-        if as_json:
-            document = {**explanation.as_dict(), "knowledge": as_json_scope(scope, options.server_root)}
+        if output.as_json:
+            document = {
+                **explanation.as_dict(),
+                "because": cause_of(explanation).as_dict(),
+                "knowledge": as_json_scope(scope, options.server_root),
+            }
             typer.echo(json.dumps(document, indent=1))
         else:
-            from whimbrel.explain.text import console, tree
-
-            console(width).print(tree(explanation, options.server_root))
-            _print_scope(scope, options.server_root)
+            _print_one(explanation, scope, options.server_root, output)
         return EXIT_FINDINGS if explanation.errors else scope.exit_code(EXIT_OK)
     if diff in DIALECTS:
         old = load_side(options, diff)
@@ -101,16 +116,29 @@ def explain_request(
         )
         old = load_side(choice.options(Path(old_path)), dialect or choice.dialect)
         names = (diff, options.file)
-    return _print_both(old, new, probe, names, as_json=as_json, width=width)
+    return _print_both(old, new, probe, names, output)
 
 
-def _print_both(
-    old: Side, new: Side, probe: Probe, names: tuple[str, str], *, as_json: bool, width: int | None
-) -> int:
+def _print_one(
+    explanation: RequestExplanation, scope: KnowledgeScope, root: str, output: OutputChoice
+) -> None:
+    from whimbrel.explain.text import OutputStyle, short_lines
+
+    style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto))
+    if not output.is_verbose:
+        _write(short_lines(explanation, scope, style), output)
+        return
+    from whimbrel.explain.trees import rendered, tree
+
+    drawing = rendered(tree(explanation, root), style.width, is_colored=style.is_colored)
+    _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
+
+
+def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.explanation import explain_probe
     from whimbrel.explain.knowledge import RequestKnowledge
-    from whimbrel.explain.text import console, side_by_side
+    from whimbrel.explain.text import OutputStyle, difference_lines
     from whimbrel.report.knowledge import as_json as as_json_scope
 
     known = RequestKnowledge(old), RequestKnowledge(new)
@@ -118,7 +146,7 @@ def _print_both(
     after = explain_probe(new, probe)
     scope = known[0].of(probe, before).merge(known[1].of(probe, after))
     changes = list(changed_steps(before, after))
-    if as_json:
+    if output.as_json:
         steps = [
             {
                 "old": change.old.as_dict() if change.old is not None else None,
@@ -134,17 +162,28 @@ def _print_both(
         }
         typer.echo(json.dumps(document, indent=1))
     else:
-        console(width).print(side_by_side(before, after, names, new.options.server_root))
-        _print_scope(scope, new.options.server_root)
+        root = new.options.server_root
+        style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto))
+        if output.is_verbose:
+            from whimbrel.explain.trees import rendered, side_by_side
+
+            both = side_by_side(before, after, names, root)
+            drawing = rendered(both, style.width, is_colored=style.is_colored)
+            _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
+        else:
+            _write(difference_lines((before, after), changes, names, scope, style), output)
     is_same = not changes and before.status == after.status and before.errors == after.errors
     return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
 
 
-def _print_scope(scope: KnowledgeScope, root: str) -> None:
+def _scope_lines(scope: KnowledgeScope, root: str) -> Iterator[str]:
     from whimbrel.report.knowledge import text_lines
 
-    for line in text_lines(scope, root):
-        echo_line(line)
+    return map(shown, text_lines(scope, root))
+
+
+def _write(lines: Iterable[str], output: OutputChoice) -> None:
+    write_text("".join(f"{line}\n" for line in lines), may_page=output.may_page)
 
 
 def _probe(side: Side, request: RequestChoice) -> Probe:

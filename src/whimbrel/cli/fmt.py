@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -17,10 +17,15 @@ from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.printable import printable, printable_line
 from whimbrel.catalogue import catalogue
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import echo_line
 from whimbrel.syntax.format import NotTheSame, formatted
 
-app = typer.Typer(add_completion=False)
+EPILOG: Final = epilog(
+    {0: "done", 1: "--check or --diff found files that would change", 2: "a file cannot be read"},
+    ("whimbrel fmt --diff /etc/httpd/conf", "whimbrel fmt - < httpd.conf"),
+)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 # Names that httpd's tables spell in another way than its manual.
 _MANUAL = {
@@ -37,7 +42,7 @@ _MANUAL = {
 }
 
 
-@app.command()
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def fmt(
     files: Annotated[
         list[str],

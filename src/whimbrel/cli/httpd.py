@@ -46,7 +46,8 @@ def run(argv: list[str]) -> int:
         arguments = parse(argv[0], argv[1:])
     except UsageError as problem:
         message = f"{os.path.basename(argv[0])}: {problem.message}\n" if problem.message else ""
-        sys.stderr.write(message + version_text.usage(argv[0], _dialect(argv)))
+        own = version_text.OWN_OPTIONS if {"-h", "-?"} & set(argv) else ""
+        sys.stderr.write(message + version_text.usage(argv[0], _dialect(argv)) + own)
         return 1
     if arguments.show and (arguments.show != "L" or arguments.dialect == "2.2"):
         return show(arguments)

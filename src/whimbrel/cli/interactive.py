@@ -12,7 +12,8 @@ import typer
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.programs import programs_permitted, require_programs
-from whimbrel.cli.options import echo_line, encoded
+from whimbrel.base.terminal_text import terminal_bytes
+from whimbrel.cli.options import encoded
 from whimbrel.cli.upgrade_output import finding_lines
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
@@ -35,7 +36,7 @@ class Prompt:
         if self.answer_for_rest is not None:
             return finding if self.answer_for_rest else None
         for line in finding_lines(finding, self.root):
-            echo_line(line)
+            typer.echo(terminal_bytes(line))
         typer.echo(encoded(to_text(self._diff(finding, tree))), nl=False)
         while True:
             answer = typer.prompt(f"Make this change? [{KEYS}]", default="y").strip().lower()[:1]

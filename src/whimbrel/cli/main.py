@@ -29,6 +29,8 @@ COMMANDS: Final = {
 }
 
 
+MAX_SENTENCE: Final = 300
+"""Characters of the first sentence of a command in the list of commands."""
 MAX_RECURSION: Final = 10_000
 """Calls within each other in a command: several for each of MAX_SECTIONS."""
 MAX_MEMORY: Final = 2 << 30
@@ -52,6 +54,15 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS, *UTILITIES]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with the whole first sentence of each."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._sentence(ctx, name)) for name in self.list_commands(ctx)])
+
+    def _sentence(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(MAX_SENTENCE) if command is not None else ""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in UTILITIES:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
 
@@ -35,7 +35,7 @@ EXIT_USAGE = 2
 EXIT_REVIEW = 3
 # Nothing to do, or done; findings, changes or differences; wrong usage or unreadable input; needs review.
 
-EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."
+NOTE: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."
 
 
 class ColorMode(StrEnum):
@@ -46,10 +46,16 @@ class ColorMode(StrEnum):
     never = "never"
 
 
-def is_colored(mode: ColorMode) -> bool:
-    """Return True if standard output is to be colored; auto: on a terminal, unless NO_COLOR is set."""
+def is_colored(mode: ColorMode, stream: TextIO | None = None) -> bool:
+    """Return True if *stream*, standard output unless given, is to be colored.
+
+    auto: on a terminal that is not dumb, or if FORCE_COLOR is set; never if NO_COLOR is set.
+    """
     if mode is ColorMode.auto:
-        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        if os.environ.get("NO_COLOR"):
+            return False
+        has_colors = (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
+        return has_colors or bool(os.environ.get("FORCE_COLOR"))
     return mode is ColorMode.always
 
 
@@ -162,7 +168,7 @@ Color = Annotated[
 Conf = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[CONF|DIRECTORY]...",
+        metavar="CONF|DIRECTORY",
         help="Main files, fragments, .htaccess files, directories. Default: this machine's server.",
     ),
 ]
@@ -173,6 +179,13 @@ def build_name(name: str) -> str:
     if name not in BUILDS:
         raise UsageError(f"--builtin {name}: not one of {', '.join(BUILDS)}")
     return name
+
+
+def with_hint(fault: str) -> str:
+    """Return why a file cannot be read, with the options that help."""
+    if fault.endswith("Permission denied"):
+        return f"{fault}\nhint: run the command as the owner of the file, or name a copy: -d COPY"
+    return f"{fault}\nhint: name the directory of the server, or its main file: -d DIRECTORY -f FILE"
 
 
 def release(target: str) -> int:
@@ -204,7 +217,7 @@ def sources(
     fragments = [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():
-            raise UsageError(fault_of(str(path)))
+            raise UsageError(with_hint(fault_of(str(path))))
     directories = [path for path in conf if path.is_dir()]
     is_relocated = root is None and file is None and bool(conf)
     if is_relocated:
@@ -233,7 +246,7 @@ def sources(
         copied=tuple((from_system(original), from_system(place)) for original, place in server.copied),
     )
     if not os.path.isfile(server.path):
-        raise UsageError(fault_of(server.path))
+        raise UsageError(with_hint(fault_of(server.path)))
     others = [_text(path) for path in fragments] + [
         file_found for directory in directories for file_found in _files(directory)
     ]
@@ -252,7 +265,10 @@ def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> 
         found for directory in directories for found in _files(directory)
     ]
     if not named:
-        raise UsageError(f"{conf[0]}: no configuration in there")
+        raise UsageError(
+            f"{conf[0]}: no configuration in there\n"
+            f"hint: name the main file of the server: -d {conf[0]} -f FILE, with FILE below the directory"
+        )
     return Sources(fragments=tuple(dict.fromkeys(named))), _text(
         conf[0] if conf[0].is_dir() else conf[0].parent
     )

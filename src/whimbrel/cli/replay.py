@@ -18,6 +18,7 @@ import typer
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources
 from whimbrel.utilities.usage_error import UsageError
 
@@ -31,6 +32,19 @@ if TYPE_CHECKING:
     from whimbrel.verify.side import Side
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+EPILOG: Final = epilog(
+    {
+        0: "nothing changes",
+        1: "answers change, or a configuration does not load",
+        2: "wrong usage, or a log that cannot be read",
+        3: "nothing changes in what is known, but something that may matter is not known",
+    },
+    (
+        "whimbrel replay access_log --new /etc/httpd",
+        "zcat logs/*.gz | whimbrel replay - --old old/httpd.conf --new new/httpd.conf",
+    ),
+    "A LOG of - is standard input. Files may be compressed with gzip.",
+)
 DIALECTS: Final = ("2.2", "2.4", "guide")
 _FIELDS: Final = re.compile(r"user.agent|referer|browsermatch", re.IGNORECASE)
 _LOG_LINES: Final = ("logformat", "customlog", "globallog", "transferlog", "errorlogformat")
@@ -88,7 +102,7 @@ ReportShape = Annotated[
 ]
 
 
-@app.command(epilog="A LOG of - is standard input. Files may be compressed with gzip.")
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def replay(
     logs: Logs,
     new: NewConf,

@@ -18,6 +18,7 @@ from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import programs_permitted
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, echo_line, encoded
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from whimbrel.base.errors import SourceLocation
     from whimbrel.engine.engine import Engine
 
+EPILOG: Final = epilog(
+    {0: "every case has its answer", 1: "a case has another answer", 2: "wrong usage or unreadable input"},
+    ("whimbrel rewrite-test htdocs/.htaccess cases.csv", "whimbrel rewrite-test httpd.conf cases.txt -v"),
+)
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 # Modules that a .htaccess file of redirects may need; those without behaviour are left out.
@@ -59,7 +64,7 @@ class CaseResult:
     steps: list[Any] = field(default_factory=list)
 
 
-@app.command()
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def rewrite_test(
     conf: Annotated[Path, typer.Argument(help="Configuration file or .htaccess file.")],
     cases: Annotated[Path, typer.Argument(help="Lines of PATH STATUS [TARGET], or CSV.")],

@@ -20,6 +20,7 @@ from whimbrel.base.builds import AUTO
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import Build, build_name
 from whimbrel.utilities.usage_error import UsageError
 
@@ -35,10 +36,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 BOTH: Final = "both"
 STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 PORTS: Final = range(1, 65536)
-EPILOG: Final = (
-    "Exit codes: 0 stopped, 1 the server cannot start or has failed, 2 wrong usage. "
-    "Examples: whimbrel serve /etc/apache2 --port 80=8080 --port 443=8443; "
-    "whimbrel serve copy/etc/httpd --dialect 2.2 --port 80=8080 --watch"
+EPILOG: Final = epilog(
+    {0: "stopped", 1: "the server cannot start or has failed", 2: "wrong usage"},
+    (
+        "whimbrel serve /etc/apache2 --port 80=8080 --port 443=8443",
+        "whimbrel serve copy/etc/httpd --dialect 2.2 --port 80=8080 --watch",
+    ),
 )
 
 Tree = Annotated[
@@ -80,7 +83,7 @@ EnvvarsFile = Annotated[
 ]
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def serve(
     tree: Tree = None,
     file: ServedFile = Path("conf/httpd.conf"),

@@ -11,17 +11,18 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
-    EPILOG,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_REVIEW,
     EXIT_USAGE,
+    NOTE,
     After,
     AsServer,
     Before,
@@ -49,6 +50,16 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.rule import Rule
     from whimbrel.upgrade.source.reading import Sources
 
+EPILOG: Final = epilog(
+    {
+        0: "nothing to do, or done",
+        1: "the diff has changes to make",
+        2: "wrong usage or unreadable input",
+        3: "done, but something needs review or a decision, or is not known",
+    },
+    ("whimbrel upgrade -d /etc/httpd", "whimbrel upgrade -d /etc/httpd --out /tmp/new"),
+    NOTE,
+)
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -166,7 +177,7 @@ Json = Annotated[
 ]
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def upgrade(
     conf: Conf = None,
     root: Root = None,
@@ -367,7 +378,8 @@ def _print_result(
         output.write_json(result, directory, is_written)
     elif not is_written:
         output.show_diff(result, directory, colored=is_colored(color))
-    output.print_summary(result, directory, is_written, sys.stdout if is_written and not json else sys.stderr)
+    stream = sys.stdout if is_written and not json else sys.stderr
+    output.print_summary(result, directory, is_written, stream, color)
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)

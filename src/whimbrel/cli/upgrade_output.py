@@ -13,23 +13,28 @@ from typing import Any, Final, TextIO
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
-from whimbrel.base.printable import file_problem, printable, printable_line
+from whimbrel.base.printable import file_problem, printable
 from whimbrel.base.real_paths import real_path, without_links
-from whimbrel.cli.options import encoded
+from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
+from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.report.entries import entry_of
-from whimbrel.report.formats.text import action_lines
+from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import groups
+from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.files.named_files import NamedFile, named_files
 from whimbrel.upgrade.files.relocation import Relocation, links_of, roots_of
 from whimbrel.upgrade.model import READ_ERROR, Finding
+from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import described as inputs
 from whimbrel.utilities.usage_error import UsageError
 
+MAX_SUMMARY_LINE: Final = 1200
+"""Characters of a line of the summary."""
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -60,36 +65,56 @@ def _colored(line: bytes) -> bytes:
     return color + body + b"\x1b[0m" + line[len(body) :] if color else line
 
 
-def print_summary(result: UpgradeResult, directory: str, is_written: bool, stream: TextIO) -> None:
+def print_summary(
+    result: UpgradeResult, directory: str, is_written: bool, stream: TextIO, color: ColorMode
+) -> None:
     """Print the kind of input, findings that need review (equal ones once), decisions, and other changes by
     rule.
     """
-    lines = list(inputs(result.tree))
+    style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
+    shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
+    texts = source_lines(result.tree, shown_findings)
     entries = [
-        entry_of(finding, directory)
-        for finding in result.findings
-        if finding.needs_review or finding.decision
+        entry_of(finding, directory, texts.get((finding.place.path, finding.place.line), ""))
+        for finding in shown_findings
     ]
-    lines += [line for group in groups(entries) for line in action_lines(group)]
+    frames = list(framed(groups(entries), style, is_applied=True))
+    lines = _wrapped(inputs(result.tree), style)
+    lines += ["", *frames] if frames else []
+    lines += _wrapped(_counts(result, directory, is_written), style)
+    stream.flush()
+    stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
+    stream.flush()
+
+
+def _counts(result: UpgradeResult, directory: str, is_written: bool) -> Iterator[str]:
+    """Yield remarks about startling edits, the changes by rule, what is not known, and the files."""
     applied = [finding for finding in result.findings if finding.edits]
-    lines += _remarks(applied, directory)
+    yield from _remarks(applied, directory)
     counts = Counter(finding.rule for finding in applied)
     if counts:
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
-        lines.append(f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}")
+        yield f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}"
     known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
-    lines += text_lines(result.scope, directory, known)
+    yield from text_lines(result.scope, directory, known)
     if is_written:
-        lines += [f"changed: {display_path(path, directory)}" for path in result.files]
+        yield from (f"changed: {display_path(path, directory)}" for path in result.files)
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
-    lines.append(
+    yield (
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(result)}"
     )
-    stream.flush()
-    stream.buffer.write(b"".join(encoded(printable_line(line)) + b"\n" for line in lines))
-    stream.flush()
+
+
+def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
+    """Return *lines* as shown text with their indentation, broken between words."""
+    out = []
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        pieces = wrapped(shown(line.strip(), MAX_SUMMARY_LINE), style.width - len(indent))
+        out += [f"{indent}{piece}" for piece in pieces]
+    return out
 
 
 def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
@@ -113,9 +138,10 @@ def _review(result: UpgradeResult) -> str:
     return "nothing to look at by hand"
 
 
-def finding_lines(finding: Finding, directory: str) -> list[str]:
-    """Return a finding as lines of text."""
-    return list(action_lines([entry_of(finding, directory)]))
+def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
+    """Yield a finding as lines of shown text."""
+    style = FrameStyle(terminal_width(), is_colored(ColorMode.auto), rule_names())
+    return frame([entry_of(finding, directory)], style, is_applied=True)
 
 
 def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
@@ -153,6 +179,7 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
         "applied": bool(finding.edits),
         "needs_review": finding.needs_review,
         "evidence": finding.evidence,
+        "old": [{"line": number, "text": text} for number, text in finding.old],
         "new": list(finding.new),
         "decision": finding.decision,
     }

@@ -10,11 +10,12 @@ import sys
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
     After,
     Before,
@@ -40,9 +41,16 @@ if TYPE_CHECKING:
     from whimbrel.verify.verification import VerifyResult
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-EPILOG = (
+EPILOG: Final = epilog(
+    {
+        0: "same answers",
+        1: "different answers",
+        2: "wrong usage, or a configuration that does not load",
+        3: "not decided",
+    },
+    ("whimbrel verify /etc/httpd", "whimbrel verify old/httpd.conf new/httpd.conf --old-dialect 2.4"),
     "OLD and NEW are main files or server roots. Without NEW, one text is compared under both versions. "
-    "The options -d -f -C -c -D are httpd's and hold for both."
+    "The options -d -f -C -c -D are httpd's and hold for both.",
 )
 
 
@@ -92,7 +100,7 @@ Limit = Annotated[
 ]
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=HelpCommand, epilog=EPILOG)
 def verify(
     old: Old = None,
     new: New = None,
@@ -120,6 +128,9 @@ def verify(
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
     _print(result, shape, color)
+    for path in dict.fromkeys(path for path in (old, new) if path is not None and is_fragment(path)):
+        text = f"{path}: a fragment, which was read as a whole server\n"
+        os.write(2, encoded(f"{text}hint: name the server that includes it: whimbrel verify DIRECTORY\n"))
     raise typer.Exit(result.verdict.value)
 
 
@@ -152,6 +163,13 @@ def _options(
     if what.options is None:
         raise UsageError(why_no_server(str(path)) if path is not None else "no main file of a server")
     return what.options
+
+
+def is_fragment(path: Path) -> bool:
+    """Return True for a file that `whimbrel check` takes for a part of a configuration."""
+    from whimbrel.cli.servers import server_at
+
+    return path.is_file() and server_at(str(path)) is None
 
 
 def _run(

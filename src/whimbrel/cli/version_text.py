@@ -43,6 +43,15 @@ _OPTIONS_22 = """\
   -T                 : start without DocumentRoot(s) check
 """  # noqa: W291
 
+OWN_OPTIONS = """\
+Options of Whimbrel:
+  --dialect 2.2|2.4|guide: answer as this httpd, or as the upgrade guide
+  --builtin build    : take the compiled-in modules and paths of this build
+  --envvars file     : read shell variables from this file first
+  --strict           : -t fails with directives that have no behaviour
+  --json             : print -t, -S, -M, -l, -L, -V and -v as JSON
+"""
+
 
 def usage(program: str, dialect: str) -> str:
     """Return the text of -h, indented as the recorded servers print it, whatever the program's name."""

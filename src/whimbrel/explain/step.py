@@ -9,6 +9,11 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.origins import Origin
 
 
+def line_as_dict(line: Origin) -> dict[str, str | int]:
+    """Return a line of the configuration for JSON."""
+    return {"file": line.place.path, "line": line.place.line, "text": line.text}
+
+
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
     """One step on the way of a request.
@@ -40,9 +45,7 @@ class ExplanationStep:
             "what": self.what,
             "result": self.result,
             "detail": self.detail,
-            "lines": [
-                {"file": line.place.path, "line": line.place.line, "text": line.text} for line in self.lines
-            ],
+            "lines": [line_as_dict(line) for line in self.lines],
             "steps": [child.as_dict() for child in self.children],
         }
         return {name: value for name, value in parts.items() if value}

@@ -1,114 +1,340 @@
-"""Explanations as readable trees, one or two side by side."""
+"""Explanations as text: the answer, its cause, and the steps that led there."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-from rich.tree import Tree
-
-from whimbrel.base.printable import printable
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
-from whimbrel.explain.changes import ChangedStep, changed_steps
+from whimbrel.explain.cause import admitting_lines, cause_of, deciding_block, handler_lines, log_lines
+from whimbrel.explain.changes import ChangedStep
+from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.http.semantics.status import reason
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 
-COLORS = {
-    "denied": "red",
-    "granted": "green",
-    "no match": "dim",
-    "not described": "dim",
-    "does not exist": "red",
-}
+LABEL_WIDTH: Final = 15
+CAUSE_WIDTH: Final = 9
+SIGN_WIDTH: Final = 2
+SIGNS: Final = ("-", "+")
+"""Marks of the first side of a comparison and of the second one."""
+TEXT_WIDTH: Final = 56
+"""Columns of a text before its place stands on a line for itself."""
+NARROW: Final = 48
+"""Columns below which labels stand on lines for themselves."""
+MAX_ROWS: Final = 12
+"""Rows of one label."""
+_BOLD: Final = "1"
+_RED: Final = "31;1"
+_GREEN: Final = "32;1"
+_YELLOW: Final = "33;1"
+_LABEL: Final = "36"
+_PLACE: Final = "35"
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """One line of a short explanation: a label, a text, and the place in a file that it stands at."""
+
+    label: str
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStyle:
+    """How text is printed.
+
+    Attributes:
+        root: the server root; paths below it are shown relative to it.
+        width: columns of the terminal.
+    """
+
+    root: str = ""
+    width: int = UNBOUNDED
+    is_colored: bool = False
 
 
 def place_of(line: Origin, root: str = "") -> str:
     """Return file and line, relative to *root* if the file is below it."""
-    path = line.place.path
-    if root and path.startswith(root.rstrip("/") + "/"):
-        path = os.path.relpath(path, root)
+    path = relative(line.place.path, root)
     return f"{path}:{line.place.line}" if line.place.line else path
 
 
-def tree(explanation: RequestExplanation, root: str = "") -> Tree:
-    """Return the tree of an explanation; *root* is the server root."""
-    top = Tree(Text(printable(headline(explanation)), style="bold"), guide_style="dim")
-    for error in explanation.errors:
-        top.add(Text(printable(error), style="red"))
-    for step in explanation.steps:
-        _add(top, step, root)
-    return top
+def relative(path: str, root: str) -> str:
+    """Return *path* relative to *root* if it is below it."""
+    return os.path.relpath(path, root) if root and path.startswith(root.rstrip("/") + "/") else path
 
 
-def headline(explanation: RequestExplanation) -> str:
-    """Return the request with its result."""
+def answer_of(explanation: RequestExplanation) -> str:
+    """Return the status with its reason phrase, and the target of a redirect."""
     if explanation.errors:
-        result = "the configuration does not load"
-    elif explanation.status is None:
-        result = "the handler decides"
+        return "the configuration does not load"
+    if explanation.status is None:
+        return "not decided here"
+    words = [str(explanation.status), reason(explanation.status)]
+    return " ".join(filter(None, words)) + (f" to {explanation.location}" if explanation.location else "")
+
+
+def short_lines(explanation: RequestExplanation, scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
+    """Yield the answer, its cause, the main steps, and what is not known about them."""
+    sources = SourceLines()
+    yield from _head(explanation, style)
+    yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
+    rows = [*main_rows(explanation, sources, style.root), *_unknown_rows(scope, style.root)]
+    if rows:
+        yield ""
+        yield from row_lines(rows, style)
+    other = "2.4" if explanation.dialect == "2.2" else "2.2"
+    yield from _hint(f"-v shows every step; --diff {other} compares", style)
+
+
+def _hint(text: str, style: OutputStyle) -> Iterator[str]:
+    return (paint(line, "2", style.is_colored) for line in wrapped(text, style.width))
+
+
+def _head(explanation: RequestExplanation, style: OutputStyle) -> Iterator[str]:
+    status = explanation.status
+    color = _RED if explanation.errors or (status or 0) >= 400 else _GREEN
+    color = _YELLOW if status is None and not explanation.errors else color
+    answer = shown(answer_of(explanation))
+    about = [shown(explanation.request), f"httpd {explanation.dialect}"]
+    line = "   ".join((answer, *about))
+    if columns_of(line) <= style.width:
+        yield "   ".join((paint(answer, color, style.is_colored), *about))
+        return
+    yield from (paint(part, color, style.is_colored) for part in wrapped(answer, style.width))
+    for text in about:
+        yield from wrapped(text, style.width)
+
+
+def _cause_rows(
+    label: str, explanation: RequestExplanation, sources: SourceLines, root: str
+) -> Iterator[TextRow]:
+    cause = cause_of(explanation)
+    for line in cause.lines:
+        yield TextRow(label, sources.text(line) or place_of(line, root), place_of(line, root))
+        label = ""
+    if cause.sentence:
+        yield TextRow(label, _sentence(cause.sentence, root))
+
+
+def _sentence(text: str, root: str) -> str:
+    """Return *text* with the paths below the server root relative to it."""
+    return text.replace(root.rstrip("/") + "/", "") if root.strip("/") else text
+
+
+def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) -> Iterator[TextRow]:
+    """Yield the virtual host, the mapping, the file, the sections and the access of the last request."""
+    for step in explanation.steps:
+        if step.kind == "virtual host":
+            place = place_of(step.lines[-1], root) if step.lines else ""
+            name = step.result if step.what != "main server" else f"main server ({step.detail})"
+            yield TextRow("virtual host", name, place)
+    block = deciding_block(explanation)
+    yield from _redirect_rows(explanation)
+    for step in block:
+        is_line = step.kind == "mapping" and step.what != "core" and step.lines
+        if is_line and step.result != "declined":
+            yield _row("mapping", step.lines[0], sources, root)
+    yield from (row for step in block for row in _file_row(step, root))
+    yield from _limited("sections", _section_rows(block, sources, root))
+    yield from _limited("access", _access_rows(block, sources, root))
+    for step in block:
+        if step.kind == "handler" and step.what != "core":
+            found = handler_lines(step)
+            yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
+    counts = Counter(step.kind for step in explanation.all())
+    if counts["sub-request"]:
+        yield TextRow("sub-requests", f"{counts['sub-request']:,}")
+    for line in list(dict.fromkeys(log_lines(explanation)))[:MAX_ROWS]:
+        yield TextRow("error log", line)
+
+
+def _row(label: str, line: Origin, sources: SourceLines, root: str) -> TextRow:
+    return TextRow(label, sources.text(line) or line.text, place_of(line, root))
+
+
+def _redirect_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
+    for step in explanation.steps:
+        if step.kind == "redirect":
+            yield TextRow("redirected to", step.what)
+
+
+def _file_row(step: ExplanationStep, root: str) -> Iterator[TextRow]:
+    if step.kind == "file":
+        details = ", ".join(filter(None, (step.result if step.result != "file" else "", step.detail)))
+        yield TextRow("file", relative(step.what, root) + (f" ({details})" if details else ""))
+
+
+def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:
+    for step in block:
+        if step.result == "refused":
+            yield TextRow("", f"{step.kind}: refused", place_of(step.lines[0], root) if step.lines else "")
+        elif step.kind in ("sections", ".htaccess") and step.result == "applies":
+            line = step.lines[0] if step.lines else None
+            text = ".htaccess" if step.kind == ".htaccess" else step.what
+            if line is None:
+                yield TextRow("", text)
+            else:
+                yield TextRow("", sources.text(line) or text, place_of(line, root))
+
+
+def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:
+    """Yield the lines of the decision that decided something, each once with its result."""
+    seen: dict[Origin, TextRow] = {}
+    for top in (step for step in block if step.kind == "access"):
+        if top.result == "granted" and not top.children and top.detail:
+            yield TextRow("", f"granted: {top.detail}")
+        for step in top.all():
+            if step.children or step is top or step.result in ("applies", "not asked"):
+                continue
+            for line in step.lines[:1]:
+                result = step.detail or step.result
+                row = _row("", line, sources, root)
+                seen[line] = TextRow("", f"{row.text}: {result}", row.place)
+        if not seen and top.children:
+            yield from (_row("", line, sources, root) for line in admitting_lines(top))
+    yield from seen.values()
+
+
+def _limited(label: str, rows: Iterable[TextRow]) -> Iterator[TextRow]:
+    """Yield the rows below one label, and the count of those that are too many."""
+    found = list(rows)
+    for row in found[:MAX_ROWS]:
+        yield TextRow(label, row.text, row.place)
+        label = ""
+    if len(found) > MAX_ROWS:
+        yield TextRow(label, f"and {len(found) - MAX_ROWS} more")
+
+
+def _unknown_rows(scope: KnowledgeScope, root: str) -> Iterator[TextRow]:
+    """Yield what the answer may depend on and nobody knows here, then the count of all other items."""
+    label = "not known"
+    for item in scope.deciding[:MAX_ROWS]:
+        text = "; ".join(filter(None, (item.subject, item.consequence, item.advice)))
+        yield TextRow(label, text, _place(item, root))
+        label = ""
+    more = max(len(scope.deciding) - MAX_ROWS, 0)
+    if more:
+        yield TextRow(label, f"and {more} more that may matter")
+    others = len(scope.items) - len(scope.deciding)
+    if others:
+        facts = "1 fact" if others == 1 else f"{others} facts"
+        yield TextRow(label, f"{facts} that this answer does not depend on")
+
+
+def _place(item: UnknownItem, root: str) -> str:
+    if item.place is None or not item.place.path:
+        return ""
+    path = relative(item.place.path, root)
+    return f"{path}:{item.place.line}" if item.place.line else path
+
+
+def row_lines(rows: Iterable[TextRow], style: OutputStyle, label_width: int = LABEL_WIDTH) -> Iterator[str]:
+    """Yield the rows in columns: labels, texts, places; on a narrow terminal below each other."""
+    cleaned = [TextRow(row.label, shown(row.text), shown(row.place)) for row in rows]
+    label_width = label_width if style.width >= NARROW else 2
+    fitting = [columns_of(row.text) for row in cleaned if row.place]
+    space = min(TEXT_WIDTH, max(style.width - label_width, 1))
+    text_width = max((width for width in fitting if width <= space), default=0)
+    for row in cleaned:
+        label = paint(padded(row.label, label_width), _LABEL, style.is_colored)
+        if row.label and columns_of(row.label) >= label_width:
+            yield paint(row.label, _LABEL, style.is_colored)
+            label = " " * label_width
+        lines = wrapped(row.text, style.width - label_width)
+        place = paint(row.place, _PLACE, style.is_colored)
+        for number, line in enumerate(lines):
+            start = label if not number else " " * label_width
+            is_last = number == len(lines) - 1
+            used = label_width + max(text_width, columns_of(line)) + 2 + columns_of(row.place)
+            if not (place and is_last):
+                yield f"{start}{line}".rstrip()
+            elif used <= style.width:
+                yield f"{start}{padded(line, text_width)}  {place}"
+            else:
+                yield f"{start}{line}".rstrip()
+                yield f"{' ' * label_width}{place}"
+
+
+def difference_lines(
+    sides: tuple[RequestExplanation, RequestExplanation],
+    changes: list[ChangedStep],
+    names: tuple[str, str],
+    scope: KnowledgeScope,
+    style: OutputStyle,
+) -> Iterator[str]:
+    """Yield whether both sides answer alike, the cause on each side, and the steps that make a difference."""
+    old, new = sides
+    sources = SourceLines()
+    causes = [list(_cause_rows("because", side, sources, style.root)) for side in sides]
+    if have_equal_answers(old, new, changes):
+        yield from _equal_head(old, names, changes, style)
+        for name, cause in zip(names, causes, strict=True):
+            if causes[0] != causes[1]:
+                yield f"in {shown(name)}"
+            yield from row_lines(cause, style, CAUSE_WIDTH)
+            if causes[0] == causes[1]:
+                break
     else:
-        result = str(explanation.status)
-        result += f" to {explanation.location}" if explanation.location else ""
-    return f"{explanation.request}: {result} ({explanation.dialect})"
+        answers = [f"{answer_of(side)} in {name}" for name, side in zip(names, sides, strict=True)]
+        for text in wrapped(shown(", ".join(answers)), style.width):
+            yield paint(text, _YELLOW, style.is_colored)
+        yield from wrapped(shown(new.request), style.width)
+        for name, sign, cause in zip(names, SIGNS, causes, strict=True):
+            yield paint(f"{sign} {shown(name)}", _BOLD, style.is_colored)
+            yield from row_lines(cause, style, CAUSE_WIDTH)
+        if not (old.errors or new.errors):
+            yield ""
+            yield from _step_lines(changes, style)
+    unknown = list(_unknown_rows(scope, style.root))
+    if unknown:
+        yield ""
+        yield from row_lines(unknown, style)
+    yield from _hint("-v shows the steps of both sides", style)
 
 
-def _add(parent: Tree, step: ExplanationStep, root: str) -> None:
-    branch = parent.add(_label(step, root))
-    for child in step.children:
-        _add(branch, child, root)
+def have_equal_answers(
+    old: RequestExplanation, new: RequestExplanation, changes: Iterable[ChangedStep]
+) -> bool:
+    """Return True if status, target, type and configured header fields are alike."""
+    if (old.status, old.location, old.errors) != (new.status, new.location, new.errors) or old.errors:
+        return False
+    steps = [step for change in changes for step in (change.old, change.new) if step is not None]
+    return not any(step.kind in ("header", "response") for step in steps)
 
 
-def _label(step: ExplanationStep, root: str) -> Text:
-    text = Text()
-    if step.kind != step.what:
-        text.append(printable(f"{step.kind}: "), style="cyan")
-    text.append(printable(step.what))
-    if step.result:
-        text.append(": ")
-        text.append(printable(step.result), style=COLORS.get(step.result, "bold"))
-    if step.detail:
-        text.append(printable(f" ({step.detail})"), style="dim")
-    for line in step.lines:
-        text.append(printable(f"\n    {place_of(line, root)}"), style="magenta")
-        if line.text and line.text != step.what:
-            text.append(printable(f"  {line.text}"))
-    return text
+def _equal_head(
+    side: RequestExplanation, names: tuple[str, str], changes: list[ChangedStep], style: OutputStyle
+) -> Iterator[str]:
+    same = f"same answer: {shown(answer_of(side))}"
+    yield from (paint(text, _GREEN, style.is_colored) for text in wrapped(same, style.width))
+    about = f"{shown(side.request)}   in {shown(names[0])} and {shown(names[1])}"
+    if changes:
+        count = len(changes)
+        about += f"; {count} {'step differs' if count == 1 else 'steps differ'} on the way"
+    yield from wrapped(about, style.width)
 
 
-def side_by_side(
-    old: RequestExplanation, new: RequestExplanation, names: tuple[str, str], root: str = ""
-) -> RenderableType:
-    """Return both trees beside each other, and below them the steps that differ."""
-    table = Table(expand=True, show_lines=False)
-    for name in names:
-        table.add_column(name, ratio=1, overflow="fold")
-    table.add_row(tree(old, root), tree(new, root))
-    if old.errors or new.errors:
-        return table
-    return Group(table, *_change_lines(changed_steps(old, new), names, root))
+def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[str]:
+    """Yield the innermost steps that differ: those around them differ for this reason."""
+    inner = [change for change in changes if not _has_children(change)]
+    yield paint(f"steps that differ: {len(inner)}", _BOLD, style.is_colored)
+    rows = []
+    for change in inner:
+        for sign, step in zip(SIGNS, (change.old, change.new), strict=True):
+            if step is not None:
+                kind = "" if step.kind == step.what else f"{step.kind}: "
+                result = f": {step.result}" if step.result else ""
+                place = place_of(step.lines[0], style.root) if step.lines else ""
+                rows.append(TextRow(sign, f"{kind}{step.what}{result}", place))
+    yield from row_lines(rows, style, SIGN_WIDTH)
 
 
-def _change_lines(
-    changes: Iterable[ChangedStep], names: tuple[str, str], root: str
-) -> Iterator[RenderableType]:
-    found = list(changes)
-    yield Text("no step differs" if not found else f"steps that differ: {len(found)}", style="bold")
-    for change in found:
-        for name, step in zip(names, (change.old, change.new), strict=True):
-            label = Text("nothing", style="dim") if step is None else _label(step, root)
-            yield Text(f"  {name}: ", style="cyan") + label
-
-
-def console(width: int | None = None) -> Console:
-    """Return the console of standard output: plain where it is no terminal or NO_COLOR is set."""
-    is_plain = bool(os.environ.get("NO_COLOR"))
-    created = Console(no_color=is_plain or None, highlight=False, markup=False, emoji=False, width=width)
-    if not created.is_terminal and width is None:
-        created = Console(no_color=True, highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
-    return created
-
-
-PLAIN_WIDTH = 200
-"""Columns where standard output is no terminal."""
+def _has_children(change: ChangedStep) -> bool:
+    return change.old is not None and change.new is not None and bool(change.old.children)

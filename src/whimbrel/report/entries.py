@@ -24,4 +24,5 @@ def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEnt
         text,
         finding.new,
         finding.decision,
+        finding.old,
     )

@@ -22,6 +22,7 @@ class ReportEntry:
         via: the Include line that led there, or ""
         text: the source line without white space around it
         is_fixable: True if `whimbrel upgrade` has an edit for it
+        old: the lines that the edit removes, with their numbers
         new: the lines that the edit writes
     """
 
@@ -38,6 +39,7 @@ class ReportEntry:
     text: str = ""
     new: tuple[str, ...] = ()
     decision: str = ""
+    old: tuple[tuple[int, str], ...] = ()
 
     @property
     def is_note(self) -> bool:
@@ -68,6 +70,7 @@ class Report:
         inputs: what the input was taken for
         files: paths of all files that were read
         titles: titles of the rules, by number
+        names: short names of the rules, by number
         scope: what was read, and what is unknown
         directory: the directory that paths of *scope* are shown relative to
     """
@@ -80,6 +83,7 @@ class Report:
     inputs: list[str] = field(default_factory=list)
     scope: KnowledgeScope = KnowledgeScope()
     directory: str = ""
+    names: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -91,6 +95,7 @@ class Report:
         self.directory = self.directory or other.directory
         self.baselined += other.baselined
         self.titles.update(other.titles)
+        self.names.update(other.names)
         self.inputs += [line for line in other.inputs if line not in self.inputs]
 
     @property
@@ -181,23 +186,6 @@ def new_lines(entry: ReportEntry) -> Iterator[str]:
         yield f"{'new:' if not number else '    '} {shown}"
     if len(entry.new) > MAX_NEW_LINES:
         yield f"     ... {len(entry.new) - MAX_NEW_LINES} more lines"
-
-
-MAX_PLACES: Final = 24
-
-
-def places(group: list[ReportEntry]) -> Iterator[str]:
-    """Return the locations of a group as lines of text, those of one file together."""
-    by_file: dict[str, list[int]] = {}
-    for entry in group:
-        by_file.setdefault(entry.path, []).append(entry.line)
-    for path, numbers in list(by_file.items())[:MAX_PLACES]:
-        shown = ", ".join(map(str, numbers[:MAX_PLACES])) + (
-            f" and {len(numbers) - MAX_PLACES} more" if len(numbers) > MAX_PLACES else ""
-        )
-        yield f"at {path}:{shown}"
-    if len(by_file) > MAX_PLACES:
-        yield f"at {len(by_file) - MAX_PLACES} more files (JSON names all)"
 
 
 def sorted_entries(entries: Iterable[ReportEntry]) -> list[ReportEntry]:

@@ -76,6 +76,7 @@ class Finding:
         safety: MANUAL if there are no edits, or if none may be applied without review.
         edits: the edits that fix it, all or none.
         evidence: further text: a counterexample, recorded answers.
+        old: the lines of its file that applied edits removed, with their numbers in the original.
         new: the lines that applied edits wrote.
         decision: a decision for the user that equal answers leave open.
         remark: a fact that explains a startling edit with equal answers, which `upgrade` prints.
@@ -92,6 +93,7 @@ class Finding:
     new: tuple[str, ...] = ()
     decision: str = ""
     remark: str = ""
+    old: tuple[tuple[int, str], ...] = ()
 
     @property
     def needs_review(self) -> bool:

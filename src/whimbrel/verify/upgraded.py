@@ -185,6 +185,7 @@ def lower_unconfirmed(
             replace(
                 finding,
                 safety=Safety.REVIEW,
+                advice="check whether these answers of 2.4 are wanted",
                 evidence=f"{finding.evidence}\n{evidence}" if finding.evidence else evidence,
             )
         )

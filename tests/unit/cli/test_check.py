@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import check
+from whimbrel.cli.options import with_hint
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
 
@@ -35,7 +36,7 @@ def test_exit_codes(conf: Path) -> None:
 def test_a_note_is_no_reason_to_stop(conf: Path) -> None:
     conf.write_text("Listen 127.0.0.1:80\nErrorLog logs/e\n")
     found = run(conf, "--select", "C52")
-    assert (found.exit_code, "httpd.conf:2: C52" in found.stdout) == (0, True)
+    assert (found.exit_code, "httpd.conf:2  C52 " in found.stdout) == (0, True)
 
 
 def test_every_shape(conf: Path) -> None:
@@ -44,7 +45,7 @@ def test_every_shape(conf: Path) -> None:
         for name in ("text", "json", "sarif", "github", "html", "junit")
     }
     assert {found.exit_code for found in shown.values()} == {1}
-    assert "httpd.conf:2: C42" in shown["text"].stdout
+    assert "httpd.conf:2  C42 ssl-v2  " in shown["text"].stdout
     assert json.loads(shown["json"].stdout)["findings"][0]["line"] == 2
     region = json.loads(shown["sarif"].stdout)["runs"][0]["results"][0]["locations"][0]["physicalLocation"][
         "region"
@@ -65,6 +66,25 @@ def test_a_baseline_leaves_what_is_new(conf: Path) -> None:
     assert run(conf, "--baseline", conf).exit_code == 2
 
 
+def test_the_command_that_comes_next(conf: Path) -> None:
+    last = run("-d", conf.parent, "-f", "httpd.conf", "--select", "C42").stdout.splitlines()[-1]
+    assert last == f"Next: whimbrel upgrade -d {conf.parent} -f httpd.conf"
+    first = run(conf, "--select", "C42", "--summary").stdout
+    assert first.index("1 file, 2 lines: 1 finding") < first.index("C42 ssl-v2")
+
+
+def test_start_up_messages_repeat_no_other_rule(conf: Path) -> None:
+    load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    conf.write_text(f"{load}User www-data\n<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n")
+    whole = json.loads(run(conf, "--whole", "--format", "json").stdout)["findings"]
+    assert {"C17", "C45"} <= {one["rule"] for one in whole} and "C50" not in {one["rule"] for one in whole}
+    (c17,) = [one for one in whole if one["rule"] == "C17"]
+    assert c17["old"] == [{"line": 4, "text": "Order deny,allow"}, {"line": 5, "text": "Deny from all"}]
+    assert c17["advice"] == "nobody gains or loses access"
+    alone = json.loads(run(conf, "--whole", "--select", "C50", "--format", "json").stdout)["findings"]
+    assert alone and {one["risk"] for one in alone} == {"breaks start-up"}
+
+
 def test_colours(conf: Path) -> None:
     assert "\x1b[" in run(conf, "--color", "always").stdout
     assert "\x1b[" not in run(conf).stdout
@@ -83,14 +103,14 @@ def test_folders_of_several_servers(tmp_path: Path) -> None:
 
 def test_single_htaccess_file(tmp_path: Path) -> None:
     (tmp_path / ".htaccess").write_text("CharsetOptions DebugLevel=1\n")
-    assert ".htaccess:1: C28" in run(tmp_path / ".htaccess", "--select", "C28").stdout
+    assert ".htaccess:1  C28 " in run(tmp_path / ".htaccess", "--select", "C28").stdout
 
 
 def test_part_of_it_unreadable(conf: Path) -> None:
     conf.write_text(BROKEN + "Include absent.conf\n")
     found = run(conf, "--select", "C42")
     assert found.exit_code == 1
-    assert "httpd.conf:3: READ" in found.stdout
+    assert "httpd.conf:3  READ  could not be read" in found.stdout
 
 
 def test_lock_databases(tmp_path: Path) -> None:
@@ -110,19 +130,20 @@ def test_module_files(tmp_path: Path) -> None:
     assert run("--modules", tmp_path).exit_code == 2
     (tmp_path / "mod_x.so").write_bytes(b"no module")
     found = run("--modules", tmp_path)
-    assert "mod_x.so: C06" in found.stdout
+    assert "mod_x.so  C06 " in found.stdout
 
 
 def test_password_files(tmp_path: Path) -> None:
     (tmp_path / "users").write_text("alice:plain words\n")
-    assert "users:1: C48" in run("--htpasswd", tmp_path / "users").stdout
+    assert "users:1  C48 " in run("--htpasswd", tmp_path / "users").stdout
 
 
 def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> None:
     (tmp_path / "ports.conf").write_text("NameVirtualHost *:80\nListen 80\nLoadModule php5_module x.so\n")
     found = run(tmp_path / "ports.conf")
     assert found.stdout.startswith("input: fragment: ")
-    assert "LoadModule" not in found.stdout
+    named = [line for line in found.stdout.splitlines() if "LoadModule" in line]
+    assert named == ["    3  | LoadModule php5_module x.so"]
     assert run(tmp_path / "ports.conf", "--whole").stdout.startswith("input: whole server: ")
     (tmp_path / ".htaccess").write_text("Order allow,deny\n")
     assert run(tmp_path / ".htaccess").stdout.startswith("input: .htaccess: ")
@@ -167,3 +188,15 @@ def test_what_may_matter_and_is_not_known_is_no_success(tmp_path: Path) -> None:
     assert run(tmp_path / "a.conf").exit_code == 0
     (tmp_path / "a.conf").write_text("ServerName a\nDocumentRooot x\n")
     assert run(tmp_path / "a.conf").exit_code == 1
+
+
+def test_a_directory_without_main_file_gets_a_hint(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path).exit_code == 2
+    assert f"hint: name the main file of the server: -d {tmp_path} -f FILE" in capfd.readouterr().err
+    assert run("-d", tmp_path).exit_code == 2
+    assert "hint: name the directory of the server, or its main file" in capfd.readouterr().err
+
+
+def test_faults_name_the_options_that_help() -> None:
+    assert with_hint("a: No such file or directory").endswith("main file: -d DIRECTORY -f FILE")
+    assert "run the command as the owner" in with_hint("a: Permission denied")

@@ -41,3 +41,11 @@ def test_lists() -> None:
     assert run("--list", "megabyte").stdout.startswith("C44 ")
     assert {"name", "title"} == set(json.loads(run("--list", "--json", "megabyte").stdout)[0])
     assert run("--list", "no such thing").exit_code == 2
+
+
+def test_a_url_without_scheme_gets_the_right_command() -> None:
+    for words in ("www.example.com", "example.com/shop/", "localhost:8080/x"):
+        found = CliRunner().invoke(explain.app, [words])
+        assert found.exit_code == 2
+        assert found.stderr.endswith(f"hint: whimbrel explain http://{words}\n")
+    assert "no URL" not in CliRunner().invoke(explain.app, ["mod_unheard.so"]).stderr

@@ -15,11 +15,17 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(explain.app, [*words])
 
 
-def test_a_url_is_a_tree(tmp_path: Path) -> None:
+def test_a_url_is_explained(tmp_path: Path) -> None:
     file = write_site(tmp_path)
     found = run("/old/x", "--host", "q.example", "-d", str(tmp_path), "-f", str(file))
     assert found.exit_code == 0
-    assert found.stdout.startswith("GET http://q.example/old/x from 192.0.2.1: 302 to http://q.example/new/x")
+    assert found.stdout.startswith(
+        "302 Found to http://q.example/new/x   GET http://q.example/old/x from 192.0.2.1   httpd 2.4\n"
+        "because  Redirect /old /new  httpd.conf:"
+    )
+    verbose = run("/old/x", "-v", "--host", "q.example", "-d", str(tmp_path), "-f", str(file))
+    assert verbose.stdout.startswith("GET http://q.example/old/x from 192.0.2.1: 302 to http://q.example/new")
+    assert "mapping: mod_alias: status 302" in verbose.stdout
 
 
 def test_json_has_the_lines(tmp_path: Path) -> None:
@@ -27,6 +33,7 @@ def test_json_has_the_lines(tmp_path: Path) -> None:
     found = run("http://q.example/old/x", "--json", "-d", str(tmp_path), "-f", str(file))
     told = json.loads(found.stdout)
     (mapping,) = [step for step in told["steps"] if step["what"] == "mod_alias"]
+    assert told["because"]["lines"] == mapping["lines"]
     assert told["status"] == 302 and mapping["lines"][0]["text"] == "Redirect /old /new"
 
 
@@ -38,17 +45,18 @@ def test_two_configurations(tmp_path: Path) -> None:
     told = json.loads(found.stdout)
     assert found.exit_code == 1
     assert (told["old"]["status"], told["new"]["status"]) == (301, 302)
-    assert run("/old/x", "--host", "q", *here, "--diff", "guide").exit_code == 0
+    equal = run("/old/x", "--host", "q", *here, "--diff", "guide")
+    assert equal.exit_code == 0 and equal.stdout.startswith("same answer: 302 Found")
 
 
 def test_log_lines(tmp_path: Path) -> None:
     here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
     line = '10.1.1.1 - bob [07/Mar/2004:16:05:49 -0800] "GET /private/x.html HTTP/1.1" 401 12846'
     found = run("--access-log-line", line, "--host", "a.example", *here)
-    assert "from 10.1.1.1 as bob: 200" in found.stdout
+    assert found.stdout.startswith("200 OK   GET http://a.example/private/x.html from 10.1.1.1 as bob ")
     denied = "AH01630: client denied by server configuration"
     error = f"[client 10.0.0.8:4711] {denied}: {tmp_path}/htdocs/private/x.html"
-    assert "/private/x.html from 10.0.0.8: 200" in run("--error-log-line", error, *here).stdout
+    assert "/private/x.html from 10.0.0.8 " in run("--error-log-line", error, *here).stdout
 
 
 def test_wrong_usage(tmp_path: Path) -> None:

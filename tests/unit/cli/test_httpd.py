@@ -291,3 +291,13 @@ def test_other_folders_have_no_variables(tmp_path: Path) -> None:
     (tmp_path / "envvars").touch()
     server = servers.server_of(str(tmp_path), "")
     assert (envvars_of(server), server.file) == ("", "conf/httpd.conf")
+
+
+def test_own_options_stand_below_those_of_httpd(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["p", "-Z"])
+    httpd_part = capsys.readouterr().err.partition("\n")[2]
+    run(["p", "-h"])
+    text = capsys.readouterr().err
+    assert text.startswith(httpd_part)
+    own = text.removeprefix(httpd_part)
+    assert all(name in own for name in ("--dialect", "--builtin", "--envvars", "--strict", "--json"))

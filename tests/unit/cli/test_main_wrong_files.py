@@ -6,6 +6,7 @@ The lines that are named are those at which httpd stops, or where the damage is.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -143,7 +144,11 @@ def assert_told(text: str, found: Site, kind: str) -> None:
     assert "Traceback" not in text
     places = f"{found.wrong.name}:{found.line}:", f"line {found.line}:"  # fmt names the file first
     lines = [line for line in text.splitlines() if any(place in line for place in places)]
-    assert any(wrong.said in line for line in lines), text
+    at_end = f"{found.wrong.name}:{found.line}"  # the column of places of an explanation
+    lines += [line for line in text.splitlines() if line.endswith(at_end)]
+    frame = re.compile(rf"(?:\S*/)?{re.escape(at_end)}  \S.*")
+    frames = [block for block in text.split("\n\n") if frame.match(block)]
+    assert any(wrong.said in unit for unit in (*lines, *frames)), text
     assert wrong.remedy in " ".join(text.split()), text  # lines may be wrapped
 
 

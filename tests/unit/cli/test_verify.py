@@ -70,3 +70,11 @@ def test_what_does_not_load(root: Path) -> None:
 def test_wrong_usage(root: Path) -> None:
     assert run(str(root / "none.conf"))[0] == 2
     assert run("--format", "xml", write(root, "a.conf", ""))[0] == 2
+
+
+def test_a_fragment_gets_a_hint(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (root / "part.conf").write_text("Redirect /a /b\n")
+    run(str(root / "part.conf"))
+    assert "part.conf: a fragment, which was read as a whole server\nhint: " in capfd.readouterr().err
+    run(write(root, "httpd.conf", ""))
+    assert "hint" not in capfd.readouterr().err

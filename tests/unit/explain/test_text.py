@@ -1,27 +1,118 @@
-"""Explanations as text."""
+"""Short explanations as text."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from tests.unit.explain.explained_site import CONF, explained, side_of
 
-from whimbrel.explain.text import console, side_by_side, tree
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.terminal_text import UNBOUNDED
+from whimbrel.config.origins import Origin
+from whimbrel.explain.changes import changed_steps
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.explain.text import OutputStyle, TextRow, difference_lines, row_lines, short_lines
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+
+NOTHING = KnowledgeScope()
+DENIED = RequestExplanation(
+    "GET http://q/ from 192.0.2.1",
+    "2.4",
+    403,
+    steps=(
+        ExplanationStep("virtual host", "main server", "q", detail="there is no <VirtualHost>"),
+        ExplanationStep("file", "/r/htdocs/", "directory"),
+        ExplanationStep(
+            "access",
+            "denied",
+            "denied",
+            detail="403",
+            children=(
+                ExplanationStep(
+                    "access", "Require x", "denied", (Origin(SourceLocation("/r/a.conf", 7), "Require x"),)
+                ),
+            ),
+        ),
+        *(ExplanationStep("sub-request", f"GET /{number}") for number in range(1200)),
+        ExplanationStep("response", "GET /", "403 Forbidden"),
+    ),
+)
 
 
-def test_a_tree_names_files_and_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    explanation = explained(side_of(tmp_path), "/old/x")
-    console().print(tree(explanation, str(tmp_path)))
-    out = capsys.readouterr().out
-    line = (tmp_path / "httpd.conf").read_text().split("\n").index("Redirect /old /new") + 1
-    assert f"httpd.conf:{line}  Redirect /old /new" in out
-    assert "\x1b[" not in out
+def test_the_answer_its_cause_and_the_main_steps() -> None:
+    assert list(short_lines(DENIED, NOTHING, OutputStyle("/r"))) == [
+        "403 Forbidden   GET http://q/ from 192.0.2.1   httpd 2.4",
+        "because  Require x  a.conf:7",
+        "         it does not admit this client",
+        "",
+        "virtual host   main server (there is no <VirtualHost>)",
+        "file           htdocs (directory)",
+        "access         Require x: denied  a.conf:7",
+        "sub-requests   1,200",
+        "-v shows every step; --diff 2.2 compares",
+    ]
 
 
-def test_both_sides_and_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_items_that_matter_stand_there_and_all_others_are_counted() -> None:
+    place = SourceLocation("/r/b.conf", 3)
+    scope = KnowledgeScope(
+        items=(
+            UnknownItem(UnknownKind.MISSING, place, "no password file is here", "logins were assumed"),
+            UnknownItem(UnknownKind.LEFT_OUT, None, "a log", matters=False),
+        )
+    )
+    lines = list(short_lines(DENIED, scope, OutputStyle("/r")))
+    assert lines[-3] == "not known      no password file is here; logins were assumed  b.conf:3"
+    assert lines[-2] == "               1 fact that this answer does not depend on"
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+@pytest.mark.parametrize("is_colored", [False, True])
+def test_lines_fit_the_terminal_unless_one_word_does_not(width: int, is_colored: bool) -> None:
+    lines = list(short_lines(DENIED, NOTHING, OutputStyle("/r", width, is_colored)))
+    plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in lines]
+    assert any("\x1b[" in line for line in lines) is is_colored
+    assert [line for line in plain if len(line) > width and len(line.split()) > 1] == []
+    words = " ".join(plain).split()
+    assert {"403", "Forbidden", "a.conf:7", "http://q/", "<VirtualHost>)"} <= set(words)
+
+
+def test_hostile_text_is_escaped_and_is_no_markup() -> None:
+    rows = [TextRow("file", "a\x1b[2J[red]b[/red]\nc" + "x" * 1_000_000, "p\x07:1")]
+    (line, place) = row_lines(rows, OutputStyle(width=UNBOUNDED)), ""
+    (text,) = line
+    assert text.startswith("file           a\\x1b[2J[red]b[/red]\\x0acx") and len(text) < 500 and not place
+    assert text.endswith("p\\x07:1") and "\x07" not in text
+
+
+def test_equal_answers_say_so_and_list_no_step(tmp_path: Path) -> None:
+    side = side_of(tmp_path)
+    old = explained(side, "/old/x")
+    lines = list(difference_lines((old, old), [], ("2.2", "2.4"), NOTHING, OutputStyle(str(tmp_path))))
+    assert lines[0] == "same answer: 302 Found to http://q.example/new/x"
+    assert lines[1].endswith("in 2.2 and 2.4")
+    assert lines[2].startswith("because  Redirect /old /new  httpd.conf:") and len(lines) == 4
+
+
+def test_other_answers_list_the_innermost_steps_that_differ(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
     old = explained(side_of(tmp_path), "/old/x")
-    new = explained(side_of(tmp_path, CONF.replace("Redirect /old", "Redirect /older")), "/old/x")
-    console().print(side_by_side(old, new, ("before", "after")))
-    out = capsys.readouterr().out
-    assert "before: mapping: mod_alias" in out and "after: nothing" in out
+    new = explained(side_of(other, CONF.replace("Redirect /old", "Redirect /older")), "/old/x")
+    changes = list(changed_steps(old, new))
+    style = OutputStyle(str(tmp_path))
+    lines = list(difference_lines((old, new), changes, ("before", "after"), NOTHING, style))
+    assert lines[0] == "302 Found to http://q.example/new/x in before, 404 Not Found in after"
+    assert lines[lines.index("- before") + 1].startswith("because  Redirect /old /new  httpd.conf:")
+    assert any(line.startswith("because  DocumentRoot") for line in lines[lines.index("+ after") :])
+    assert any(line.startswith("- mapping: mod_alias: status 302") for line in lines)
+
+
+def test_a_side_that_does_not_load_has_no_steps() -> None:
+    broken = RequestExplanation("GET http://q/", "2.2", errors=("AH00526: Syntax error\nInvalid",))
+    lines = list(difference_lines((broken, DENIED), [], ("2.2", "2.4"), NOTHING, OutputStyle()))
+    assert lines[0] == "the configuration does not load in 2.2, 403 Forbidden in 2.4"
+    assert "because  AH00526: Syntax error Invalid" in lines
+    assert not any("steps that differ" in line for line in lines)

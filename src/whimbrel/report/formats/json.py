@@ -43,6 +43,7 @@ def _entry(entry: ReportEntry) -> dict[str, Any]:
         "fixable": entry.is_fixable,
         "evidence": entry.evidence,
         "text": entry.text,
+        "old": [{"line": number, "text": text} for number, text in entry.old],
         "new": list(entry.new),
         "decision": entry.decision,
     }

@@ -1,77 +1,86 @@
-"""Text of a report for people at a terminal; also the finding lines of `whimbrel upgrade`."""
+"""Text of a report for people at a terminal: code frames, then the counts as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.printable import printable_line
-from whimbrel.report.model import Report, ReportEntry, groups, new_lines, places, summary
-from whimbrel.upgrade.model import READ_ERROR, Risk
+from whimbrel.base.terminal_text import padded, shown, wrapped
+from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
+from whimbrel.report.knowledge import text_lines
+from whimbrel.report.model import Report, ReportEntry, count_noun, groups, read_errors
+from whimbrel.upgrade.model import Risk
 
-COLORS: Final = {
-    Risk.BREAKS: "31;1",
-    Risk.OPENS: "31;1",
-    Risk.CLOSES: "31",
-    Risk.CHANGES: "33",
-    Risk.COSMETIC: "36",
-}
+_RISK_WIDTH: Final = max(len(risk.value) for risk in Risk)
+PLAIN: Final = FrameStyle()
+MAX_KNOWLEDGE: Final = 1200
+"""Characters of a line about something that is not known."""
 
 
-def render(report: Report, *, colored: bool = False) -> str:
-    """Return the kind of input, the findings (worst first, equal ones once with all locations), then the
-    counts.
+def render(
+    report: Report, style: FrameStyle = PLAIN, *, summary_first: bool = False, next_command: str = ""
+) -> str:
+    """Return the kind of input, the findings (worst first, equal ones once), and the counts.
+
+    *summary_first*: the counts stand above the findings too. *next_command*: what to run after reading.
     """
-    lines = [line for group in groups(report.entries) for line in entry_lines(group, colored)]
-    lines = [*report.inputs, *lines, *summary(report)]
-    return "".join(f"{printable_line(line, is_colored=colored)}\n" for line in lines)
+    lines = [line for text in report.inputs for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width)]
+    counts = list(table(report, style))
+    if summary_first and report.entries:
+        lines += [*counts, ""]
+    lines += [""] if lines and lines[-1] and report.entries else []
+    lines += framed(groups(report.entries), style)
+    lines += counts
+    if next_command:
+        lines += wrapped(f"Next: {shown(next_command, MAX_KNOWLEDGE)}", style.width)
+    return "".join(f"{line}\n" for line in lines)
 
 
-def entry_lines(group: list[ReportEntry], colored: bool = False) -> Iterator[str]:
-    """List a finding of a check, or several that differ by their location only."""
-    entry = group[0]
-    kind = "could not be read" if entry.rule == READ_ERROR else entry.risk.value
-    marks = f", {entry.mark}" if entry.mark else ""
-    where = (
-        f"{_paint(entry.place, '1', colored)}: {entry.rule}"
-        if len(group) == 1
-        else _paint(f"{entry.rule} in {len(group)} places", "1", colored)
+def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
+    """Yield the counts: a row for each risk with what is left to do, then what is not known."""
+    notes = sum(entry.is_note for entry in report.entries)
+    head = (
+        f"{count_noun(len(report.files), 'file')}, {count_noun(report.lines, 'line')}: "
+        f"{count_noun(len(report.findings), 'finding')}, {count_noun(notes, 'note')}"
     )
-    include = [f"included from {entry.via}"] if entry.via else []
-    head = f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
-    return _lines(head, group, include)
+    yield from wrapped(head, style.width)
+    counts = report.by_risk()
+    width = max((len(f"{count:,}") for count in counts.values()), default=1)
+    for risk, count in counts.items():
+        entries = [entry for entry in report.entries if entry.risk is risk]
+        name = style.paint(padded(risk.value, _RISK_WIDTH), RISK_COLORS[risk])
+        left_to_do = _left_to_do(entries)
+        row = f"  {name}   {count:>{width},}   "
+        used = 2 + _RISK_WIDTH + 3 + width + 3
+        if used + len(left_to_do) <= style.width:
+            yield f"{row}{left_to_do}".rstrip()
+        else:
+            yield row.rstrip()
+            yield from (f"    {line}" for line in wrapped(left_to_do, style.width - 4) if line)
+    if report.baselined:
+        yield from wrapped(
+            f"  {count_noun(report.baselined, 'finding')} of the baseline not shown", style.width
+        )
+    for line in text_lines(report.scope, report.directory, read_errors(report.entries)):
+        indent = " " * (len(line) - len(line.lstrip()))
+        text = shown(line.strip(), MAX_KNOWLEDGE)
+        yield from (f"{indent}{piece}" for piece in wrapped(text, style.width - len(indent)))
 
 
-def action_lines(group: list[ReportEntry]) -> Iterator[str]:
-    """List a finding of an upgrade, or several that differ by their location only, with the action left."""
-    entry = group[0]
-    where = (
-        f"{entry.path}:{entry.line}: {entry.rule}"
-        if len(group) == 1
-        else f"{entry.rule} in {len(group)} places"
-    )
-    if entry.needs_review:
-        action = "needs review"
-    elif entry.decision:
-        action = "decision to take"
-    else:
-        action = "note"
-    changed = " (changed)" if entry.is_fixable else ""
-    return _lines(f"{where}: {action}{changed}: {entry.message} [{entry.risk.value}]", group, [])
-
-
-def _lines(head: str, group: list[ReportEntry], include: list[str]) -> Iterator[str]:
-    """Yield the head line, then advice, decision, new text, locations and evidence, indented."""
-    entry = group[0]
-    yield head
-    if entry.advice:
-        yield f"    advice: {entry.advice}"
-    if entry.decision:
-        yield f"    decide: {entry.decision}"
-    locations = places(group) if len(group) > 1 else include
-    details = [*new_lines(entry), *locations, *entry.evidence.splitlines()]
-    yield from (f"    {line}" for line in details)
-
-
-def _paint(text: str, code: str, colored: bool) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colored else text
+def _left_to_do(entries: list[ReportEntry]) -> str:
+    """Return how many of *entries* an upgrade fixes, and what is left: reviews, decisions with a place."""
+    fixed = sum(entry.is_fixable and not entry.needs_review for entry in entries)
+    review = sum(entry.needs_review for entry in entries)
+    decisions = [entry for entry in entries if entry.decision]
+    notes = sum(entry.is_note for entry in entries)
+    parts = []
+    if fixed:
+        parts.append("all fixed by upgrade" if fixed == len(entries) > 1 else f"{fixed:,} fixed by upgrade")
+    if review:
+        parts.append(f"{review:,} {'needs' if review == 1 else 'need'} review")
+    if decisions:
+        word = "decision" if len(decisions) == 1 else "decisions"
+        parts.append(f"{len(decisions):,} {word}: {decisions[0].rule} {shown(decisions[0].place)}")
+    if notes:
+        parts.append("nothing to do" if notes == len(entries) else f"{notes:,} with nothing to do")
+    return ", ".join(parts)

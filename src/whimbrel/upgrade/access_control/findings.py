@@ -478,17 +478,27 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
                 "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections by "
                 "other rules than 2.2"
             )
-        return "Order, Allow, Deny and Satisfy are Require in 2.4"
+        return f"2.4 has no {_listed(_list_names(lines))} without mod_access_compat"
     if any(line.name in analysis.decisions.removed_names for line in lines):
         return (
             "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
             "whatever module owns them"
         )
-    text = (
-        "Require decides by other rules in 2.4: the lines of an inner section replace the "
-        "outer ones, lines are alternatives, arguments are exact"
-    )
-    return text
+    requires = [line for line in flatten_directives(lines) if line.name == "require"]
+    if len(requires) > 1:
+        count = len(requires)
+        return f"2.4 takes these {count} Require lines as alternatives, and those around them not at all"
+    return "2.4 takes this Require in the place of those around it, and its arguments exactly"
+
+
+def _list_names(lines: Lines) -> list[str]:
+    """Return the names of the directives of mod_access_compat among *lines*."""
+    found = {line.name for line in flatten_directives(lines)}
+    return [name for name in ("Order", "Allow", "Deny", "Satisfy") if name.lower() in found]
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
@@ -543,6 +553,7 @@ def _without_effect(lines: Lines, after: Lines) -> list[str]:
 
 
 def _advice(plan: SectionPlan) -> str:
+    """Return who gains or loses access by a text that decides as 2.2 did."""
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
-        return "write the decision of 2.2, with its answer 500 to users that no module decides about"
-    return "write the decision of 2.2"
+        return "nobody gains or loses access; users that no module decides about get 500, as from 2.2"
+    return "nobody gains or loses access" + ", but for the requests below" * bool(plan.possible)

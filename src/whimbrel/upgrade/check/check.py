@@ -1,5 +1,4 @@
-"""A check: the findings of an upgrade that writes no file, and the messages that 2.4 would log about the
-present text."""
+"""A check: the findings of an upgrade that writes no file."""
 
 from __future__ import annotations
 
@@ -16,10 +15,9 @@ from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.rules import all_rules, rules_of
+from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
-from whimbrel.upgrade.source.suppressions import is_suppressed
 
 BATCH_SIZE: Final = 256
 """The number of fragments that one process reads at a time."""
@@ -95,22 +93,12 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     A rule checks the text as the other rules leave it, so no finding repeats what another one fixes. With
     *sources*, and unless rules were selected, the result of all rules is loaded under 2.4.
     """
-    rules = wanted.rules()
-    of_messages = rules_of("messages")
-    all_findings = [
-        finding
-        for rule in rules
-        if rule in of_messages
-        for finding in rule.check(tree)
-        if not is_suppressed(finding, tree)
-    ]
-    result = upgrade(tree, [rule for rule in rules if rule not in of_messages])
+    result = upgrade(tree, wanted.rules())
     if sources is not None and not wanted.only and not wanted.without:
         add_load_errors(result, sources.options)
-    all_findings += result.findings
     unique = {
         (f.rule, f.place.path, f.place.line, f.message): f
-        for f in reversed(all_findings)
+        for f in reversed(result.findings)
         if wanted.selects(f.rule)
     }
     order = {path: at for at, path in enumerate(tree.files)}
@@ -119,30 +107,30 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
         key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
-    return CheckResult(files, findings, _source_lines(tree, findings), described(tree), result.scope)
+    return CheckResult(files, findings, source_lines(tree, findings), described(tree), result.scope)
 
 
 def _line_count(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
-def _source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
+def source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
     """Return the source lines of *findings*, without surrounding white space."""
     wanted: dict[str, set[int]] = {}
     for finding in findings:
         wanted.setdefault(finding.place.path, set()).add(finding.place.line)
-    source_lines = {}
+    found = {}
     for path, numbers in wanted.items():
         file = tree.files.get(path)
         lines = file.document.bytes.split(b"\n") if file is not None else []
-        source_lines.update(
+        found.update(
             {
                 (path, number): lines[number - 1].strip().decode("latin-1")
                 for number in numbers
                 if 0 < number <= len(lines)
             }
         )
-    return source_lines
+    return found
 
 
 # many ---------------------------------------------------------------------------------------------

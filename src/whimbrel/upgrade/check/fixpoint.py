@@ -17,7 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.load import DeepRecursion
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
-from whimbrel.upgrade.edits.diff import added_lines
+from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, Finding, Risk
 from whimbrel.upgrade.rule import Rule
@@ -93,6 +93,7 @@ class _Fixpoint:
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, SourceLocation, str]] = set()
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
+        self._line_starts: dict[str, list[int]] = {}  # by path, of the current tree
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -169,18 +170,29 @@ class _Fixpoint:
                 self.declined.add(key)
                 self.refused[key] = to_manual(original, "you declined the change")
             elif selection.try_add(decided.edits):
-                chosen.append(replace(original, edits=decided.edits, new=self._new(decided)))
+                chosen.append(self._with_lines(original, decided))
         return chosen, selection
 
-    def _new(self, finding: Finding) -> tuple[str, ...]:
+    def _with_lines(self, original: Finding, decided: Finding) -> Finding:
+        """Return *original* with the edits of *decided*, the lines that they remove from its file, and those
+        that they add.
+        """
         by_file: dict[str, list[Edit]] = {}
-        for file_edit in dict.fromkeys(finding.edits):
+        for file_edit in dict.fromkeys(decided.edits):
             by_file.setdefault(file_edit.path, []).append(file_edit.edit)
-        return tuple(
-            line
-            for path, edits in by_file.items()
-            for line in added_lines(self.current.files[path].document.bytes, edits)
-        )
+        old: list[tuple[int, str]] = []
+        new: list[str] = []
+        for path, edits in by_file.items():
+            data = self.current.files[path].document.bytes
+            if path not in self._line_starts:
+                self._line_starts[path] = line_starts(data)
+            removed, added = changed_lines(data, edits, self._line_starts[path])
+            new += added
+            if path == original.place.path:
+                line_map = self.result.line_maps.get(path, LineMap())
+                lines = ((line_map.unchanged_from(number), text) for number, text in removed)
+                old += [(number, text) for number, text in lines if number]
+        return replace(original, edits=decided.edits, old=tuple(old), new=tuple(new))
 
     def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
         """Apply the edits and read the configuration tree again."""
@@ -192,6 +204,7 @@ class _Fixpoint:
             if new_bytes != old_bytes:
                 files[path] = new_bytes
                 traces.setdefault(path, LineMap()).steps.append(LineEdits(old_bytes, edits))
+        self._line_starts.clear()
         self.applied += chosen
         self.result.passes += 1
         self.current = self.original.reparse(files, self.current)

@@ -6,6 +6,7 @@ The edits give the unchanged lines, so the time is linear in the number of lines
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Final
@@ -51,8 +52,18 @@ def _quoted(name: bytes) -> bytes:
     return b'"' + _SPECIAL.sub(lambda found: b"\\%03o" % ord(found[0]), name) + b'"'
 
 
-def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
-    """Return the lines that *edits* add to *old*, without indentation."""
+def line_starts(data: bytes) -> list[int]:
+    """Return the offsets at which the lines of *data* begin."""
+    return [0, *(found.end() for found in re.finditer(rb"\n", data))]
+
+
+def changed_lines(
+    old: bytes, edits: Iterable[Edit], starts: list[int]
+) -> tuple[tuple[tuple[int, str], ...], tuple[str, ...]]:
+    """Return the lines of *old* that *edits* remove, with their numbers, and those that they add, without
+    indentation; *starts* are its `line_starts`.
+    """
+    removed: list[tuple[int, str]] = []
     added: list[str] = []
     for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end))):
         start = old.rfind(b"\n", 0, group[0].start) + 1
@@ -61,9 +72,12 @@ def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
         before = [line.strip() for line in old[start:end].split(b"\n")]
         moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
         after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
-        for kind, _a1, _a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-            added += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
-    return tuple(added)
+        first = bisect_right(starts, start)
+        for kind, a1, a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if kind != "equal":
+                added += [line.decode("latin-1") for line in after[c1:c2] if line]
+                removed += [(first + at, before[at].decode("latin-1")) for at in range(a1, a2) if before[at]]
+    return tuple(removed), tuple(added)
 
 
 def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:

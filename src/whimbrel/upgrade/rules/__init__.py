@@ -1,6 +1,6 @@
 """Upgrade rules by area: one file for each row of the table of changes, named by its number.
 
-Public: all_rules(), rules_of(area).  Both discover the rule files; a rule is the `RULE` of its file.
+Public: all_rules(), rules_of(area), rule_names().  They discover the rule files; a rule is its `RULE`.
 Each rule has a document in upgrade/documents/ whose examples are its tests.
 Must not import: check, apply, cli; another rule only for its tables.
 """
@@ -31,3 +31,8 @@ def rules_of(area: str) -> tuple[Rule, ...]:
     package = import_module(f"{__name__}.{area}")
     names = sorted(module.name for module in iter_modules(package.__path__))
     return tuple(import_module(f"{package.__name__}.{name}").RULE for name in names if _RULE_FILE.match(name))
+
+
+def rule_names() -> dict[str, str]:
+    """Return the short name of each number."""
+    return {number: rule.name for rule in all_rules() for number in (*rule.also, rule.number)}

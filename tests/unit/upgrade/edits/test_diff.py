@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.edits.diff import display_path, unified_diff
+from whimbrel.upgrade.edits.diff import changed_lines, display_path, line_starts, unified_diff
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
 
 OLD = b"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n"
@@ -21,6 +21,18 @@ def diff(old: bytes, *edits: Edit) -> bytes:
     trace = LineMap()
     trace.steps.append(LineEdits(old, edits))
     return unified_diff("conf/x", old, apply(old, [Group(edits)]), trace)
+
+
+def test_lines_of_edits_with_their_numbers() -> None:
+    old = b"a\n  Order x\n  Deny y\nb\nMaxClients 5\n"
+    edits = (Edit(2, 21, b"  Require z\n"), Edit(23, 33, b"MaxRequestWorkers"))
+    starts = line_starts(old)
+    assert starts == [0, 2, 12, 21, 23, 36]
+    assert changed_lines(old, edits, starts) == (
+        ((2, "Order x"), (3, "Deny y"), (5, "MaxClients 5")),
+        ("Require z", "MaxRequestWorkers 5"),
+    )
+    assert changed_lines(old, (Edit(2, 2, b"new\n"),), starts) == ((), ("new",))
 
 
 def test_one_line() -> None:

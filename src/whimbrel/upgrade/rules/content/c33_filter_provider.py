@@ -26,14 +26,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         condition = expression(words[2], words[3])
         message = "FilterProvider takes an expression: 2.4 does not start with a condition of 2.2"
         if condition is None or not is_quotable(condition):
-            yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
+            advice = f"write an expression that is true where {words[3]} matched {words[2]}"
+            yield Finding("C33", line.place, message, advice, Risk.BREAKS)
         else:
             args = " ".join((quoted(words[0]), quoted(words[1]), '"' + quoted(condition).strip('"') + '"'))
             yield Finding(
                 "C33",
                 line.place,
                 message,
-                f"write the condition as an expression: {condition}",
+                f"the expression is true where {words[3]} matched {words[2]}",
                 Risk.BREAKS,
                 Safety.SAFE,
                 change_args(tree, line, args),

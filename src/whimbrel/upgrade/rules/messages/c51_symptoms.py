@@ -1,4 +1,4 @@
-"""C51: log messages of an upgrade without preparation. Document: documents/C51-symptoms.md"""
+"""C51: warnings of 2.4 about lines that no other rule removes. Document: documents/C51-symptoms.md"""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C51",
                 line.place,
-                f"without an upgrade 2.4 logs: {_warning(shape, line)}",
-                f"read `whimbrel explain {shape[:7]}`",
+                f"2.4 ignores the line and logs: {_warning(shape, line)}",
+                "remove the line",
                 Risk.COSMETIC,
             )
             break

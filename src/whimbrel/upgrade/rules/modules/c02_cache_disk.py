@@ -29,7 +29,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C02",
                 line.place,
                 "mod_disk_cache is called mod_cache_disk: 2.4 cannot load the old file",
-                "load it under its new name",
+                f"load it as {text.split()[-1]}",
                 Risk.BREAKS,
                 Safety.SAFE,
                 replace_statement(tree, line, [text]),
@@ -39,12 +39,13 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         new = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}.get(
             old.removeprefix("!")
         )
+        effect = "reads" if old.startswith("!") else "skips"
         if new is not None and not tree.options.also_22:
             yield Finding(
                 "C02",
                 section.place,
                 f"{old.removeprefix('!')} is called {new} in 2.4",
-                "test for the new name",
+                f"2.4 {effect} the lines of this section where the old name stays",
                 Risk.CHANGES,
                 Safety.SAFE,
                 (section.replace_args("!" * old.startswith("!") + new + ">"),),

@@ -18,7 +18,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "C07",
             line.place,
             "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still accepts the old name",
-            "use the new name",
+            f"the bound of {line.args.strip()} stays",
             Risk.COSMETIC,
             Safety.SAFE,
             (line.rename("MaxConnectionsPerChild"),),

@@ -15,7 +15,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C54",
             line.place,
-            "SSLCertificateChainFile is deprecated; 2.4 still accepts it",
+            "2.4 still reads SSLCertificateChainFile, and its manual names SSLCertificateFile for the chain",
             "append the chain to the file of SSLCertificateFile",
             Risk.COSMETIC,
         )

@@ -1,0 +1,64 @@
+"""Help of the subcommands: exit codes and examples below the options, no types of Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from textwrap import wrap
+from typing import Final
+
+from typer import _click as click  # the click that typer itself uses
+from typer.core import TyperCommand
+
+_TYPE: Final = re.compile(r" ?<([^<>]+)>$")
+_WORDS: Final = {
+    "path": "PATH",
+    "Path": "PATH",
+    "str": "TEXT",
+    "int": "N",
+    "int range": "N",
+    "bool": "",
+}
+"""Names of values in the place of the types that typer prints."""
+
+
+def epilog(codes: Mapping[int, str], examples: tuple[str, ...], note: str = "") -> str:
+    """Return the text below the options: a note, the exit codes and the examples, each on its line."""
+    lines = [note, ""] if note else []
+    lines += ["Exit codes:", *(f"  {code}  {meaning}" for code, meaning in codes.items())]
+    lines += ["", "Examples:", *(f"  {example}" for example in examples)]
+    return "\n".join(lines)
+
+
+class HelpCommand(TyperCommand):
+    """A subcommand whose help names values as its texts do; lines of the epilog stay lines."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                is_argument = param.param_type_name == "argument"
+                name = _TYPE.sub("" if is_argument else _value, record[0])
+                records["Arguments" if is_argument else "Options"].append((name, record[1]))
+        for title, rows in records.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        for line in (self.epilog or "").splitlines():
+            if line.startswith("  "):
+                formatter.write(f"{line}\n")  # an example is copied: it is not wrapped
+            elif line:
+                formatter.write("".join(f"{part}\n" for part in wrap(line, formatter.width)))
+            else:
+                formatter.write_paragraph()
+
+
+def _value(found: re.Match[str]) -> str:
+    """Return the name of a value for the name of a type; choices stand as they are."""
+    kind = found[1].removeprefix("list[").removesuffix("]")
+    word = _WORDS.get(kind, kind)
+    return f" {word}" if word else ""

@@ -1,0 +1,215 @@
+"""The cause of an answer: the line that decided it, found in the steps of its explanation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.origins import Origin
+from whimbrel.explain.step import ExplanationStep, RequestExplanation, line_as_dict
+
+_STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
+_USER: Final = re.compile(r"\buser (.+)")
+_FILE: Final = re.compile(r"\bfile ([^,]+)")
+_LOG_CODE: Final = re.compile(r"AH\d{5}: ")
+MAX_DECIDING: Final = 3
+"""Lines of one cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCause:
+    """Why a request has its answer.
+
+    Attributes:
+        lines: the lines that decided it, the first one first; () if a default or a file did.
+        sentence: what they did with this request, "" if the lines say it.
+    """
+
+    lines: tuple[Origin, ...] = ()
+    sentence: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the cause for JSON."""
+        return {"lines": [line_as_dict(line) for line in self.lines], "sentence": self.sentence}
+
+
+def cause_of(explanation: RequestExplanation) -> AnswerCause:
+    """Return the cause of the status of *explanation*."""
+    if explanation.errors:
+        return AnswerCause(sentence=" ".join(explanation.errors[0].split()))
+    block, step = _decision(explanation)
+    if step is not None:
+        return _cause_of_step(step, block, explanation)
+    if explanation.status is None:
+        return _cause_of_unknown(block, explanation)
+    if explanation.status < 400:
+        return _cause_of_success(block)
+    response = _last(explanation.steps, "response")
+    lines = () if response is None else response.lines
+    return AnswerCause(
+        lines[:MAX_DECIDING], _logged(explanation) or "no line of the configuration decides it"
+    )
+
+
+def deciding_block(explanation: RequestExplanation) -> tuple[ExplanationStep, ...]:
+    """Return the steps of the request, or of the internal redirect, that decided the status."""
+    return _decision(explanation)[0]
+
+
+def _decision(explanation: RequestExplanation) -> tuple[tuple[ExplanationStep, ...], ExplanationStep | None]:
+    """Return the first steps in which one gave the status, with this one; else the last ones."""
+    blocks = request_blocks(explanation)
+    if explanation.status is not None:
+        for block in blocks:
+            for step in block:
+                if _decides(step, explanation.status):
+                    return block, step
+    return blocks[-1], None
+
+
+def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExplanation) -> AnswerCause:
+    """Return the lines that chose a handler which was not run."""
+    chosen = [step.lines for step in block if step.kind in ("fix-ups", "handler") and step.lines]
+    response = _last(explanation.steps, "response")
+    return AnswerCause(
+        chosen[-1][:MAX_DECIDING] if chosen else (), response.detail if response is not None else ""
+    )
+
+
+def request_blocks(explanation: RequestExplanation) -> list[tuple[ExplanationStep, ...]]:
+    """Return the steps of the request and those of each internal redirect, in their order."""
+    redirects = [step.children for step in explanation.steps if step.kind == "redirect"]
+    inner = ("redirect", "sub-request", "response")
+    return [tuple(step for step in explanation.steps if step.kind not in inner), *redirects]
+
+
+def _decides(step: ExplanationStep, status: int) -> bool:
+    if step.result == "refused":
+        return status >= 400
+    found = _STATUS.match(step.detail if step.kind == "access" else step.result)
+    return found is not None and int(found[1]) == status
+
+
+def _cause_of_step(
+    step: ExplanationStep, block: Iterable[ExplanationStep], explanation: RequestExplanation
+) -> AnswerCause:
+    """Return the cause of a status that *step* gave."""
+    logged = _logged(explanation)
+    if step.kind == "access":
+        return _cause_of_denial(step, explanation.status == 401, logged)
+    if step.lines and step.kind in ("mapping", "fix-ups"):
+        return AnswerCause(step.lines[:MAX_DECIDING], _without_code(step.detail))
+    if step.result == "refused":
+        return AnswerCause(step.lines, step.detail)
+    file = _last(block, "file")
+    if file is not None and file.result == "does not exist" and explanation.status == 404:
+        mapped = [mapping for mapping in block if mapping.kind == "mapping" and mapping.lines]
+        sentence = f"{file.what}{_path_info(file)} does not exist"
+        return AnswerCause(mapped[-1].lines[:1] if mapped else (), sentence)
+    detail = _without_code(step.detail) or logged
+    if not detail and step.what == "mod_dir":
+        detail = "the path of a directory gets a slash at its end"
+    return AnswerCause(handler_lines(step), detail or f"{step.what} answers with it")
+
+
+def handler_lines(step: ExplanationStep) -> tuple[Origin, ...]:
+    """Return the last line that set something for a handler, which overrides the lines before it."""
+    return tuple(line for line in step.lines if not line.text.startswith("ErrorDocument"))[-1:]
+
+
+def _path_info(file: ExplanationStep) -> str:
+    return file.detail.removeprefix("path info ").rstrip("/")
+
+
+def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -> AnswerCause:
+    """Return the cause of a 401 or another refusal of the access phases."""
+    leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
+    if is_challenge:
+        required = [step for step in leaves if step.what.startswith("Require")]
+        chosen = [step for step in required if _needs_user(step)] or required
+        user = _USER.search(access.detail)
+        if user is not None:
+            sentence = f"{user[1]} is authenticated, and no line admits {user[1]}"
+        else:
+            sentence = _without_code(logged) or "no credentials were sent"
+        return AnswerCause(_lines(chosen or [access]), sentence)
+    refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
+    refused = refused or [step for step in leaves if step.result == "denied"]
+    if refused:
+        return AnswerCause(_lines(refused), _reason(refused[0]))
+    order = [step for step in leaves if step.what.startswith("Order")]
+    if order:
+        return AnswerCause(_lines(order), "no Allow line has this client")
+    return AnswerCause(_lines([access]), _without_code(logged))
+
+
+def _needs_user(step: ExplanationStep) -> bool:
+    words = step.what.split()
+    return len(words) > 1 and words[1].lower() in ("user", "valid-user", "group", "dbm-group", "file-owner")
+
+
+def _reason(step: ExplanationStep) -> str:
+    if step.detail:
+        return step.detail
+    return "it names this client" if step.what.startswith("Deny") else "it does not admit this client"
+
+
+def _cause_of_success(block: Iterable[ExplanationStep]) -> AnswerCause:
+    """Return the cause of an answer that nothing refused: who admitted the client, and what is sent."""
+    steps = tuple(block)
+    access = _last(steps, "access")
+    lines = admitting_lines(access) if access is not None else ()
+    handler = _last(steps, "handler")
+    file = _last(steps, "file")
+    index = next((_FILE.search(step.result) for step in reversed(steps) if step.what == "mod_dir"), None)
+    if handler is not None and handler.what != "core":
+        sentence = f"{handler.what} answers"
+    elif index is not None:
+        sentence = f"{index[1]} is sent"
+    elif file is not None and file.what:
+        sentence = f"{file.what} is sent"
+    else:
+        sentence = ""
+    return AnswerCause(lines, sentence)
+
+
+def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
+    """Return the lines that admitted the client."""
+    leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
+    admitted = [
+        step
+        for step in leaves
+        if step.result == "granted" or (step.what.startswith("Allow") and step.result == "matches")
+    ]
+    return _lines(admitted or [step for step in leaves if step.what.startswith("Order")])
+
+
+def _lines(steps: Iterable[ExplanationStep]) -> tuple[Origin, ...]:
+    """Return the lines of *steps*, each once."""
+    return tuple(dict.fromkeys(line for step in steps for line in step.lines))[:MAX_DECIDING]
+
+
+def _last(steps: Iterable[ExplanationStep], kind: str) -> ExplanationStep | None:
+    found = None
+    for step in steps:
+        if step.kind == kind:
+            found = step
+    return found
+
+
+def log_lines(explanation: RequestExplanation) -> Iterator[str]:
+    """Yield the lines of the error log."""
+    response = _last(explanation.steps, "response")
+    for step in response.children if response is not None else ():
+        if step.kind == "log":
+            yield step.what
+
+
+def _logged(explanation: RequestExplanation) -> str:
+    return next(log_lines(explanation), "").strip()
+
+
+def _without_code(text: str) -> str:
+    return _LOG_CODE.sub("", text).strip()

@@ -1,0 +1,200 @@
+"""Code frames: a finding with its lines, the words that it is about, and the text that an upgrade writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
+from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.model import READ_ERROR, Risk
+
+RISK_COLORS: Final = {
+    Risk.BREAKS: "31;1",
+    Risk.OPENS: "31;1",
+    Risk.CLOSES: "31",
+    Risk.CHANGES: "33",
+    Risk.COSMETIC: "36",
+}
+MIN_GUTTER: Final = 3
+"""Columns of line numbers."""
+MAX_OLD_LINES: Final = 4
+MAX_NEW_LINES: Final = 8
+MAX_FURTHER: Final = 5
+"""Further places of equal findings."""
+MAX_MESSAGE: Final = 1200
+MAX_CODE: Final = 200
+"""Characters of a line of code."""
+MAX_EVIDENCE: Final = 12
+"""Lines of the evidence of a finding."""
+_WORD: Final = re.compile(r"\S+")
+_CORE: Final = re.compile(r"[A-Za-z0-9][\w.:/-]*")
+_RED: Final = "31"
+_GREEN: Final = "32"
+_DIM: Final = "2"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameStyle:
+    """How frames are printed: columns of the terminal, colors, short names of rules by number."""
+
+    width: int = UNBOUNDED
+    is_colored: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def paint(self, text: str, code: str) -> str:
+        return paint(text, code, self.is_colored)
+
+
+def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = False) -> Iterator[str]:
+    """Yield the lines of a finding, or of several that differ by their location only.
+
+    *is_applied*: an upgrade has made the change or prints it as a diff, so that only its line is shown.
+    """
+    entry = group[0]
+    yield from _header(group, style, is_applied)
+    gutter = max(MIN_GUTTER, *(len(str(number)) for number, _ in _code_lines(entry, is_applied)), 0)
+    yield from _code(entry, style, gutter, is_applied)
+    indent = f"{' ' * (gutter + 4)}= "
+    texts = [shown(entry.advice, MAX_MESSAGE)]
+    texts += [f"decision: {shown(entry.decision, MAX_MESSAGE)}"] if entry.decision else []
+    texts += [shown(line, MAX_MESSAGE) for line in entry.evidence.splitlines()[:MAX_EVIDENCE]]
+    texts += [f"included from {shown(entry.via)}"] if entry.via and len(group) == 1 else []
+    texts += [_further(group)] if len(group) > 1 else []
+    for text in filter(None, texts):
+        yield from _indented(text, indent, style)
+
+
+def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> Iterator[str]:
+    """Yield the place, the rule with its name, and the risk with what is left to do."""
+    entry = group[0]
+    risk = "could not be read" if entry.rule == READ_ERROR else entry.risk.value
+    marks = [
+        (_applied_mark(entry) if is_applied else entry.mark),
+        "decision" if entry.decision else "",
+    ]
+    rule = " ".join(filter(None, (entry.rule, style.names.get(entry.rule, ""))))
+    parts = [(shown(entry.place), "1"), (rule, ""), (risk, RISK_COLORS[entry.risk])]
+    text = "  ".join(text for text, _ in parts)
+    rest = "".join(f" · {mark}" for mark in marks if mark)
+    count = f"  in {len(group):,} places" if len(group) > 1 else ""
+    if columns_of(text + rest + count) <= style.width:
+        yield "  ".join(style.paint(*part) for part in parts) + rest + count
+        return
+    for text, color in (*parts[:2], (risk + rest, parts[2][1]), (count.strip(), "")):
+        yield from (style.paint(line, color) for line in wrapped(text, style.width) if line)
+
+
+def _applied_mark(entry: ReportEntry) -> str:
+    if not entry.needs_review:
+        return ""
+    return "changed, needs review" if entry.is_fixable else "needs review"
+
+
+def _code_lines(entry: ReportEntry, is_applied: bool) -> list[tuple[int, str]]:
+    """Return the lines of the frame with their numbers: the opening line of a section, and those that an edit
+    removes; else the line of the place.
+    """
+    old = [] if is_applied else list(entry.old[:MAX_OLD_LINES])
+    has_place = bool(entry.line and entry.text) and all(number != entry.line for number, _ in old)
+    has_place = has_place and (not old or entry.text.startswith("<"))
+    return [(entry.line, entry.text), *old] if has_place else old
+
+
+def _code(entry: ReportEntry, style: FrameStyle, gutter: int, is_applied: bool) -> Iterator[str]:
+    lines = _code_lines(entry, is_applied)
+    removed = {} if is_applied else dict(entry.old)
+    marked = next((at for at, (number, _) in enumerate(lines) if number in removed), 0)
+    blank = f"{' ' * (gutter + 4)}| "
+    message = shown(entry.message, MAX_MESSAGE)
+    if not lines:
+        yield from _indented(message, f"{' ' * (gutter + 4)}| ", style)
+    for at, (number, text) in enumerate(lines):
+        sign = "-" if number in removed else " "
+        code = shown(text, MAX_CODE)
+        color = _RED if sign == "-" else ""
+        prefix = f"{number:>{gutter + 2}} {sign}| "
+        pieces = wrapped(code, style.width - len(prefix))
+        for piece_number, piece in enumerate(pieces):
+            yield (blank if piece_number else prefix) + style.paint(piece, color)
+        if at == marked:
+            marks = _marks(code, entry) if len(pieces) == 1 else ""
+            yield from _marked(marks, message, blank, style, RISK_COLORS[entry.risk])
+    if is_applied:
+        return
+    if len(entry.old) > MAX_OLD_LINES:
+        yield f"{blank}and {len(entry.old) - MAX_OLD_LINES} more lines"
+    for text in entry.new[:MAX_NEW_LINES]:
+        prefix = f"{' ' * (gutter + 3)}+| "
+        for piece_number, piece in enumerate(wrapped(_new_text(text), style.width - len(prefix))):
+            yield (blank if piece_number else prefix) + style.paint(piece, _GREEN)
+    if len(entry.new) > MAX_NEW_LINES:
+        yield f"{blank}and {len(entry.new) - MAX_NEW_LINES} more lines"
+
+
+def _new_text(text: str) -> str:
+    code = shown(text, MAX_CODE)
+    return code if len(text) <= MAX_CODE else f"{code} ({len(text)} characters)"
+
+
+def _marked(marks: str, message: str, blank: str, style: FrameStyle, color: str) -> Iterator[str]:
+    """Yield the marks below a line with the message behind them, or below them if it is too long."""
+    if marks and columns_of(f"{blank}{marks} {message}") <= min(style.width, 110):
+        yield f"{blank}{style.paint(marks, color)} {message}"
+        return
+    if marks:
+        yield f"{blank}{style.paint(marks, color)}"
+    yield from _indented(message, blank, style)
+
+
+def _indented(text: str, indent: str, style: FrameStyle) -> Iterator[str]:
+    continued = f"{' ' * (len(indent) - 2)}{indent[-2] if indent[-2] == '|' else ' '} "
+    for number, line in enumerate(wrapped(text, style.width - len(indent))):
+        yield f"{continued if number else indent}{line}"
+
+
+def _marks(code: str, entry: ReportEntry) -> str:
+    """Return circumflexes below the words of *code* that the finding is about.
+
+    They are the words that the new text lacks, or those that the message names; else the directive. A line
+    behind which the new text stands has none.
+    """
+    if entry.new and not entry.old:
+        return ""
+    spans = [(found.start(), found.end()) for found in _WORD.finditer(code)]
+    new_words = {word for line in entry.new for word in shown(line, MAX_CODE).split()}
+    chosen = [span for span in spans if code[slice(*span)] not in new_words] if new_words else []
+    if chosen[:1] == spans[:1]:  # the directive itself is replaced
+        chosen = spans[:1]
+    elif not chosen:
+        chosen = [span for span in spans[1:] if _is_named(code[slice(*span)], entry.message)] or spans[:1]
+    out = ""
+    for start, end in chosen:
+        out = padded(out, columns_of(code[:start])) + "^" * columns_of(code[start:end])
+    return out
+
+
+def _is_named(word: str, message: str) -> bool:
+    """Return True if *message* has the word: one of three characters or more, without quotes and signs."""
+    core = _CORE.search(word)
+    if core is None or len(core[0]) < 3:
+        return False
+    return re.search(rf"(?<![\w.]){re.escape(core[0])}(?!\w)", message) is not None
+
+
+def _further(group: list[ReportEntry]) -> str:
+    """Return the first further places of equal findings, and the count of all others."""
+    places = [shown(entry.place) for entry in group[1 : MAX_FURTHER + 1]]
+    more = len(group) - 1 - len(places)
+    return f"also {'  '.join(places)}" + (f"  and {more:,} more (JSON names all)" if more else "")
+
+
+def framed(
+    groups: Iterable[list[ReportEntry]], style: FrameStyle, *, is_applied: bool = False
+) -> Iterator[str]:
+    """Yield the frames of *groups*, with a blank line behind each."""
+    for group in groups:
+        yield from frame(group, style, is_applied=is_applied)
+        yield ""

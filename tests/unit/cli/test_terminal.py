@@ -1,0 +1,88 @@
+"""Output to a terminal, through a pager."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+from whimbrel.base.confinement import confine
+confine()
+from whimbrel.cli.terminal import write_text
+write_text("".join(f"line {number}\\n" for number in range(int(sys.argv[1]))), may_page=sys.argv[2] == "yes")
+"""
+
+
+def run_on_terminal(lines: int, pager: str, *, may_page: bool = True, term: str = "xterm") -> str:
+    """Return what a terminal of 10 lines gets."""
+    master, slave = pty.openpty()
+    ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(lines), "yes" if may_page else "no"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "PAGER": pager, "TERM": term},
+    )
+    os.close(slave)
+    out = bytearray()
+    end = time.monotonic() + 30
+    while time.monotonic() < end and select.select([master], [], [], 30)[0]:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(master)
+    assert process.wait(30) == 0
+    return out.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def pager(tmp_path: Path) -> str:
+    """Return a pager that marks what it shows."""
+    script = tmp_path / "pager"
+    script.write_text("#!/bin/sh\nsed 's/^/paged /'\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_long_output_goes_through_the_pager(pager: str) -> None:
+    assert run_on_terminal(12, pager) == "".join(f"paged line {number}\n" for number in range(12))
+
+
+def test_short_output_dumb_terminals_and_the_option_do_without(pager: str) -> None:
+    plain = "".join(f"line {number}\n" for number in range(12))
+    assert run_on_terminal(5, pager) == "".join(f"line {number}\n" for number in range(5))
+    assert run_on_terminal(12, pager, may_page=False) == plain
+    assert run_on_terminal(12, pager, term="dumb") == plain
+    assert run_on_terminal(12, "cat") == plain
+
+
+@pytest.mark.parametrize("broken", ["/nonexistent/pager", "false", "'unbalanced", ""])
+def test_a_broken_pager_loses_nothing(broken: str) -> None:
+    assert run_on_terminal(12, broken).endswith("".join(f"line {number}\n" for number in range(12)))
+
+
+def test_a_pipe_has_no_pager(pager: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "12", "yes"],
+        env={**os.environ, "PAGER": pager},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.startswith("line 0\n")

@@ -1,0 +1,103 @@
+"""The cause of an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.explain.explained_site import CONF, explained, side_of
+
+from whimbrel.explain.cause import AnswerCause, cause_of
+from whimbrel.explain.step import RequestExplanation
+from whimbrel.verify.side import Side
+
+
+@pytest.fixture(scope="module")
+def side(tmp_path_factory: pytest.TempPathFactory) -> Side:
+    more = """
+Redirect gone /left
+Alias /empty @ROOT@/htdocs/empty
+ErrorDocument 404 /missing-too.html
+<Location /closed>
+    Require all denied
+</Location>
+<Location /named>
+    AuthType Basic
+    AuthName staff
+    AuthUserFile "@ROOT@/users"
+    Require user alice
+</Location>
+"""
+    return side_of(tmp_path_factory.mktemp("site"), CONF + more)
+
+
+def texts(cause: AnswerCause) -> list[str]:
+    return [line.text for line in cause.lines]
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status", "lines", "sentence"),
+    [
+        ("/closed", "q", 403, ["Require all denied"], "it does not admit this client"),
+        ("/named", "q", 401, ["Require user alice"], "no credentials were sent"),
+        ("/old/x", "q", 302, ["Redirect /old /new"], ""),
+        ("/left", "q", 410, ["Redirect gone /left"], ""),
+        ("/nope", "a.example", 403, ["RewriteRule ^/nope - [F]"], ""),
+        ("/cgi-bin/x", "q", 404, None, "cgi/x"),
+        ("/private/x.html", "q", 401, ["Require valid-user"], "no credentials were sent"),
+        ("/", "q", 200, ["Require all granted"], "index.html is sent"),
+        ("/index.html", "q", 200, ["Require all granted"], "index.html is sent"),
+        ("/private", "q", 401, ["Require valid-user"], ""),
+        ("/app/x", "q", None, None, "would run a program or contact a back end"),
+    ],
+)
+def test_the_line_and_the_sentence(
+    side: Side, target: str, host: str, status: int | None, lines: list[str] | None, sentence: str
+) -> None:
+    explanation = explained(side, target, host)
+    cause = cause_of(explanation)
+    assert explanation.status == status
+    assert lines is None or texts(cause) == lines
+    assert sentence in cause.sentence
+
+
+def test_a_missing_file_is_the_cause_in_front_of_a_missing_error_document(side: Side) -> None:
+    cause = cause_of(explained(side, "/none"))
+    assert cause.sentence.endswith("htdocs/none does not exist")
+    assert [text.split()[0] for text in texts(cause)] == ["DocumentRoot"]
+
+
+def test_a_user_that_no_line_admits(side: Side) -> None:
+    cause = cause_of(explained(side, "/named", user="bob"))
+    assert texts(cause) == ["Require user alice"]
+    assert cause.sentence == "bob is authenticated, and no line admits bob"
+
+
+def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:
+    order = "<Directory @ROOT@/htdocs>\nOrder {}\n{}</Directory>\n"
+    base = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    for rows, expected in (
+        (("deny,allow", "Deny from 192.0.2\n"), (["Deny from 192.0.2"], "it names this client")),
+        (("allow,deny", "Allow from 10\n"), (["Order allow,deny"], "no Allow line has this client")),
+        (("allow,deny", "Allow from all\n"), (["Allow from all"], "index.html is sent")),
+    ):
+        cause = cause_of(explained(old_side(tmp_path, base + order.format(*rows)), "/index.html"))
+        assert (texts(cause), cause.sentence.rpartition("/")[2]) == expected
+
+
+def old_side(root: Path, conf: str) -> Side:
+    """Return a site of 2.2, without LoadModule lines of 2.4."""
+    from tests.unit.explain.explained_site import write_site
+
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.verify.loading import load_side
+
+    file = write_site(root, conf)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if not line.startswith("LoadModule")))
+    return load_side(LoadOptions(server_root=str(root), file=str(file)), "2.2")
+
+
+def test_a_configuration_that_does_not_load() -> None:
+    cause = cause_of(RequestExplanation("GET /", "2.4", errors=("AH1:\nInvalid",)))
+    assert cause == AnswerCause(sentence="AH1: Invalid")

@@ -1,0 +1,32 @@
+"""Explanations as trees of all steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.explain.explained_site import CONF, explained, side_of
+
+from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.trees import rendered, side_by_side, tree
+
+
+def test_a_tree_names_files_and_lines(tmp_path: Path) -> None:
+    explanation = explained(side_of(tmp_path), "/old/x")
+    out = rendered(tree(explanation, str(tmp_path)), 200, is_colored=False)
+    line = (tmp_path / "httpd.conf").read_text().split("\n").index("Redirect /old /new") + 1
+    assert f"httpd.conf:{line}  Redirect /old /new" in out
+    assert "\x1b[" not in out
+    assert "\x1b[" in rendered(tree(explanation), 200, is_colored=True)
+
+
+def test_both_sides_and_what_differs(tmp_path: Path) -> None:
+    old = explained(side_of(tmp_path), "/old/x")
+    new = explained(side_of(tmp_path, CONF.replace("Redirect /old", "Redirect /older")), "/old/x")
+    out = rendered(side_by_side(old, new, ("before", "after")), 200, is_colored=False)
+    assert "before: mapping: mod_alias" in out and "after: nothing" in out
+
+
+def test_markup_and_escapes_are_text() -> None:
+    hostile = RequestExplanation("GET /[red]\x1b[2J", "2.4", 200, errors=("a\n[b]\x07",))
+    out = rendered(tree(hostile), 200, is_colored=True)
+    assert "[red]\\x1b[2J" in out and "[b]\\x07" in out and "\x07" not in out

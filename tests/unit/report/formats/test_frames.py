@@ -1,0 +1,111 @@
+"""Code frames of findings."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from whimbrel.report.formats.frames import MAX_CODE, FrameStyle, frame, framed
+from whimbrel.report.model import ReportEntry, groups
+from whimbrel.upgrade.model import Risk
+
+SECTION = ReportEntry(
+    "C17",
+    "conf/httpd.conf",
+    74,
+    "2.4 has no Order or Deny without mod_access_compat",
+    "nobody gains or loses access",
+    Risk.BREAKS,
+    is_fixable=True,
+    text="<Directory />",
+    old=((77, "Order deny,allow"), (78, "Deny from all")),
+    new=("Require all denied",),
+)
+NAMES = {"C17": "order-allow-deny"}
+
+
+def test_the_section_its_old_lines_and_the_new_text() -> None:
+    assert list(frame([SECTION], FrameStyle(names=NAMES))) == [
+        "conf/httpd.conf:74  C17 order-allow-deny  breaks start-up · fixed by upgrade",
+        "   74  | <Directory />",
+        "   77 -| Order deny,allow",
+        "       | ^^^^^ 2.4 has no Order or Deny without mod_access_compat",
+        "   78 -| Deny from all",
+        "      +| Require all denied",
+        "       = nobody gains or loses access",
+    ]
+
+
+def test_an_applied_change_is_not_repeated() -> None:
+    entry = ReportEntry(
+        *("C17", "a", 3, "x"),
+        text="Order a,b",
+        needs_review=True,
+        is_fixable=True,
+        old=((3, "Order a,b"),),
+        new=("y",),
+    )
+    assert list(frame([entry], FrameStyle(), is_applied=True)) == [
+        "a:3  C17  changes answers · changed, needs review",
+        "    3  | Order a,b",
+        "       | ^^^^^ x",
+    ]
+
+
+def test_a_line_behind_which_text_is_written_has_no_marks() -> None:
+    entry = ReportEntry("C05", "a", 4, "mod_x is not loaded", text="Listen 80", new=("LoadModule x",))
+    assert list(frame([entry], FrameStyle()))[1:] == [
+        "    4  | Listen 80",
+        "       | mod_x is not loaded",
+        "      +| LoadModule x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "message", "marks"),
+    [
+        ("SSLProtocol all -SSLv2", ("SSLProtocol all",), "x", "                ^^^^^^"),
+        ("MaxClients 150", ("MaxRequestWorkers 150",), "x", "^^^^^^^^^^"),
+        ("SSLProtocol +SSLv2 +TLSv1", (), "SSLv2 is gone", "            ^^^^^^"),
+        ("Größe".encode().decode("latin-1") + " SSLv2", (), "SSLv2 is gone", "      ^^^^^"),
+        ("ErrorLog logs/e", (), "lines look different", "^^^^^^^^"),
+    ],
+)
+def test_the_words_that_it_is_about_are_marked(
+    text: str, new: tuple[str, ...], message: str, marks: str
+) -> None:
+    old = ((1, text),) if new else ()
+    lines = list(frame([ReportEntry("C42", "a", 1, message, text=text, old=old, new=new)], FrameStyle()))
+    assert lines[2] == f"       | {marks} {message}"
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+@pytest.mark.parametrize("is_colored", [False, True])
+def test_lines_fit_the_terminal_and_words_stay_whole(width: int, is_colored: bool) -> None:
+    lines = list(frame([SECTION], FrameStyle(width, is_colored, NAMES)))
+    plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in lines]
+    assert any("\x1b[" in line for line in lines) is is_colored
+    for line in plain:
+        assert len(line) <= width or len(line.lstrip(" 0123456789|=+-").split()) == 1, line
+    assert {"conf/httpd.conf:74", "order-allow-deny", "mod_access_compat"} <= set(" ".join(plain).split())
+
+
+def test_hostile_text_is_escaped_and_cut() -> None:
+    entry = ReportEntry("C17", "a\x1b[2J", 1, "m\x07[red]\n" + "x" * 10**6, text="Or\x9bder " + "y" * 10**6)
+    lines = list(frame([entry], FrameStyle()))
+    text = "\n".join(lines)
+    assert "a\\x1b[2J:1" in text and "m\\x07[red]\\x0ax" in text and "Or\\x9bder y" in text
+    assert not set(text) & {"\x1b", "\x07", "\x9b"}
+    assert len(text) < 5000 and max(len(line) for line in lines if "Or" in line) <= MAX_CODE + 10
+
+
+def test_time_is_linear_in_the_findings() -> None:
+    entries = [
+        ReportEntry("C17", "a.conf", line, f"message {line}", "advice", Risk.BREAKS, text=f"Order {line}")
+        for line in range(20_000)
+    ]
+    start = time.monotonic()
+    count = sum(1 for _ in framed(groups(entries), FrameStyle(80, True, NAMES)))
+    assert count >= 80_000 and time.monotonic() - start < 30
