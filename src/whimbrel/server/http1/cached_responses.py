@@ -32,31 +32,28 @@ class CachedResponder:
             it is sent
     """
 
-    __slots__ = ("by_head", "connection", "index", "listener", "relayer", "sender", "service", "session")
+    __slots__ = ("by_head", "index", "sender", "session")
 
     def __init__(self, session: Http1Connection) -> None:
+        connection = session.connection
         self.session = session
-        self.service = session.service
-        self.connection = session.connection
-        self.listener = session.listener
         self.sender = session.sender
-        self.relayer = session.relayer
-        connection = self.connection
-        self.index = self.service.engine.response_cache.index(
+        self.index = session.service.engine.response_cache.index(
             connection.local_ip, connection.local_port, connection.tls
         )
-        self.by_head: dict[bytes, CachedResponse] = {} if self.listener.announces else self.index.by_head
+        self.by_head: dict[bytes, CachedResponse] = {} if session.listener.announces else self.index.by_head
 
     def disable(self) -> None:
         """Answer nothing more."""
         self.index = ResponseCache().index("", 0)
         self.by_head = self.index.by_head
-        self.relayer.table = {}
+        self.session.relayer.table = {}
 
     def answer(self, data: bytes) -> int:
         """Answer the complete heads at the front of *data*; return the number of bytes consumed."""
-        service = self.service
-        connection = self.connection
+        session = self.session
+        service = session.service
+        connection = session.connection
         tick = service.tick
         cached = self.by_head.get(data)
         if (
@@ -74,16 +71,16 @@ class CachedResponder:
         index = self.index
         if self.by_head is not index.by_head:  # the first response may announce protocols
             if not connection.served:
-                cached, head = index.first.lookup(connection, data, self.listener.limits, tick)
+                cached, head = index.first.lookup(connection, data, session.listener.limits, tick)
                 return len(data) if cached is not None and self._reply(cached, head) else 0
             self.by_head = index.by_head
             cached = self.by_head.get(data)
-        if self.relayer.table and self.relayer.relay(data):
+        if session.relayer.table and session.relayer.relay(data):
             return len(data)
         # the usual case: one head and nothing else
         head = None
         if cached is None or not cached.is_valid(connection, tick):
-            cached, head = index.find(connection, data, self.listener.limits, tick)
+            cached, head = index.find(connection, data, session.listener.limits, tick)
             if cached is None:
                 return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
             if (
@@ -102,14 +99,15 @@ class CachedResponder:
     def _answer_pipelined(self, data: bytes) -> int:
         """Answer pipelined heads: the first, and as many as this tick and the transport have room for."""
         session = self.session
-        service = self.service
-        connection = self.connection
+        service = session.service
+        connection = session.connection
+        limits = session.listener.limits
         done = 0
         while not done or (not session.is_paused and service.takes_more()):
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4 or end - done == len(data):
                 break
-            cached, head = self.index.lookup(connection, data[done:end], self.listener.limits, service.tick)
+            cached, head = self.index.lookup(connection, data[done:end], limits, service.tick)
             if cached is None:
                 break
             if cached.file:
@@ -129,8 +127,8 @@ class CachedResponder:
         if cached.file:
             return self._gather_file(cached, head)
         session = self.session
-        service = self.service
-        connection = self.connection
+        service = session.service
+        connection = session.connection
         sender = self.sender
         if cached.large:
             fields = cached.serialize_head(connection, service.date, service.now)
@@ -147,7 +145,7 @@ class CachedResponder:
                 service.gathering.append(sender)
         account_hit(service, connection, connection, cached, head)
         if not session.is_paused:
-            session.deadline = service.clock + self.listener.keep_alive
+            session.deadline = service.clock + session.listener.keep_alive
         if cached.close:
             session.last_raw = cached.head.raw if head is None else head[0]
             session.end()
@@ -158,8 +156,8 @@ class CachedResponder:
         `_reply`, with fewer decisions.
         """
         session = self.session
-        service = self.service
-        connection = self.connection
+        service = session.service
+        connection = session.connection
         sender = self.sender
         if cached.date is service.date and cached.keepalive_slot is None and cached.sent_head:
             data = cached.sent_head + cached.payload
@@ -176,7 +174,7 @@ class CachedResponder:
         for add, line in cached.loggers:
             add(line(head, connection.client_text, service.log_time))
         if not session.is_paused:
-            session.deadline = service.clock + self.listener.keep_alive
+            session.deadline = service.clock + session.listener.keep_alive
         if cached.close:
             session.last_raw = head[0]
             session.end()
@@ -188,7 +186,8 @@ class CachedResponder:
 
         Until then the connection is busy, so that input waits.
         """
-        service = self.service
+        session = self.session
+        service = session.service
         sender = self.sender
         files = service.files
         handle = files.get(cached.file, cached.stamp)
@@ -197,16 +196,16 @@ class CachedResponder:
         if not sender.gathered:
             service.gathering.append(sender)
         sender.after_gathered = partial(self._send_file, cached, head, handle, files.closed)
-        self.session.change(BEGIN)
+        session.change(BEGIN)
         return True
 
     def _send_file(self, cached: CachedResponse, head: SplitHead | None, handle: int, closed: int) -> None:
         """Send a response with a file to the end; *handle* is its descriptor, unless there is another number
         of *closed* ones.
         """
-        service = self.service
         session = self.session
-        connection = self.connection
+        service = session.service
+        connection = session.connection
         fields = cached.serialize_head(connection, service.date, service.now)
         is_lost = session.state is not BUSY
         if is_lost:
@@ -247,7 +246,7 @@ class CachedResponder:
         try:
             handle = os.dup(handle)
         except OSError:
-            self.connection.aborted = True
+            session.connection.aborted = True
             sender.transport.abort()
             rest = count - len(fields) - cached.size
             sender.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
@@ -259,6 +258,7 @@ class CachedResponder:
         self, cached: CachedResponse, head: SplitHead | None, handle: int
     ) -> CachedFileResponse:
         """Return the response that sends the descriptor *handle*."""
-        service = self.service
+        session = self.session
+        service = session.service
         part = FileSegment(handle, 0, cached.size)
-        return CachedFileResponse(cached, part, service.engine, self.connection, head, service.now)
+        return CachedFileResponse(cached, part, service.engine, session.connection, head, service.now)

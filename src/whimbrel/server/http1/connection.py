@@ -113,7 +113,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.connection = connection
         self.listener = service.listener(connection.local_ip, connection.local_port)
         connection.peeked = self.listener.peeked
-        self.input = self.input_type(self, transport)
+        self.input = self.input_type(self)
         self.sender = self.sender_type(self, transport)
         self.relayer = Relayer(self)
         self.cached = CachedResponder(self)

@@ -6,7 +6,6 @@ RFC 9112; manual: mod/core.html (TimeOut), mod/mod_reqtimeout.html.
 
 from __future__ import annotations
 
-import asyncio
 from socket import IPPROTO_TCP, TCP_INFO
 from typing import TYPE_CHECKING, Final
 
@@ -47,7 +46,6 @@ class Input:
         "_empty",
         "_has_reset_check",
         "_is_held",
-        "_transport",
         "body",
         "buffer",
         "expects",
@@ -60,9 +58,8 @@ class Input:
         "session",
     )
 
-    def __init__(self, session: Http1Connection, transport: asyncio.Transport) -> None:
+    def __init__(self, session: Http1Connection) -> None:
         self.session = session
-        self._transport = transport
         self.buffer = b""
         self.reader: HeadReader | None = None
         self.is_reading = True
@@ -97,9 +94,9 @@ class Input:
             self._truncate()
 
     def _stop_reading(self) -> None:
-        if self.is_reading and not self._transport.is_closing():
+        if self.is_reading and not self.session.sender.transport.is_closing():
             self.is_reading = False
-            self._transport.pause_reading()
+            self.session.sender.transport.pause_reading()
             if not self._has_reset_check:
                 self._has_reset_check = True
                 self.session.service.loop.call_later(RESET_CHECK, self._check_reset)
@@ -108,7 +105,7 @@ class Input:
         """End the connection if the client has reset it, which the loop does not report while reading is
         paused.
         """
-        transport = self._transport
+        transport = self.session.sender.transport
         if self.is_reading or transport.is_closing():
             self._has_reset_check = False
             return
@@ -120,9 +117,9 @@ class Input:
 
     def read_on(self) -> None:
         """Resume reading."""
-        if not self.is_reading and not self._transport.is_closing():
+        if not self.is_reading and not self.session.sender.transport.is_closing():
             self.is_reading = True
-            self._transport.resume_reading()
+            self.session.sender.transport.resume_reading()
 
     def take(self) -> bytes:
         """Return the waiting bytes for another protocol, and read on."""
