@@ -49,8 +49,8 @@ class CachedResponder:
         self.by_head = self.index.by_head
         self.session.relayer.table = {}
 
-    def answer(self, data: bytes) -> int:
-        """Answer the complete heads at the front of *data*; return the number of bytes consumed."""
+    def answer(self, data: bytes) -> bytes:
+        """Answer the complete heads at the front of *data*; return the rest, *data* itself if that is all."""
         session = self.session
         service = session.service
         connection = session.connection
@@ -63,26 +63,27 @@ class CachedResponder:
             and connection.served < cached.max_served
         ):
             self._reply(cached, None)
-            return len(data)
+            return b""
         if service.draining:
-            return 0
+            return data
         if not service.in_tick:
             service.begin_tick()
         index = self.index
+        limits = session.listener.limits
         if self.by_head is not index.by_head:  # the first response may announce protocols
             if not connection.served:
-                cached, head = index.first.lookup(connection, data, session.listener.limits, tick)
-                return len(data) if cached is not None and self._reply(cached, head) else 0
+                cached, head = index.first.lookup(connection, data, limits, tick)
+                return b"" if cached is not None and self._reply(cached, head) else data
             self.by_head = index.by_head
             cached = self.by_head.get(data)
         if session.relayer.table and session.relayer.relay(data):
-            return len(data)
+            return b""
         # the usual case: one head and nothing else
         head = None
         if cached is None or not cached.is_valid(connection, tick):
-            cached, head = index.find(connection, data, session.listener.limits, tick)
+            cached, head = index.find(connection, data, limits, tick)
             if cached is None:
-                return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
+                return data if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
             if (
                 cached.ready_tick_any_head == tick
                 and head is not None
@@ -91,12 +92,12 @@ class CachedResponder:
                 and not connection.notes
             ):
                 self._reply_ready(cached, head)
-                return len(data)
+                return b""
             if not cached.is_valid(connection, tick):
-                return 0
-        return len(data) if self._reply(cached, head) else 0
+                return data
+        return b"" if self._reply(cached, head) else data
 
-    def _answer_pipelined(self, data: bytes) -> int:
+    def _answer_pipelined(self, data: bytes) -> bytes:
         """Answer pipelined heads: the first, and as many as this tick and the transport have room for."""
         session = self.session
         service = session.service
@@ -108,16 +109,15 @@ class CachedResponder:
             if end < 4 or end - done == len(data):
                 break
             cached, head = self.index.lookup(connection, data[done:end], limits, service.tick)
-            if cached is None:
+            # the responses before a file are written first
+            if cached is None or (cached.file and done) or not self._reply(cached, head):
                 break
-            if cached.file:
-                # the responses before it are written first
-                return end if not done and self._reply(cached, head) else done
-            self._reply(cached, head)
-            if cached.close:
-                return len(data)
             done = end
-        return done
+            if cached.file:
+                break
+            if cached.close:
+                return b""
+        return data[done:] if done else data
 
     def _reply(self, cached: CachedResponse, head: SplitHead | None) -> bool:
         """Answer one request with a valid entry; return False if its file has changed or cannot be opened.

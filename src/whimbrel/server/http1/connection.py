@@ -189,10 +189,10 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.input.buffer += data
             self.process()
         else:
-            done = self.cached.answer(data)
-            if done != len(data):
-                self.input.buffer = data[done:] if done else data
-                self.process(cache_missed=not done, more=done > 0)
+            rest = self.cached.answer(data)
+            if rest:
+                self.input.buffer = rest
+                self.process(cache_missed=rest is data, more=rest is not data)
 
     def process(self, *, cache_missed: bool = False, more: bool = False) -> None:
         """Answer the complete heads in the buffer, in order, until one has to wait.
@@ -211,10 +211,10 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
                 return
             if self.listener.direct and self._begins_http2(source.buffer):
                 return
-            done = 0 if cache_missed or source.reader is not None else self.cached.answer(source.buffer)
-            if done:
-                source.buffer = source.buffer[done:]
-            else:
+            data = source.buffer
+            if not cache_missed and source.reader is None:
+                source.buffer = self.cached.answer(data)
+            if source.buffer is data:
                 head = source.read_head()
                 if head is None:
                     break
