@@ -249,7 +249,7 @@ class CachedResponder:
             session.connection.aborted = True
             sender.transport.abort()
             rest = count - len(fields) - cached.size
-            sender.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
+            session.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
             return
         session.head = session.input.parse(cached.head.raw if head is None else head[0])
         sender.send_rest(self._file_response(cached, head, handle), fields, count)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from whimbrel.engine.abandon import abandon, close_sources
@@ -30,25 +31,14 @@ from whimbrel.server.http1.cached_responses import CachedResponder
 from whimbrel.server.http1.input import MAX_AHEAD, Input
 from whimbrel.server.http1.relay import Relayer
 from whimbrel.server.http1.sender import Sender
-from whimbrel.server.http1.state import (
-    BEGIN,
-    BODY_LEFT,
-    BUSY,
-    DISCARD,
-    DONE,
-    END,
-    LINGER,
-    READY,
-    TRANSITIONS,
-    ConnectionState,
-    Event,
-)
+from whimbrel.server.http1.state import BEGIN, BODY_LEFT, BUSY, DISCARD, DONE, END, LINGER, READY, TRANSITIONS
 from whimbrel.server.worker.accounting import account_response
 from whimbrel.server.worker.cancellation import Cancellable, cancel
 from whimbrel.server.worker.scoreboard import connection_row, shown_host
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 if TYPE_CHECKING:
+    from whimbrel.server.http1.state import ConnectionState, Event
     from whimbrel.server.http2.connection import Http2Connection
 
 LINGER_TIME: Final = 2.0  # seconds between the end of our side of the connection and the client's
@@ -85,7 +75,6 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         "task",
     )
     input_type: ClassVar[type[Input]] = Input
-    sender_type: ClassVar[type[Sender]] = Sender
     connection: Connection
     listener: ListenerConfig
     input: Input
@@ -102,7 +91,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.last_raw = b""
         self.task: Cancellable | None = None
         self._is_postponed = False
-        self._row: tuple[Head | None, int, ConnectionState, Head | None, ScoreboardRow] | None = None
+        self._row: tuple[tuple[Head | None, Head | None, int, ConnectionState], ScoreboardRow] | None = None
 
     # the connection -----------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -114,7 +103,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.listener = service.listener(connection.local_ip, connection.local_port)
         connection.peeked = self.listener.peeked
         self.input = self.input_type(self)
-        self.sender = self.sender_type(self, transport)
+        self.sender = Sender(self, transport)
         self.relayer = Relayer(self)
         self.cached = CachedResponder(self)
         connection.send_interim = self.sender.send_interim
@@ -238,11 +227,10 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.process()
 
     def _respond_to_last(self, ending: InputState) -> None:
-        """Answer an incomplete head at the end of the input."""
-        if self.input.buffer:
-            head = self.input.read_last_head(ending)
-            if head is not None:
-                self.respond(head)
+        """Answer an incomplete head at the end of the input, if it has an answer."""
+        head = self.input.read_head(ending) if self.input.buffer else None
+        if head is not None:
+            self.respond(head)
 
     def respond(self, head: Head) -> None:
         """Answer the request whose *head* is at the front of the buffer."""
@@ -278,7 +266,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             await close_sources(self.connection)
             self.sender.send_failure(problem)
         else:  # cancelled
-            self.sender.on_sent(await abandon(self.connection), 0, broken=True)
+            self.on_sent(await abandon(self.connection), 0, broken=True)
 
     def send(self, response: Response) -> None:
         """Send *response*, or hand the connection to the protocol that it announces."""
@@ -288,6 +276,17 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self._hand_to(r.takeover, response)
         elif r.status != 101 or not self._switches(response):
             self.sender.send(response)
+
+    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
+        account_response(self.service, self.connection, response, count, more)
+        self.connection.request = None
+        if self.state is LINGER:
+            return
+        if broken or response.close:
+            self.end()
+        else:
+            self.answered()
 
     def answered(self) -> None:
         """Continue after a response on a persistent connection."""
@@ -449,15 +448,9 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         if self.last_raw:
             self.head, self.last_raw = self.head or self.input.parse(self.last_raw), b""
         head = self.head or answering
-        known = self._row
-        if (
-            known is not None
-            and known[0] is head
-            and known[1] == served
-            and known[2] is self.state
-            and known[3] is answering
-        ):
-            return known[4]
+        key = (head, answering, served, self.state)
+        if self._row is not None and all(map(is_, self._row[0], key)):
+            return self._row[1]
         if self.state is BUSY or answering is not None:
             letter = "W"
         elif self.state is LINGER:
@@ -476,7 +469,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             served,
             tail=self.service.shows_request_tail,
         )
-        self._row = (head, served, self.state, answering, row)
+        self._row = (key, row)
         return row
 
 

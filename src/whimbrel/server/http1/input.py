@@ -34,7 +34,6 @@ class Input:
     Attributes:
         buffer: these bytes; the data of `reader`, a bytearray, while that reads an incomplete head
         body: of the present request. `parser`: its framing, until it has ended.
-        expects: the client waits for 100 Continue before it sends the body
         is_ended: the client has closed its side
         is_poisoned: a body was malformed or late, so no further request is read
         read_deadline: RequestReadTimeout for the head or body that is being received
@@ -48,7 +47,6 @@ class Input:
         "_is_held",
         "body",
         "buffer",
-        "expects",
         "is_ended",
         "is_poisoned",
         "is_reading",
@@ -65,7 +63,6 @@ class Input:
         self.is_reading = True
         self.is_ended = False
         self.is_poisoned = False
-        self.expects = False
         self.body: RequestBody | None = None
         # shared body of requests without one, as long as it is unchanged
         self._empty: RequestBody | None = None
@@ -150,8 +147,10 @@ class Input:
             session.deadline = min(session.deadline, deadline)
 
     # heads --------------------------------------------------------------------------------------
-    def read_head(self) -> Head | None:
-        """Return the head at the front of the buffer; None if it is incomplete."""
+    def read_head(self, ending: InputState = InputState.OPEN) -> Head | None:
+        """Return the head at the front of the buffer; None if it is incomplete, or has no answer at the end
+        of the input.
+        """
         data = self.buffer
         listener = self.session.listener
         head = None
@@ -159,21 +158,11 @@ class Input:
             head = read_complete(data, listener.limits, listener.rules, listener.fields)
         if head is None:
             reader = self.reader or HeadReader(data, listener.limits, listener.rules)
-            head = reader.read()
+            head = reader.read(ending)
             if head is None:
                 self.reader = reader
                 self.buffer = reader.data  # type: ignore[assignment]
                 self.set_timeout(len(data))
-        return head
-
-    def read_last_head(self, ending: InputState) -> Head | None:
-        """Return an incomplete head at the end of the input, if it has an answer."""
-        listener = self.session.listener
-        reader = self.reader or HeadReader(self.buffer, listener.limits, listener.rules)
-        head = reader.read(ending)
-        if head is None:
-            self.buffer = b""
-            self.reader = None
         return head
 
     def parse(self, raw: bytes) -> Head | None:
@@ -194,7 +183,6 @@ class Input:
         self._body_bytes = 0
         self.read_deadline = None
         self.reader = None
-        self.expects = False
         self.parser = None
         if head.length or head.chunked or head.length_bad:
             return self._make_body(head)
@@ -219,9 +207,8 @@ class Input:
         self.parser = (
             ChunkedBody(listener.limits, listener.rules) if head.chunked else LengthBody(head.length or 0)
         )
-        self.expects = head.expect_continue
-        # of a tunnel, whose bytes have no framing, unless a handler reads it as a body
-        self._is_held = self.expects or head.method == "CONNECT"
+        # until a handler reads it: of a client that waits for 100 Continue; of a tunnel, which has no framing
+        self._is_held = head.expect_continue or head.method == "CONNECT"
         if not self._is_held:
             self.feed()
         return body
@@ -231,16 +218,16 @@ class Input:
         client awaits 100 Continue.
         """
         session = self.session
-        if self.expects:
-            r = session.connection.request
-            if r is not None and self.body is not None and final_request(r).status // 100 != SUCCESS:
-                self.body.end()
-                return
-            if r is None or EARLY_BODY_NOTE not in r.notes or not self.buffer:
-                session.sender.send_interim(100)
-            self.expects = False
         if self._is_held:
-            self.release_body()
+            if session.head is not None and session.head.expect_continue:
+                r = session.connection.request
+                if r is not None and self.body is not None and final_request(r).status // 100 != SUCCESS:
+                    self.body.end()
+                    return
+                if r is None or EARLY_BODY_NOTE not in r.notes or not self.buffer:
+                    session.sender.send_interim(100)
+            if self._is_held:
+                self.release_body()
         self.set_timeout(self._body_bytes)
         self.read_on()
 
