@@ -26,6 +26,7 @@ from whimbrel.http.syntax.head import Head
 from whimbrel.server.connection.layer import ConnectionLayer
 from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.http1.input import Input
+from whimbrel.server.http1.state import BUSY
 from whimbrel.server.worker.state import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
@@ -262,8 +263,9 @@ class DumpedConnection(Http1Connection):
         return "FLUSH" if self.layer.dump is not None and self.layer.dump.old else "EOR"
 
     def answered(self) -> None:
-        self.layer.read("speculative-nonblocking", 1)
-        self.layer.read("getline-blocking", 0)
+        if self.state is BUSY:  # not at the end of a body that has no reader
+            self.layer.read("speculative-nonblocking", 1)
+            self.layer.read("getline-blocking", 0)
         super().answered()
 
     def end(self) -> None:

@@ -198,9 +198,9 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
                 self.deadline = FOREVER
                 self.service.postpone(self)
                 return
-            if self.listener.direct and self._begins_http2(source.buffer):
-                return
             data = source.buffer
+            if self.listener.direct and data[:3] == b"PRI" and self._begins_http2(data):
+                break
             if not cache_missed and source.reader is None:
                 source.buffer = self.cached.answer(data)
             if source.buffer is data:
@@ -289,25 +289,20 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.answered()
 
     def answered(self) -> None:
-        """Continue after a response on a persistent connection."""
+        """Wait for the next request on a persistent connection, or for the rest of the body of this one."""
         source = self.input
         if source.is_poisoned or (source.is_ended and not source.buffer):
             self.end()
         elif source.parser is not None:
             self.change(BODY_LEFT)
             source.discard_body()
-        else:
-            self.wait_for_request()
-
-    def wait_for_request(self) -> None:
-        """Wait for the next request, after a response and the body of its request."""
-        if self.service.stopping:
+        elif self.service.stopping:
             self.end()
-            return
-        self.change(DONE)
-        self.head = None
-        self.input.body = None
-        self.task = None
+        else:
+            self.change(DONE)
+            self.head = None
+            self.task = None
+            source.body = None
 
     def _has_pipelined(self) -> bool:
         return bool(self.input.buffer)
@@ -319,16 +314,11 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
 
     def _begins_http2(self, data: bytes) -> bool:
         """Return True if *data* is the preface of HTTP/2 or a part of it; that begins HTTP/2 if complete."""
-        if (
-            data[:3] != b"PRI"
-            or self.connection.tls is not None
-            or self.connection.served
-            or not PREFACE.startswith(bytes(data[: len(PREFACE)]))
-        ):
-            return False
-        if len(data) >= len(PREFACE):
+        connection = self.connection
+        begins = connection.tls is None and not connection.served and PREFACE.startswith(data[: len(PREFACE)])
+        if begins and len(data) >= len(PREFACE):
             self._hand_over().start(bytes(data))
-        return True
+        return begins
 
     def _switches(self, response: Response) -> bool:
         """Return True if *response*, a 101 response, has handed the connection over to HTTP/2."""
@@ -436,7 +426,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.wait(min(self.listener.keep_alive, self.listener.timeout))
 
     def close_now(self) -> None:
-        """Close an idle connection now, a busy one after its response (see `wait_for_request`)."""
+        """Close an idle connection now, a busy one after its response (see `answered`)."""
         if self.state is READY or self.state is LINGER:
             self.change(END)
             self.sender.transport.close()

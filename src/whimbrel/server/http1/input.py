@@ -287,7 +287,7 @@ class Input:
         if self.body is not None:
             self.body.end()
         if session.state is DISCARD:
-            session.wait_for_request()
+            session.answered()
             session.process()
         elif session.state is BUSY:
             session.deadline = FOREVER
