@@ -207,8 +207,7 @@ class CachedResponder:
         service = session.service
         connection = session.connection
         fields = cached.serialize_head(connection, service.date, service.now)
-        is_lost = session.state is not BUSY
-        if is_lost:
+        if session.state is not BUSY:  # the connection was lost
             response = self._file_response(cached, head, -1)
             account_response(service, connection, response, cached.size, -len(fields) - cached.size)
             return

@@ -148,10 +148,9 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
 
     def resume_writing(self) -> None:
         self.is_paused = False
-        if self.state is READY:
-            self.wait(self.listener.keep_alive)
-        else:
-            self.wait(LINGER_TIME if self.state is LINGER else FOREVER)
+        listener = self.listener
+        waits = {READY: listener.keep_alive, BUSY: FOREVER, DISCARD: listener.timeout, LINGER: LINGER_TIME}
+        self.wait(waits[self.state])
         self.sender.resume()
         if self.state is READY:
             self.process()

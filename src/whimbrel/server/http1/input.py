@@ -87,7 +87,7 @@ class Input:
     def receive_end(self) -> None:
         """Note that the client has closed its side, which may end the body early."""
         self.is_ended = True
-        if self.parser is not None and not self._is_held:  # else the buffer has what there is of the body
+        if not self._is_held:  # else the buffer has what there is of the body
             self._truncate()
 
     def _stop_reading(self) -> None:
@@ -195,11 +195,8 @@ class Input:
 
     def _make_body(self, head: Head) -> RequestBody:
         if head.error is not None or not (head.chunked or head.length):
-            if head.length_bad:
-                head.close = True
-                self.body = invalid_length_body()
-            else:
-                self.body = RequestBody(0)
+            head.close = head.close or head.length_bad
+            self.body = invalid_length_body() if head.length_bad else RequestBody(0)
             return self.body
         body = RequestBody(None if head.chunked else head.length, self._serve_reader)
         self.body = body
@@ -247,14 +244,13 @@ class Input:
         """Pass the buffered bytes to the body, or drop them if it has no reader.  They are the last ones if
         the client has closed its side.
         """
-        if self.parser is not None and self.buffer:
-            self._feed_buffered(self.parser)
-        if self.is_ended and self.parser is not None:
+        if self.buffer and self.parser is not None and self.body is not None:
+            self._feed_buffered(self.parser, self.body)
+        if self.is_ended:
             self._truncate()
 
-    def _feed_buffered(self, parser: ChunkedBody | LengthBody) -> None:
+    def _feed_buffered(self, parser: ChunkedBody | LengthBody, body: RequestBody) -> None:
         session = self.session
-        body = self.body
         data, self.buffer = self.buffer, b""
         self._body_bytes += len(data)
         if session.deadline != FOREVER:
@@ -266,31 +262,25 @@ class Input:
             return
         if session.state is DISCARD:
             self._discarded += len(piece)
-        elif piece and body is not None:
+        elif piece:
             body.feed(piece)
         if parser.done:
-            if body is not None:
-                body.framing = self._body_bytes - len(parser.rest) - body.received
-                if len(parser.trailers):
-                    body.trailers = parser.trailers
+            body.framing = self._body_bytes - len(parser.rest) - body.received
+            if len(parser.trailers):
+                body.trailers = parser.trailers
             self.buffer = parser.rest
             self.parser = None
-            self._end_body()
+            body.end()
+            if session.state is DISCARD:
+                session.answered()
+                session.process()
+            elif session.state is BUSY:
+                session.deadline = FOREVER
         elif session.state is DISCARD:
             if self._discarded > MAX_DISCARD:
                 session.end()
-        elif body is not None and body.buffered > MAX_BODY_AHEAD:
+        elif body.buffered > MAX_BODY_AHEAD:
             self._stop_reading()
-
-    def _end_body(self) -> None:
-        session = self.session
-        if self.body is not None:
-            self.body.end()
-        if session.state is DISCARD:
-            session.answered()
-            session.process()
-        elif session.state is BUSY:
-            session.deadline = FOREVER
 
     def poison(self, failure: BodyError) -> None:
         """Fail the rest of the body; no further request is read."""
