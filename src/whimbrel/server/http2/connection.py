@@ -39,7 +39,7 @@ from whimbrel.http.http2.protocol import (
 )
 from whimbrel.http.http2.websocket import KEY, is_extended_connect, read_extended
 from whimbrel.http.syntax.head import Head
-from whimbrel.server.http2.cache_path import CachedResponder
+from whimbrel.server.http2.cached_responses import CachedResponder
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.security import is_suitable
 from whimbrel.server.http2.sender import Sender
@@ -98,7 +98,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.pending = 0
         self.max_pending = FIRST_PENDING
         self.pusher, self.sender = Pusher(self), Sender(self)
-        self.repeater = CachedResponder(self, self.sender)
+        self.cached = CachedResponder(self, self.sender)
         connection.served = 1
         connection.is_draining = False
         self._begun: deque[Stream] = deque()  # requests that were not passed to the engine yet
@@ -238,7 +238,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         try:
             while wire.work < MAX_WORK and size - at >= 9 and not self.ended and len(wire.out) < WRITE_AHEAD:
                 start = at
-                at = self.repeater.fast_path(data, at, MAX_WORK)
+                at = self.cached.answer_frames(data, at, MAX_WORK)
                 if at > start:
                     continue
                 end = wire.frame_end(data, at)
@@ -293,7 +293,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._refuse(number, ErrorCode.REFUSED_STREAM)
             return
         raw = block.raw_head(self.wire.takes_push) if ended else b""
-        if raw and self.repeater.try_cache(number, raw):
+        if raw and self.cached.answer(number, raw):
             return
         limits = self.listener.limits
         rules = self.listener.rules

@@ -28,7 +28,7 @@ class CachedResponder:
         self.session = session
         self.sender = sender
 
-    def fast_path(self, data: bytes, at: int, most: int) -> int:
+    def answer_frames(self, data: bytes, at: int, most: int) -> int:
         """Answer requests from the cache: single frames with known field blocks in *data*, from *at* on.
 
         Returns the position of the first frame that it leaves. Each request is a unit of `wire.work`, of
@@ -110,7 +110,7 @@ class CachedResponder:
         wire.idle = 0
         return cached, head, block
 
-    def try_cache(self, number: int, raw: bytes) -> bool:
+    def answer(self, number: int, raw: bytes) -> bool:
         """Send the cached response to the raw head *raw*; return False if there is none or no room."""
         if self.sender.padding:
             return False
