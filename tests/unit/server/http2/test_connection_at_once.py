@@ -84,7 +84,7 @@ class Peer:
         first.data_received(self.h2.data_to_send())
         self.session: Any = self.wire.protocol
         if whole:
-            self.session.cached = NeverRepeats(self.session, self.session.sender)
+            self.session.cached = NeverRepeats(self.session)
         self.ask(
             1, [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")]
         )
