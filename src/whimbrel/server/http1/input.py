@@ -88,7 +88,7 @@ class Input:
         """Note that the client has closed its side, which may end the body early."""
         self.is_ended = True
         if not self._is_held:  # else the buffer has what there is of the body
-            self._truncate()
+            self.feed()
 
     def _stop_reading(self) -> None:
         if self.is_reading and not self.session.sender.transport.is_closing():
@@ -117,12 +117,6 @@ class Input:
         if not self.is_reading and not self.session.sender.transport.is_closing():
             self.is_reading = True
             self.session.sender.transport.resume_reading()
-
-    def take(self) -> bytes:
-        """Return the waiting bytes for another protocol, and read on."""
-        data, self.buffer = self.buffer, b""
-        self.read_on()
-        return data
 
     def discard(self) -> None:
         """Drop the waiting bytes, and read on for the end of the connection."""
@@ -246,8 +240,11 @@ class Input:
         """
         if self.buffer and self.parser is not None and self.body is not None:
             self._feed_buffered(self.parser, self.body)
-        if self.is_ended:
-            self._truncate()
+        if self.is_ended and self.parser is not None:
+            try:
+                self.parser.close()
+            except BodyError as problem:
+                self.poison(problem)
 
     def _feed_buffered(self, parser: ChunkedBody | LengthBody, body: RequestBody) -> None:
         session = self.session
@@ -291,13 +288,6 @@ class Input:
         if self.session.state is DISCARD:
             self.session.end()
         self.is_poisoned = True
-
-    def _truncate(self) -> None:
-        try:
-            if self.parser is not None:
-                self.parser.close()
-        except BodyError as problem:
-            self.poison(problem)
 
     def abandon(self, failure: BodyError) -> bool:
         """Fail a body that has not ended, as the client is gone; return True if there was one."""
