@@ -62,7 +62,7 @@ class ProxyServer:
         self._front.close()
         self._backend.close()
         for connection in list(self.state.connections):
-            connection.transport.abort()
+            connection.sender.transport.abort()
         await asyncio.sleep(0.01)
         assert self.problems == []
 
