@@ -22,13 +22,11 @@ from whimbrel.engine.connection import Takeover
 from whimbrel.engine.coroutines import drive
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
-from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.http.syntax.head import Head, InputState
-from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.connection.addresses import client_connection
 from whimbrel.server.http1.cached_responses import CachedResponder
-from whimbrel.server.http1.input import MAX_AHEAD, Input
+from whimbrel.server.http1.input import MAX_AHEAD, Input, unreadable
 from whimbrel.server.http1.relay import Relayer
 from whimbrel.server.http1.sender import Sender
 from whimbrel.server.http1.state import BEGIN, BODY_LEFT, BUSY, DISCARD, DONE, END, LINGER, READY, TRANSITIONS
@@ -123,7 +121,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.change(END)
         connection.send_interim = None
         connection.has_pipelined = None
-        is_incomplete = self.input.abandon(_unreadable(400, "(104)Connection reset by peer"))
+        is_incomplete = self.input.abandon()
         if self.task is not None:
             cancel(self.task, self.service.loop, CANCEL_DELAY if is_incomplete else 0.0)
         self.is_paused = False
@@ -406,7 +404,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             )
         if self.state is BUSY:
             status = 400 if listener.rules.version22 else 408
-            source.poison(_unreadable(status, "(70007)The timeout specified has expired"))
+            source.poison(unreadable(status, "(70007)The timeout specified has expired"))
         elif self.state is DISCARD or not source.buffer:
             self.end()
         else:
@@ -451,7 +449,3 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         )
         self._row = (key, row)
         return row
-
-
-def _unreadable(status: int, cause: str) -> BodyError:
-    return BodyError(status, LogMessage("", "", "", cause))

@@ -13,6 +13,7 @@ from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody, invalid_len
 from whimbrel.engine.output.headers import final_request
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
+from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http1.state import BUSY, DISCARD, READY
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.state import FOREVER
@@ -289,10 +290,15 @@ class Input:
             self.session.end()
         self.is_poisoned = True
 
-    def abandon(self, failure: BodyError) -> bool:
+    def abandon(self) -> bool:
         """Fail a body that has not ended, as the client is gone; return True if there was one."""
         self.parser = None
         if self.body is None or self.body.ended:
             return False
-        self.body.fail(failure)
+        self.body.fail(unreadable(400, "(104)Connection reset by peer"))
         return True
+
+
+def unreadable(status: int, cause: str) -> BodyError:
+    """Return the failure of a body that ends early because of *cause*."""
+    return BodyError(status, LogMessage("", "", "", cause))
