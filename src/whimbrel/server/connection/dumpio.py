@@ -3,7 +3,7 @@
 Manual: mod/mod_dumpio.html. The layer is installed only where a server enables it, so it costs nothing
 elsewhere. It logs the bytes that pass. Two things in httpd's lines are not in the bytes: in which modes the
 protocol reads (HTTP/1 reads a head line by line), and how it divides its output into brigades and buckets.
-`DumpedHttpProtocol` states both through `DumpIOLayer.read` and `DumpIOLayer.expect`.
+`DumpedConnection` states both through `DumpIOLayer.read` and `DumpIOLayer.expect`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, is_complete, size_of, sized
-from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Connection, RequestEngine
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.connection.layer import ConnectionLayer
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
+from whimbrel.server.http1.input import Input
+from whimbrel.server.http1.state import BUSY
 from whimbrel.server.worker.state import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
@@ -137,9 +138,9 @@ class DumpIOLayer(ConnectionLayer):
         self._expected: deque[Output] = deque()
         self._is_http2 = False
 
-    def make_inner(self) -> DumpedHttpProtocol:
+    def make_inner(self) -> DumpedConnection:
         """Return HTTP/1's protocol, which states how it reads and writes."""
-        return DumpedHttpProtocol(self.service, self)
+        return DumpedConnection(self.service, self)
 
     def begin(self, connection: Connection, server: Server) -> None:
         """Begin to log a connection to *server*, if it enables dumps at its log level."""
@@ -207,62 +208,69 @@ class DumpIOLayer(ConnectionLayer):
         super().write(data)
 
 
-class DumpedHttpProtocol(HttpProtocol):
+class DumpedInput(Input):
+    """Input of a `DumpedConnection`."""
+
+    __slots__ = ()
+
+    def feed(self) -> None:
+        """Log the bytes of a body."""
+        if self.buffer and self.parser is not None:
+            layer = cast(DumpedConnection, self.session).layer
+            layer.read("readbytes-blocking", len(self.buffer), self.buffer)
+        super().feed()
+
+
+class DumpedConnection(Http1Connection):
     """HTTP/1 under a `DumpIOLayer`; if that logs, the response cache is bypassed."""
 
-    __slots__ = ("_layer",)
+    __slots__ = ("layer",)
+    input_type = DumpedInput
 
     def __init__(self, service: WorkerState, layer: DumpIOLayer) -> None:
         super().__init__(service)
-        self._layer = layer
+        self.layer = layer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._layer.begin(self.connection, self._listener.server)
-        if self._layer.dump is not None:
-            self._by_head = {}
-        self._layer.read("getline-blocking", 0)
+        self.layer.begin(self.connection, self.listener.server)
+        if self.layer.dump is not None:
+            self.cached.disable()
+        self.layer.read("getline-blocking", 0)
 
-    def _try_cache(self, data: bytes, cached: CachedResponse | None) -> int:
-        return super()._try_cache(data, cached) if self._layer.dump is None else 0
-
-    def _start_request(self, head: Head) -> None:
-        dump = self._layer.dump
+    def respond(self, head: Head) -> None:
+        dump = self.layer.dump
         if dump is not None and dump.input:
-            for number, line in enumerate(bytes(self._buffer[: head.end]).splitlines(keepends=True)):
+            for number, line in enumerate(bytes(self.input.buffer[: head.end]).splitlines(keepends=True)):
                 if number:
                     dump.asks("getline-blocking", 0)
                 dump.data("in", "HEAP", line)
-        super()._start_request(head)
+        super().respond(head)
 
-    def _feed(self) -> None:
-        if self._buffer and self._parser is not None:
-            self._layer.read("readbytes-blocking", len(self._buffer), self._buffer)
-        super()._feed()
-
-    def _send(self, response: Response) -> None:
+    def send(self, response: Response) -> None:
         head = response.head(self.service.date_field())
-        self._layer.expect(BRIGADE, Bucket("HEAP", len(head)))
+        self.layer.expect(BRIGADE, Bucket("HEAP", len(head)))
         if is_complete(response.parts):
-            self._layer.expect(BRIGADE, *_buckets(response), "EOS", BRIGADE, self._end_of_request())
-        super()._send(response)
+            self.layer.expect(BRIGADE, *_buckets(response), "EOS", BRIGADE, self._end_of_request())
+        super().send(response)
 
-    def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
         if not broken and not is_complete(response.parts):
-            self._layer.expect(BRIGADE, "EOS", BRIGADE, self._end_of_request())
-        super()._on_sent(response, count, more, broken=broken)
+            self.layer.expect(BRIGADE, "EOS", BRIGADE, self._end_of_request())
+        super().on_sent(response, count, more, broken=broken)
 
     def _end_of_request(self) -> str:
-        return "FLUSH" if self._layer.dump is not None and self._layer.dump.old else "EOR"
+        return "FLUSH" if self.layer.dump is not None and self.layer.dump.old else "EOR"
 
-    def _answered(self) -> None:
-        self._layer.read("speculative-nonblocking", 1)
-        self._layer.read("getline-blocking", 0)
-        super()._answered()
+    def answered(self) -> None:
+        if self.state is BUSY:  # not at the end of a body that has no reader
+            self.layer.read("speculative-nonblocking", 1)
+            self.layer.read("getline-blocking", 0)
+        super().answered()
 
-    def _end(self) -> None:
-        self._layer.expect(BRIGADE, "FLUSH", "EOC")
-        super()._end()
+    def end(self) -> None:
+        self.layer.expect(BRIGADE, "FLUSH", "EOC")
+        super().end()
 
 
 def _buckets(response: Response) -> Iterator[Bucket]:

@@ -14,7 +14,7 @@ from whimbrel.engine.input.body import BodyError, RequestBody
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
 from whimbrel.http.syntax.line_reader import LogMessage
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 
 
@@ -29,11 +29,11 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def connected(
     loop: asyncio.AbstractEventLoop, handler: Callable[[Head, RequestBody], Any]
-) -> tuple[HttpProtocol, FakeTransport]:
+) -> tuple[Http1Connection, FakeTransport]:
     problems: list[BaseException] = []
     service = WorkerState(FakeEngine(handler), loop, report=problems.append)  # type: ignore[arg-type]
     service.round = float("inf")  # a busy machine ends no tick
-    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
+    protocol, wire = Http1Connection(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     return protocol, wire
 
@@ -136,6 +136,18 @@ def test_an_unread_body_is_dropped_before_the_next_request(loop: asyncio.Abstrac
     protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 30\r\n\r\nGET /trap HTTP/1.1\r\n")
     protocol.data_received(b"\r\n12345678" + b"GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out == b"[head]/p[head]/next"
+
+
+def test_a_body_without_a_reader_has_a_deadline_after_its_client_has_read(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(head.uri.encode()))
+    protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 30\r\n\r\n12345678")
+    protocol.pause_writing()
+    protocol.resume_writing()
+    assert protocol.deadline == protocol.service.clock + protocol.listener.timeout
+    protocol.expire()
+    assert (wire.out, wire.has_eof) == (b"[head]/p", True)
 
 
 def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.AbstractEventLoop) -> None:
@@ -281,7 +293,7 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
     problems: list[BaseException] = []
     service = WorkerState(FakeEngine(broken), loop, report=problems.append)  # type: ignore[arg-type]
     service.round = float("inf")  # a busy machine ends no tick
-    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
+    protocol, wire = Http1Connection(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out.startswith(b"HTTP/1.1 500 ")
@@ -303,7 +315,7 @@ def test_a_connection_that_was_reset_before_it_was_accepted_is_aborted(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     service = WorkerState(FakeEngine(lambda head, body: None), loop)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), FakeTransport(client=None)  # type: ignore[arg-type]
+    protocol, wire = Http1Connection(service), FakeTransport(client=None)  # type: ignore[arg-type]
     protocol.connection_made(wire)
     protocol.connection_lost(None)
     assert wire.is_closed and not service.connections
@@ -340,7 +352,7 @@ def test_a_body_is_closed_whose_client_leaves_while_it_begins(loop: asyncio.Abst
         return response  # type: ignore[return-value]
 
     service = WorkerState(FakeEngine(lambda head, body: later()), loop)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), ClosedTransport()
+    protocol, wire = Http1Connection(service), ClosedTransport()
     protocol.connection_made(wire)
     protocol.data_received(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
     wire.is_closed = True
