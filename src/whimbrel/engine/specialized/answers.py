@@ -19,7 +19,7 @@ from whimbrel.engine.specialized.templates import (
     FileTemplate,
     PathTemplate,
     file_template,
-    is_plain_rest,
+    is_plain_path,
     page_template,
 )
 from whimbrel.http.semantics.conditional import CONDITIONS
@@ -55,7 +55,7 @@ class ConstantAnswer:
         system; None if a page would have *path* in another form.
         """
         if self._page is not None:
-            if is_plain_rest(path) is None:
+            if is_plain_path(path) is None:
                 return None
             entry = self._page.respond(path)
         elif self._events:
