@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue.log_sources import source_of
@@ -89,7 +90,7 @@ class Engine:
         self.relays = RelayCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
-        self._seen_once: set[int] = set()
+        self._seen_once = Doorkeeper(MAX_SEEN)
         self.file_cache = FileCache()
         self.stat_cache = TickStatCache()
         servers = unique_by(configuration.servers(), CoreServerConfig)
@@ -331,13 +332,7 @@ class Engine:
         """
         if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
             return True
-        mark = hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname))
-        if mark in self._seen_once:
-            return True
-        if len(self._seen_once) >= MAX_SEEN:
-            self._seen_once.clear()
-        self._seen_once.add(mark)
-        return False
+        return self._seen_once.has_seen(hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname)))
 
     def log_time(self, now: float) -> bytes:
         """Return the text of %t for *now*; one for each second."""

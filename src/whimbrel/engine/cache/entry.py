@@ -15,9 +15,9 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.model import LogSink
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cacheable import served_bounds
-from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_template import FilledTemplate, LogTemplate, RenderLine
 from whimbrel.engine.cache.log_view import CachedRequestView
+from whimbrel.engine.cache.raw_head import RawHead
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import FileDependency, StatSignature, stat_signature, unchanged
 from whimbrel.engine.log.error_log_line import LogLine
@@ -60,8 +60,7 @@ class CachedResponse:
         logs_size: True if a line shows the bytes of the response's head.
         weight: approximate size in memory, in bytes.
         large: True if the body is written apart from the head.
-        validated_tick: last tick in which the dependencies were checked; `spared_tick`: its value when the
-            entry was last spared (`SecondChance`).
+        validated_tick: last tick in which the dependencies were checked; `is_used`: see `SecondChance`.
         date, sent_head: the last Date and the bytes of the head with it, up to the Keep-Alive count.
         ready_tick, data, adders, line_client: in that tick the entry is valid, `data` are its bytes (empty
             until `joined_data`), and `adders` log a hit of `line_client` with `adders_lines`.
@@ -110,7 +109,7 @@ class CachedResponse:
         "pieces",
         "rendered_date",
         "sent_head",
-        "spared_tick",
+        "is_used",
         "dependencies",
         "log_templates",
         "filled_templates",
@@ -180,7 +179,7 @@ class CachedResponse:
         self.ready_tick = -2
         self.ready_tick_any_head = -2
         self.validated_tick = -2
-        self.spared_tick = -2
+        self.is_used = False
         self.remade_tick = -2
         self.origin: object = None
         self.date = b""
@@ -235,6 +234,7 @@ class CachedResponse:
             if not unchanged(self.dependencies, tick):
                 return False
             self.validated_tick = tick
+            self.is_used = True
         if self.logs is not None:
             self.prepare_logs()
         return self.remade is None or self._is_page_current(self.remade, connection, tick)
@@ -390,7 +390,7 @@ class CachedResponse:
         clone.validated_tick = -2
         clone.ready_tick = -2
         clone.ready_tick_any_head = -2
-        clone.spared_tick = -2
+        clone.is_used = False
         clone.line_second = 0
         clone.data = b""
         clone.weight = COPY + 3 * self.head_size

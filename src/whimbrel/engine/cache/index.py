@@ -13,30 +13,23 @@ from functools import partial
 from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.doorkeeper import Doorkeeper
+from whimbrel.base.second_chance import SecondChance
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache import key as raw_head
 from whimbrel.engine.cache.cacheable import is_cacheable, is_cacheable_head, is_last, logs_slot
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.eviction import LearnedBudget, SecondChance
-from whimbrel.engine.cache.key import (
-    BY_CLIENT,
-    BY_QUERY,
-    Key,
-    KeySpec,
-    Lists,
-    RawHead,
-    Tests,
-)
+from whimbrel.engine.cache.raw_head import RawHead, has_plain_form
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import TickStatCache
+from whimbrel.engine.deps.key_spec import LINE_COST, Key, KeySpec, KeySpecs
 from whimbrel.engine.deps.listings import DirectoryListings
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
+from whimbrel.engine.specialized.budget import LearnedBudget
 from whimbrel.engine.specialized.directories import SpecializedResponses
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
-from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
 from whimbrel.http.syntax.head_shape import HeadShapes, Pieces, SplitHead, line_of
 
@@ -52,11 +45,6 @@ MAX_INDEXES: Final = 256  # addresses of the server
 MAX_UNLISTED: Final = 64  # names of TLS clients that no server has, such as those that a wildcard covers
 MAX_LINES: Final = 4096  # request lines whose fields are known, and their bytes
 MAX_LINE_BYTES: Final = 1024 * 1024
-MAX_FIELDS: Final = 32  # fields that responses to one request line may depend on
-MAX_SETS: Final = 32  # number of different key specifications
-MAX_LISTS: Final = (
-    64  # lists of addresses, and sets of values of one field; who depends on more depends on all of it
-)
 NOTHING: Final = (None, None)
 
 
@@ -77,15 +65,14 @@ class ResponseCache:
     __slots__ = (
         "_indexes",
         "_lines_bytes",
-        "_sets",
         "_unlisted",
-        "_key_spec_count",
         "by_bytes",
         "by_key",
         "learned",
         "listings",
         "seen",
         "shapes",
+        "specs",
         "has_first",
         "stats",
     )
@@ -99,11 +86,10 @@ class ResponseCache:
         self.listings = DirectoryListings()
         self.by_bytes = SecondChance(MAX_HEADS, MAX_HEAD_BYTES)
         self.by_key = SecondChance(MAX_ENTRIES, MAX_BYTES)
-        self._sets: dict[tuple[frozenset[str], Lists, Tests], KeySpec] = {}
+        self.specs = KeySpecs(self.forget_lines)
         self.shapes = HeadShapes()
-        self._key_spec_count = 0
         self._lines_bytes = 0
-        self.seen: set[int] = set()  # hashes of heads that came once
+        self.seen = Doorkeeper(MAX_SEEN)
 
     def index(self, address: str, port: int, tls: TlsSession | None = None) -> CacheIndex:
         """Return the index of one of the server's addresses: for HTTP, or for TLS with the server name of
@@ -145,26 +131,14 @@ class ResponseCache:
         self._lines_bytes = 0
         self.seen.clear()
 
-    def key_spec_for(self, names: frozenset[str], lists: Lists, tests: Tests) -> KeySpec:
-        """Return the one set of these fields."""
-        spec = self._sets.get((names, lists, tests))
-        if spec is None:
-            if len(self._sets) >= MAX_SETS:
-                self._sets.clear()
-                self.forget_lines()
-            self._key_spec_count += 1
-            spec = KeySpec(names, lists, tests, self._key_spec_count)
-            self._sets[names, lists, tests] = spec
-        return spec
-
     def note_line(self, line: bytes) -> None:
         """Account for one more request line in an index; drop the lines of all indexes where they exceed the
         bound in bytes.
         """
-        self._lines_bytes += len(line) + raw_head.LINE_COST
+        self._lines_bytes += len(line) + LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
             self.forget_lines()
-            self._lines_bytes = len(line) + raw_head.LINE_COST
+            self._lines_bytes = len(line) + LINE_COST
 
     def forget_lines(self) -> None:
         """Drop all request lines."""
@@ -205,7 +179,7 @@ class ResponseCache:
             return
         file = next((part for part in response.parts if isinstance(part, FileSegment)), None)
         cached = CachedResponse(response, head, body, writers, file)
-        if cached.weight > MAX_WEIGHT or not raw_head.has_plain_form(head.raw):
+        if cached.weight > MAX_WEIGHT or not has_plain_form(head.raw):
             return
         index = self.index_of(r.connection)
         split = self.shapes.split(head.raw)
@@ -343,17 +317,11 @@ class CacheIndex:
             if self.last is self:
                 return NOTHING
             return self.last.lookup(connection, raw, limits, tick)
-        mark = hash(raw)
-        seen = answers.seen
-        if mark in seen:
+        if answers.seen.has_seen(hash(raw)):
             entry = cached.copy(RawHead(raw))
             if missing:
                 entry.dependencies += (answers.stats.dependency(missing, False, None),)
             self.put_exact(entry, raw)
-        elif len(seen) < MAX_SEEN:
-            seen.add(mark)
-        else:
-            answers.seen = {mark}
         return cached, head
 
     def split(self, raw: bytes, limits: HeadLimits) -> SplitHead | None:
@@ -430,58 +398,15 @@ class CacheIndex:
         self._answers.note_line(bare)
         self._lines[bare] = spec
 
-    def _covering(self, cached: CachedResponse, accessed: Any, known: KeySpec | None) -> KeySpec | None:
-        """Return a set of fields that covers what *cached* depends on, and *known*: that one if it does; None
-        if the response depends on too many.
-        """
-        if (
-            not isinstance(accessed, TrackedHeaders)
-            or accessed.all_fields_used
-            or len(accessed.accessed) + len(accessed.tests) > MAX_FIELDS
-        ):
-            return None
-        names = frozenset(accessed.accessed).union(
-            (BY_CLIENT,) if cached.client is not None else (), () if cached.any_query else (BY_QUERY,)
+    def _covering(self, cached: CachedResponse, fields: object, known: KeySpec | None) -> KeySpec | None:
+        """Return a key specification that covers *cached*, and *known*; see `KeySpecs.covering`."""
+        return self._answers.specs.covering(
+            fields,
+            cached.address_lists,
+            known,
+            by_client=cached.client is not None,
+            by_query=not cached.any_query,
         )
-        tests = tuple(accessed.tests.items())
-        if (
-            known is not None
-            and names <= known.names
-            and (known.by_client or known.lists[: len(cached.address_lists)] == cached.address_lists)
-            and _covers_predicates(tests, known)
-        ):
-            return known
-        return self._key_spec_for(names, cached.address_lists, tests, known)
-
-    def _key_spec_for(
-        self, names: frozenset[str], new_lists: Lists, tests: Tests, known: KeySpec | None
-    ) -> KeySpec:
-        """Return the set of what a response depends on, and of what others to its request line do
-        (*known*).
-        """
-        lists = new_lists
-        sets = dict(tests)
-        if known is not None:
-            names = names | known.names
-            lists = tuple(dict.fromkeys(known.lists + new_lists))
-            sets = {
-                **dict(known.tests),
-                **{
-                    name: tuple(dict.fromkeys((*dict(known.tests).get(name, ()), *more)))
-                    for name, more in tests
-                },
-            }
-        if len(lists) > MAX_LISTS:
-            lists = new_lists  # the others may belong to settings that were replaced
-        if BY_CLIENT in names or len(lists) > MAX_LISTS:
-            names, lists = names | {BY_CLIENT}, ()
-        names |= {name for name, many in sets.items() if len(many) > MAX_LISTS}
-        tests = tuple(
-            sorted(
-                ((name, many) for name, many in sets.items() if name not in names), key=lambda pair: pair[0]
-            )
-        )
-        return self._answers.key_spec_for(names, lists, tests)
 
     def _put(self, key: Key, cached: CachedResponse) -> None:
         if not self._closed:
@@ -491,9 +416,3 @@ class CacheIndex:
         """Store a response to the bytes of one head."""
         if not self._closed:
             self._answers.by_bytes.put(self.by_head, head, cached)
-
-
-def _covers_predicates(tests: Tests, known: KeySpec) -> bool:
-    """Return True if *known* has all *tests*."""
-    there = dict(known.tests) if tests else {}
-    return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_view import CachedRequestView
+from whimbrel.engine.cache.raw_head import RawHead
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.runtime import Runtime
 from whimbrel.http.syntax.head_shape import SplitHead

@@ -8,7 +8,7 @@ from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.env import LazyEnv
 
 if TYPE_CHECKING:
-    from whimbrel.engine.cache.key import RawHead
+    from whimbrel.engine.cache.raw_head import RawHead
     from whimbrel.engine.connection import Connection
     from whimbrel.engine.request import Request
     from whimbrel.http.semantics.headers import Headers

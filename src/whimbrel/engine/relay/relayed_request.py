@@ -8,7 +8,7 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.cache.cacheable import is_cacheable_head
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD, CachedResponse
-from whimbrel.engine.cache.key import RawHead, has_plain_form
+from whimbrel.engine.cache.raw_head import RawHead, has_plain_form
 from whimbrel.engine.deps.files import unchanged
 from whimbrel.engine.output.head_cache import HEADER_ONLY, MAX_TEMPLATE
 from whimbrel.engine.prepared.prepared_request import PreparedRequest

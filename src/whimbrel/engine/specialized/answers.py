@@ -10,7 +10,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import RawHead
+from whimbrel.engine.cache.raw_head import RawHead
 from whimbrel.engine.deps.files import KIND, TickStatCache, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Request

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import Key, KeySpec
 from whimbrel.engine.deps.files import KIND, TickStatCache, unchanged
+from whimbrel.engine.deps.key_spec import Key, KeySpec
 from whimbrel.engine.deps.listings import DirectoryListing, DirectoryListings
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request

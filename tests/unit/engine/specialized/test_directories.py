@@ -243,7 +243,7 @@ def test_changes_on_disk_are_seen(site: Site) -> None:
 
 
 def test_what_is_learned_is_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whimbrel.engine.cache.eviction.MAX_LEARNED_BYTES", 100_000)
+    monkeypatch.setattr("whimbrel.engine.specialized.budget.MAX_LEARNED_BYTES", 100_000)
     answers = site.workers[0].engine.response_cache
     for number in range(60):
         site.connect()

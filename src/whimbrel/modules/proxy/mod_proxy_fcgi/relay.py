@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.fastcgi import FastcgiReader, complete_output
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.engine.relay.relay import RELAYABLE, Relay
 from whimbrel.engine.relay.relayed_request import RelayOffer
 from whimbrel.modules.proxy.mod_proxy.backend import answer_timeout, is_debugged
@@ -87,10 +88,10 @@ class FcgiRelay(Relay):
     """A request without a body: the bytes around the client's port, the only ones that differ by connection.
 
     Attributes:
-        parts: these bytes. `digits`: of the port.
+        parts: these bytes. `digits`: of the port. `seen`: answers that came.
     """
 
-    __slots__ = ("_keeps", "_path", "_pool", "_seen", "_state", "_timeout", "digits", "parts")
+    __slots__ = ("_keeps", "_path", "_pool", "_state", "_timeout", "digits", "parts", "seen")
 
     def __init__(self, exchange: ProgramExchange, parts: tuple[bytes, bytes], *, keeps: bool) -> None:
         endpoint = exchange.route.endpoint
@@ -102,7 +103,7 @@ class FcgiRelay(Relay):
         self._state = exchange.backend.state
         self._keeps = keeps
         self._timeout = answer_timeout(exchange.call, exchange.backend.worker)
-        self._seen: set[int] = set()
+        self.seen = Doorkeeper(MAX_SEEN)
 
     def send(self, request: RelayedRequest, client: RelayClient, now: float) -> FcgiRelayed | None:
         """See Relay.send."""
@@ -121,16 +122,6 @@ class FcgiRelay(Relay):
         connection.relay(relayed, data, self._timeout)
         connection.write_gathered()
         return relayed
-
-    def has_seen(self, key: bytes) -> bool:
-        """Return True if an answer with *key* came before."""
-        mark = hash(key)
-        if mark in self._seen:
-            return True
-        if len(self._seen) >= MAX_SEEN:
-            self._seen.clear()
-        self._seen.add(mark)
-        return False
 
 
 def offer(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -> None:
@@ -163,7 +154,7 @@ def offer(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -
     if found is None or found[1] != body or _OWN_RULES(found[0].removeprefix(b"\0")):
         return
     relay = _relay(exchange, sent, keeps)
-    if relay is not None and relay.has_seen(found[0]):
+    if relay is not None and relay.seen.has_seen(hash(found[0])):
         r.relay = RelayOffer(relay, found[0])
 
 

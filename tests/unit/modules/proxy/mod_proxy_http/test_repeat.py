@@ -29,7 +29,7 @@ def test_repeated_requests_get_equal_answers_and_are_prepared(tmp_path: Path) ->
         assert len(set(server.heads)) == 1
         assert len(server.heads) == 8
         assert server.accepted == 1
-        assert len(server.engine.prepared._young) == 1
+        assert len(server.engine.prepared._entries) == 1
         plan = next(iter(server.engine.plans.by_host.values()))
         assert any(repeat is not None for repeat in plan.notes[NOTE].values())
 
