@@ -38,7 +38,7 @@ from whimbrel.engine.pipeline.read import read_request
 from whimbrel.engine.pipeline.redirect import TooManyLookups
 from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.engine.prepared.prepared_cache import RECORDED, PreparedCache
-from whimbrel.engine.relay.relayed_request import RelayCache, RelayOffer
+from whimbrel.engine.relay.cache import RelayCache, RelayOffer
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.engine.time_slices import Turns

@@ -13,8 +13,8 @@ from whimbrel.server.worker.accounting import account_relayed
 from whimbrel.server.worker.state import FOREVER, WorkerState
 
 if TYPE_CHECKING:
+    from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
-    from whimbrel.engine.relay.relayed_request import RelayedRequest
 
 
 class RelayPath(ResponseWriter):
@@ -24,7 +24,7 @@ class RelayPath(ResponseWriter):
 
     def __init__(self, service: WorkerState) -> None:
         super().__init__(service)
-        self._relays: dict[bytes, RelayedRequest] = {}
+        self._relays: dict[bytes, RelayEntry] = {}
         self._head: Head | None = None
         self._buffer = b""
         self._reading = True
@@ -35,7 +35,7 @@ class RelayPath(ResponseWriter):
     def _start_request(self, head: Head) -> None:
         """Begin the request whose head is at the front of the buffer."""
 
-    def _relay(self, request: RelayedRequest) -> bool:
+    def _relay(self, request: RelayEntry) -> bool:
         """Send *request* to its back end; return False if the general path has to."""
         self.connection.is_draining = False
         exchange = request.relay.send(request, self, self.service.now)
@@ -52,7 +52,7 @@ class RelayPath(ResponseWriter):
         """See RelayClient."""
         self.service.gathering.append(connection)
 
-    def relayed(self, exchange: RelayExchange, response: bytes) -> None:
+    def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:
         """See RelayClient."""
         service = self.service
         if response:
@@ -93,7 +93,7 @@ class RelayPath(ResponseWriter):
             else:
                 transport.writelines((head, body))
 
-    def unrelayed(self, exchange: RelayExchange) -> None:
+    def abandon_relay(self, exchange: RelayExchange) -> None:
         """See RelayClient; a client that is gone has its request ended and logged by the general path."""
         connection = self.connection
         is_gone = self._state is ConnectionState.LINGER

@@ -1,4 +1,4 @@
-"""Cache of relayed requests, by the bytes of their heads."""
+"""Cache of requests that are relayed, by the bytes of their heads."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ LastAnswer = tuple[bytes, int, CachedResponse, bytes]
 class RelayOffer(NamedTuple):
     """How a request was answered that may be relayed the next time: `Request.relay`.
 
-    *key* is what `RelayedRequest.replies` has its response under.
+    *key* is what `RelayEntry.replies` has its response under.
     """
 
     relay: Relay
     key: bytes
 
 
-class RelayedRequest:
+class RelayEntry:
     """A request that any connection of one client may send again.
 
     Attributes:
@@ -105,9 +105,9 @@ class RelayedRequest:
 
 
 class RelayCache:
-    """The relayed requests of one engine.
+    """The requests of one engine that are relayed.
 
-    Key: an address of the server, then the bytes of a head. Value: `RelayedRequest`, valid as `is_valid`
+    Key: an address of the server, then the bytes of a head. Value: `RelayEntry`, valid as `is_valid`
     says. Bound: MAX_REQUESTS for each address; a full table is emptied.
 
     A request is learned that was prepared, that a `Relay` can send, and whose answer came as several before
@@ -117,9 +117,9 @@ class RelayCache:
     __slots__ = ("_tables",)
 
     def __init__(self) -> None:
-        self._tables: dict[tuple[str, int], dict[bytes, RelayedRequest]] = {}
+        self._tables: dict[tuple[str, int], dict[bytes, RelayEntry]] = {}
 
-    def table(self, connection: Connection) -> dict[bytes, RelayedRequest]:
+    def table(self, connection: Connection) -> dict[bytes, RelayEntry]:
         """Return the requests to the address of *connection*; an empty table for one with TLS, a PROXY
         header, or HTTP/2.
         """
@@ -152,7 +152,7 @@ class RelayCache:
         table = self.table(r.connection)
         request = table.get(r.head.raw)
         if request is None or request.relay is not offer.relay:
-            request = RelayedRequest(r, offer.relay)
+            request = RelayEntry(r, offer.relay)
         deps.on_query = True  # it is for this head alone
         reply = CachedResponse(response, r.head, body, logs)
         reply.release_request(RawHead(r.head.raw))

@@ -13,8 +13,8 @@ import pytest
 from tests.support.proxy_server import Answer, ProxyServer, answering, run
 
 from whimbrel.engine.engine import GENERAL_PATH
-from whimbrel.engine.relay.relayed_request import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayedRequest
-from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, REST_WAIT
+from whimbrel.engine.relay.cache import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayEntry
+from whimbrel.modules.proxy.mod_proxy.relay import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay_path import RelayPath
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
@@ -26,13 +26,13 @@ PASS = "ProxyPass / http://127.0.0.1:@PORT@/\n"
 def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     """The heads of relayed requests."""
     heads: list[bytes] = []
-    send = RelayPath.relayed
+    send = RelayPath.finish_relay
 
     def counted(self: RelayPath, exchange: Any, response: bytes) -> None:
         heads.append(exchange.request.raw)
         send(self, exchange, response)
 
-    monkeypatch.setattr(RelayPath, "relayed", counted)
+    monkeypatch.setattr(RelayPath, "finish_relay", counted)
     yield heads
 
 
@@ -70,7 +70,7 @@ def logged(server: ProxyServer) -> list[bytes]:
     return list(lines)
 
 
-def entries(server: ProxyServer) -> list[RelayedRequest]:
+def entries(server: ProxyServer) -> list[RelayEntry]:
     return [entry for table in server.engine.relays._tables.values() for entry in table.values()]
 
 
@@ -116,7 +116,7 @@ def test_the_first_request_of_a_connection_is_not_relayed(tmp_path: Path, relaye
 def test_what_depends_on_more_is_not_relayed(
     tmp_path: Path, relayed: list[bytes], conf: str, method: str, fields: tuple[str, ...]
 ) -> None:
-    async def use(server: ProxyServer) -> list[RelayedRequest]:
+    async def use(server: ProxyServer) -> list[RelayEntry]:
         for _ in range(2):
             async with Client(server) as client:
                 for _ in range(5):
@@ -240,7 +240,7 @@ def test_a_body_that_follows_its_head_soon_is_relayed(
     is_relayed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.relayed.REST_WAIT", 1.0)  # on a busy machine, too
+    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.relay.REST_WAIT", 1.0)  # on a busy machine, too
 
     async def use(server: ProxyServer) -> int:
         await warm(server, 6)
