@@ -80,7 +80,7 @@ class ExplainingClient(TestClient):
 
     async def _explain(self, head: Head, body: RequestBody) -> Explained:
         connection = copy.copy(self.connection)
-        connection.notes, connection.open_sources = dict(connection.notes), set()
+        connection.notes, connection._open_sources = dict(connection.notes), None
         result = self.explainer.explain(connection, head, body)
         explained = result if isinstance(result, Explained) else await result
         if isinstance(explained.answer, Response):

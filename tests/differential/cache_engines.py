@@ -19,7 +19,7 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -187,15 +187,15 @@ class ClientTransport(FakeTransport):
 class Pair:
     """A client's connections to both workers."""
 
-    kept: tuple[HttpProtocol, ClientTransport]
-    made: tuple[HttpProtocol, ClientTransport]
+    kept: tuple[Http1Connection, ClientTransport]
+    made: tuple[Http1Connection, ClientTransport]
     sent: list[bytes] = field(default_factory=list)
 
     @property
     def open(self) -> bool:
         """Return True if both accept one more request."""
         return all(
-            one[0]._state.name == "READY" and not one[1].is_closed and not one[0]._buffer
+            one[0].state.name == "READY" and not one[1].is_closed and not one[0].input.buffer
             for one in (self.kept, self.made)
         )
 
@@ -203,10 +203,10 @@ class Pair:
     def same(self) -> bool:
         """Return True if both are in the same state."""
         (one, first), (other, second) = self.kept, self.made
-        return (one._state, first.is_closed, one._buffer, one.connection.served) == (
-            other._state,
+        return (one.state, first.is_closed, one.input.buffer, one.connection.served) == (
+            other.state,
             second.is_closed,
-            other._buffer,
+            other.input.buffer,
             other.connection.served,
         )
 
@@ -224,14 +224,14 @@ class CachingWorker:
     def fail(self, problem: BaseException) -> None:
         raise problem
 
-    def connect(self, source: str, port: int) -> tuple[HttpProtocol, ClientTransport]:
+    def connect(self, source: str, port: int) -> tuple[Http1Connection, ClientTransport]:
         wire = ClientTransport(source, port)
-        connection = HttpProtocol(self.service)
+        connection = Http1Connection(self.service)
         connection.connection_made(wire)
         return connection, wire
 
     def ask(
-        self, at: tuple[HttpProtocol, ClientTransport], data: bytes
+        self, at: tuple[Http1Connection, ClientTransport], data: bytes
     ) -> tuple[bytes, dict[str, list[bytes]]]:
         """Return the bytes written, and the lines of all logs."""
         connection, wire = at

@@ -283,7 +283,7 @@ class Run:
             "logs": lines,
             "counters": (service.requests, service.sent),
             "row": None if wire.protocol is not None else dict(connection.scoreboard_row()),
-            "state": (connection._state, wire.is_closed, protocol.connection.served),
+            "state": (connection.state, wire.is_closed, protocol.connection.served),
         }
 
     def beyond_bounds(self) -> str:

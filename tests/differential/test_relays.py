@@ -21,7 +21,7 @@ from tests.support.fastcgi_application import record as records
 from tests.support.proxy_server import ProxyServer
 from whimbrel.backends.fastcgi import END_STDIN, RecordType
 from whimbrel.engine.engine import GENERAL_PATH
-from whimbrel.server.http1.relay_path import RelayPath
+from whimbrel.server.http1.relay import Relayer
 
 SEEDS = int(os.environ.get("WHIMBREL_RELAY_SEEDS", "4"))
 REQUESTS = 80
@@ -212,9 +212,9 @@ class Application:
 def outcome(root: Path, seed: int, answer: Any, conf: str, path: str, wish: bytes) -> tuple[Any, int]:
     """Return what clients, back end and logs see, and the number of relayed requests."""
     relayed = 0
-    send = RelayPath.finish_relay
+    send = Relayer.finish_relay
 
-    def counted(self: RelayPath, exchange: Any, response: bytes) -> None:
+    def counted(self: Relayer, exchange: Any, response: bytes) -> None:
         nonlocal relayed
         relayed += 1
         send(self, exchange, response)
@@ -230,7 +230,7 @@ def outcome(root: Path, seed: int, answer: Any, conf: str, path: str, wish: byte
             return clients, seen, [line for line in logs if wish in line]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RelayPath, "finish_relay", counted)
+        patch.setattr(Relayer, "finish_relay", counted)
         return asyncio.run(main()), relayed
 
 

@@ -30,7 +30,7 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -175,7 +175,7 @@ class CuttingWorker:
         """
         self.runtime.logs.clear()
         wire = FakeTransport(server=("127.0.0.1", 8080))
-        wire.protocol = HttpProtocol(self.service)
+        wire.protocol = Http1Connection(self.service)
         wire.protocol.connection_made(wire)
         for piece in pieces:
             self.turn(lambda data: wire.protocol.data_received(data), piece)

@@ -17,7 +17,8 @@ from whimbrel.engine.cache import index
 from whimbrel.engine.cache.fd_cache import MAX_OPEN, FdCache
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.specialized import budget
-from whimbrel.server.http1.protocol import MAX_AHEAD, HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
+from whimbrel.server.http1.input import MAX_AHEAD
 
 TABLE = Path(__file__).parents[2] / "docs/bounds.md"
 UNITS = {"kB": 1024, "MB": 1024 * 1024}
@@ -91,10 +92,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingWorker]:
     for number, head in enumerate(hostile(HEADS)):
         address = f"127.0.{number // 3 % 400}.1" if number % 2 else "127.0.0.1"
         wire = wires.get(number % 40)
-        if wire is None or wire.is_closed or wire.protocol._state.name != "READY":
+        if wire is None or wire.is_closed or wire.protocol.state.name != "READY":
             wire = wires[number % 40] = FakeTransport(server=("127.0.0.1", 8080))
             wire._extra["sockname"] = (address, 8080)
-            wire.protocol = HttpProtocol(desk.service)
+            wire.protocol = Http1Connection(desk.service)
             wire.protocol.connection_made(wire)
         desk.turn(lambda data, to=wire: to.protocol.data_received(data), head)
         wire.out = b""
@@ -160,14 +161,14 @@ def test_what_a_client_sends_ahead_is_bounded(filled: CuttingWorker) -> None:
     """While a response is not read, reading pauses; a connection then holds the bound and one read."""
     wire, stopped = FakeTransport(), []
     wire.pause_reading = lambda: stopped.append(True)  # type: ignore[method-assign]
-    wire.protocol = HttpProtocol(filled.service)
+    wire.protocol = Http1Connection(filled.service)
     wire.protocol.connection_made(wire)
     wire.protocol.pause_writing()
     data, sent = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100, 0
     while not stopped and sent < 10 * READ:
         filled.turn(wire.protocol.data_received, data)
         sent += len(data)
-    assert stopped and len(wire.protocol._buffer) <= MAX_AHEAD + READ <= bounds()["HttpProtocol._buffer"]
+    assert stopped and len(wire.protocol.input.buffer) <= MAX_AHEAD + READ <= bounds()["Input.buffer"]
 
 
 def test_no_more_is_answered_than_the_transport_takes(tmp_path: Path) -> None:
@@ -179,24 +180,24 @@ def test_no_more_is_answered_than_the_transport_takes(tmp_path: Path) -> None:
         FakeTransport.write(wire, data),
         len(wire.out) > 64 * 1024 and wire.protocol.pause_writing(),
     )  # type: ignore[method-assign,assign]
-    wire.protocol = HttpProtocol(unlimited.service)
+    wire.protocol = Http1Connection(unlimited.service)
     wire.protocol.connection_made(wire)
     unlimited.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1500)
     for _ in range(200):
         unlimited.turn(lambda: None)
     unlimited.close()
-    assert 64 * 1024 < len(wire.out) < bounds()["ResponseWriter: written ahead"]
+    assert 64 * 1024 < len(wire.out) < bounds()["Sender: written ahead"]
 
 
 def test_a_head_that_never_ends_is_bounded(filled: CuttingWorker) -> None:
     wire = FakeTransport(server=("127.0.0.1", 8080))
-    wire.protocol = HttpProtocol(filled.service)
+    wire.protocol = Http1Connection(filled.service)
     wire.protocol.connection_made(wire)
     filled.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n")
     most = 0
     for number in range(200):
         filled.turn(wire.protocol.data_received, b"N-%d: %b\r\n" % (number, b"x" * 8100))
-        most = max(most, deep_size(wire.protocol._buffer) + deep_size(wire.protocol._reader))
+        most = max(most, deep_size(wire.protocol.input.buffer) + deep_size(wire.protocol.input.reader))
     assert wire.out.startswith(b"HTTP/1.1 400") and most <= bounds()["HeadReader"]
 
 
@@ -214,8 +215,8 @@ def test_descriptors_are_bounded(tmp_path: Path) -> None:
 
 def test_every_row_has_a_test() -> None:
     assert set(HELD) | {
-        "HttpProtocol._buffer",
-        "ResponseWriter: written ahead",
+        "Input.buffer",
+        "Sender: written ahead",
         "HeadReader",
         "WorkerState.files",
     } == set(bounds())

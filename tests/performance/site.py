@@ -12,7 +12,7 @@ from tests.support.fakes import FakeTransport, LastWriteTransport
 from tests.support.site import MTIME
 from tests.support.worker import WorkerHarness
 from whimbrel.config.model import ServerSpec
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.scoreboard import Scoreboard, ServerInfo, SharedScoreboard
 from whimbrel.server.worker.worker import Worker
 from whimbrel.testing.fake_runtime import FakeRuntime
@@ -122,7 +122,7 @@ class BenchmarkWorker(WorkerHarness):
         self.engine.runtime.scoreboard = Scoreboard(board, 0, life, worker.summary)
         self._ports = iter(range(40_000, 60_000))
 
-    def accept(self) -> tuple[HttpProtocol, FakeTransport]:
+    def accept(self) -> tuple[Http1Connection, FakeTransport]:
         """Return a connection that has just been accepted, and its transport."""
         return self.connect(("192.0.2.7", next(self._ports)))
 

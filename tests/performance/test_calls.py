@@ -72,7 +72,7 @@ def calls_per_request(
     """
     connection, wire = site.accept()
     if forgets:
-        connection._index.clear()
+        connection.cached.index.clear()
     for _ in range(6):
         connection.connection.served = 1  # the first response of a connection may offer other protocols
         connection.data_received(next(feed))

@@ -13,7 +13,7 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -54,7 +54,7 @@ class ProxyServer:
         self.problems: list[BaseException] = []
         loop = asyncio.get_running_loop()
         self.state = WorkerState(self.engine, loop, report=self.problems.append)
-        self._front = await loop.create_server(lambda: HttpProtocol(self.state), "127.0.0.1", 0)
+        self._front = await loop.create_server(lambda: Http1Connection(self.state), "127.0.0.1", 0)
         self.address = self._front.sockets[0].getsockname()
         return self
 
@@ -62,7 +62,7 @@ class ProxyServer:
         self._front.close()
         self._backend.close()
         for connection in list(self.state.connections):
-            connection.transport.abort()
+            connection.sender.transport.abort()
         await asyncio.sleep(0.01)
         assert self.problems == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.fakes import SERVER, FakeLoop, FakeTransport
 from whimbrel.engine.engine import Engine
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -27,15 +27,15 @@ class WorkerHarness:
 
     def connect(
         self, client: tuple[str, int], server: tuple[str, int] = SERVER
-    ) -> tuple[HttpProtocol, FakeTransport]:
+    ) -> tuple[Http1Connection, FakeTransport]:
         """Return a connection that has just been accepted, and its transport."""
         transport = self.transport_type(client, server)
-        connection = HttpProtocol(self.service)
+        connection = Http1Connection(self.service)
         connection.connection_made(transport)
         return connection, transport
 
     def exchange(
-        self, connection: tuple[HttpProtocol, FakeTransport], data: bytes
+        self, connection: tuple[Http1Connection, FakeTransport], data: bytes
     ) -> tuple[bytes, dict[str, list[bytes]]]:
         """Return the bytes written in response to *data*, and the lines logged by target."""
         runtime = self.engine.runtime

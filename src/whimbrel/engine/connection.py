@@ -56,8 +56,7 @@ class Connection:
     request: Any = None
     # the relayed request that the general path takes over (engine/relay/relay.py), for its handler
     exchange: Any = None
-    # sources of that request with a program or a back end behind them, closed if the client goes away
-    open_sources: set[Any] = field(default_factory=set)
+    _open_sources: set[Any] | None = None
     # sends an interim response with a status, fields and a reason phrase; the protocol sets it
     send_interim: Callable[[int, Iterable[tuple[str, str]], str | None], None] | None = None
     # returns True if the client has sent more than the present request; set for TLS connections of HTTP/1
@@ -74,6 +73,15 @@ class Connection:
         """Let the client's address be *address*."""
         self.client_text = address.encode("latin-1")
         self.client_ip = address
+
+    @property
+    def open_sources(self) -> set[Any]:
+        """The sources of the request with a program or a back end behind them, closed if the client goes
+        away; an idle connection has no set of them.
+        """
+        if self._open_sources is None:
+            self._open_sources = set()
+        return self._open_sources
 
     @property
     def useragent_port(self) -> int:

@@ -3,7 +3,7 @@
 Manual: mod/mod_dumpio.html. The layer is installed only where a server enables it, so it costs nothing
 elsewhere. It logs the bytes that pass. Two things in httpd's lines are not in the bytes: in which modes the
 protocol reads (HTTP/1 reads a head line by line), and how it divides its output into brigades and buckets.
-`DumpedHttpProtocol` states both through `DumpIOLayer.read` and `DumpIOLayer.expect`.
+`DumpedConnection` states both through `DumpIOLayer.read` and `DumpIOLayer.expect`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, is_complete, size_of, sized
-from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.connection.layer import ConnectionLayer
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
+from whimbrel.server.http1.input import Input
+from whimbrel.server.http1.sender import Sender
 from whimbrel.server.worker.state import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
@@ -137,9 +139,9 @@ class DumpIOLayer(ConnectionLayer):
         self._expected: deque[Output] = deque()
         self._is_http2 = False
 
-    def make_inner(self) -> DumpedHttpProtocol:
+    def make_inner(self) -> DumpedConnection:
         """Return HTTP/1's protocol, which states how it reads and writes."""
-        return DumpedHttpProtocol(self.service, self)
+        return DumpedConnection(self.service, self)
 
     def begin(self, connection: Connection, server: Server) -> None:
         """Begin to log a connection to *server*, if it enables dumps at its log level."""
@@ -169,6 +171,10 @@ class DumpIOLayer(ConnectionLayer):
         if self.dump is not None and self.dump.output:
             self._expected.extend(output)
             self._log_metadata(self.dump)
+
+    def end_of_request(self) -> str:
+        """Return the name of the bucket at the end of a response."""
+        return "FLUSH" if self.dump is not None and self.dump.old else "EOR"
 
     def _log_metadata(self, dump: DumpIO) -> None:
         expected = self._expected
@@ -207,62 +213,82 @@ class DumpIOLayer(ConnectionLayer):
         super().write(data)
 
 
-class DumpedHttpProtocol(HttpProtocol):
-    """HTTP/1 under a `DumpIOLayer`; if that logs, the response cache is bypassed."""
+class DumpedInput(Input):
+    """Input of a `DumpedConnection`, which logs how it is read."""
 
-    __slots__ = ("_layer",)
+    __slots__ = ()
 
-    def __init__(self, service: WorkerState, layer: DumpIOLayer) -> None:
-        super().__init__(service)
-        self._layer = layer
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._layer.begin(self.connection, self._listener.server)
-        if self._layer.dump is not None:
-            self._by_head = {}
-        self._layer.read("getline-blocking", 0)
-
-    def _try_cache(self, data: bytes, cached: CachedResponse | None) -> int:
-        return super()._try_cache(data, cached) if self._layer.dump is None else 0
-
-    def _start_request(self, head: Head) -> None:
-        dump = self._layer.dump
+    def begin_body(self, head: Head) -> RequestBody:
+        """Log the lines of *head*, which were read one by one."""
+        dump = _layer(self.session).dump
         if dump is not None and dump.input:
-            for number, line in enumerate(bytes(self._buffer[: head.end]).splitlines(keepends=True)):
+            for number, line in enumerate(bytes(self.buffer[: head.end]).splitlines(keepends=True)):
                 if number:
                     dump.asks("getline-blocking", 0)
                 dump.data("in", "HEAP", line)
-        super()._start_request(head)
+        return super().begin_body(head)
 
-    def _feed(self) -> None:
-        if self._buffer and self._parser is not None:
-            self._layer.read("readbytes-blocking", len(self._buffer), self._buffer)
-        super()._feed()
+    def feed(self) -> None:
+        """Log the bytes of a body."""
+        if self.buffer and self.parser is not None:
+            _layer(self.session).read("readbytes-blocking", len(self.buffer), self.buffer)
+        super().feed()
 
-    def _send(self, response: Response) -> None:
-        head = response.head(self.service.date_field())
-        self._layer.expect(BRIGADE, Bucket("HEAP", len(head)))
-        if is_complete(response.parts):
-            self._layer.expect(BRIGADE, *_buckets(response), "EOS", BRIGADE, self._end_of_request())
-        super()._send(response)
 
-    def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+class DumpedSender(Sender):
+    """Sender of a `DumpedConnection`."""
+
+    __slots__ = ()
+
+    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """State the end of a response that was sent in pieces."""
         if not broken and not is_complete(response.parts):
-            self._layer.expect(BRIGADE, "EOS", BRIGADE, self._end_of_request())
-        super()._on_sent(response, count, more, broken=broken)
+            layer = _layer(self.session)
+            layer.expect(BRIGADE, "EOS", BRIGADE, layer.end_of_request())
+        super().on_sent(response, count, more, broken=broken)
 
-    def _end_of_request(self) -> str:
-        return "FLUSH" if self._layer.dump is not None and self._layer.dump.old else "EOR"
 
-    def _answered(self) -> None:
-        self._layer.read("speculative-nonblocking", 1)
-        self._layer.read("getline-blocking", 0)
-        super()._answered()
+class DumpedConnection(Http1Connection):
+    """HTTP/1 under a `DumpIOLayer`; if that logs, the response cache is bypassed."""
 
-    def _end(self) -> None:
-        self._layer.expect(BRIGADE, "FLUSH", "EOC")
-        super()._end()
+    __slots__ = ("layer",)
+    input_type = DumpedInput
+    sender_type = DumpedSender
+
+    def __init__(self, service: WorkerState, layer: DumpIOLayer) -> None:
+        super().__init__(service)
+        self.layer = layer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.layer.begin(self.connection, self.listener.server)
+        if self.layer.dump is not None:
+            self.cached.disable()
+        self.layer.read("getline-blocking", 0)
+
+    def send(self, response: Response) -> None:
+        """State how a complete response is divided."""
+        layer = self.layer
+        head = response.head(self.service.date_field())
+        layer.expect(BRIGADE, Bucket("HEAP", len(head)))
+        if is_complete(response.parts):
+            layer.expect(BRIGADE, *_buckets(response), "EOS", BRIGADE, layer.end_of_request())
+        super().send(response)
+
+    def answered(self) -> None:
+        """State that the next request is read."""
+        self.layer.read("speculative-nonblocking", 1)
+        self.layer.read("getline-blocking", 0)
+        super().answered()
+
+    def end(self) -> None:
+        """State the end of the output."""
+        self.layer.expect(BRIGADE, "FLUSH", "EOC")
+        super().end()
+
+
+def _layer(session: Http1Connection) -> DumpIOLayer:
+    return cast(DumpedConnection, session).layer
 
 
 def _buckets(response: Response) -> Iterator[Bucket]:

@@ -19,7 +19,7 @@ from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Connection
 from whimbrel.server.connection.addresses import addresses, plain
 from whimbrel.server.connection.layer import ConnectionLayer
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 
@@ -217,7 +217,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         current = cast(asyncio.Protocol, self.transport.get_protocol())  # the layer may have handed over
         self.service.remove(self)
         if header.address:
-            above = cast("ConnectionLayer | HttpProtocol | EchoProtocol", current)
+            above = cast("ConnectionLayer | Http1Connection | EchoProtocol", current)
             above.set_proxied(header.address, header.port)
         rest = self._buffer[header.size :]
         if rest:

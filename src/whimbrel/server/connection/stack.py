@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 
 
@@ -21,7 +21,7 @@ def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
     proxied = configuration.provider("remoteip", "proxied_addresses")
 
     def http() -> asyncio.Protocol:
-        return HttpProtocol(service)
+        return Http1Connection(service)
 
     factory: Callable[[], asyncio.Protocol] = http
     if dumped is not None and dumped(configuration):

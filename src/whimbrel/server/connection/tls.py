@@ -19,7 +19,7 @@ from whimbrel.http.syntax.client_hello import RECORD_HANDSHAKE, ClientHello, Cli
 from whimbrel.server.connection.addresses import CLIENT_CONNECTION, client_connection
 from whimbrel.server.connection.handshakes import COPIES, OBJECT_BYTES, Handshakes
 from whimbrel.server.connection.layer import ConnectionLayer
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.read_timeout import ReadDeadline
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
@@ -280,11 +280,11 @@ class TlsLayer(ConnectionLayer):
         if self._proxied is not None:
             super().set_proxied(*self._proxied)
 
-    def _http(self) -> HttpProtocol:
+    def _http(self) -> Http1Connection:
         above = self.inner
         while isinstance(above, ConnectionLayer):
             above = above.inner
-        return cast(HttpProtocol, above)
+        return cast(Http1Connection, above)
 
     def set_proxied(self, address: str, port: int) -> None:
         """Set the client that a PROXY header names; it comes before the handshake."""

@@ -1,6 +1,6 @@
-"""State machine of HTTP/1 connections: reading heads, writing responses, the fast path of cached responses.
+"""State machine of HTTP/1 connections: `connection` owns the parts `input`, `sender`, `cached_responses` and
+`relay`; the table of its states is in `state`.
 
-Public: protocol.HttpProtocol, writer.ResponseWriter, fast_path.FastPath, send_file.
-The fast path answers only what the general path answers to the same bytes.
+Cached and relayed responses are only what the general path answers to the same bytes.
 Must not import: master, http2 (imported when a client upgrades).
 """

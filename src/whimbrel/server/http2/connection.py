@@ -1,7 +1,7 @@
 """One HTTP/2 connection: frames in, requests to the engine, responses out under the client's flow control.
 
-`HttpProtocol` hands a connection over when it begins with the preface or after a 101 response; TLS may do so
-after its handshake. Streams that wait are served concurrently; a response that needs no waiting is sent
+`Http1Connection` hands a connection over when it begins with the preface or after a 101 response; TLS may do
+so after its handshake. Streams that wait are served concurrently; a response that needs no waiting is sent
 immediately.
 
 Memory is bounded: by the number of streams and running requests, their windows, the size of a field block,

@@ -159,7 +159,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "server.logs.logs": "syslog",
     "server.http2.sender": ".server.http2.tunnels",
     "server.worker.runtime": ".server.worker.daemon_threads",
-    "server.http1.protocol": ".server.http2.connection",
+    "server.http1.connection": ".server.http2.connection",
     "server.connection.stack": ".server.connection.dumpio .server.connection.echo "
     ".server.connection.proxy_protocol .server.connection.tls",
 }

@@ -15,7 +15,7 @@ from tests.support.proxy_server import Answer, ProxyServer, answering, run
 from whimbrel.engine.engine import GENERAL_PATH
 from whimbrel.engine.relay.cache import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayEntry
 from whimbrel.modules.proxy.mod_proxy.relay import MAX_PARTIAL, REST_WAIT
-from whimbrel.server.http1.relay_path import RelayPath
+from whimbrel.server.http1.relay import Relayer
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 LOG = 'LogFormat "%h %r %>s %b" short\nCustomLog short short\n'
@@ -26,13 +26,13 @@ PASS = "ProxyPass / http://127.0.0.1:@PORT@/\n"
 def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     """The heads of relayed requests."""
     heads: list[bytes] = []
-    send = RelayPath.finish_relay
+    send = Relayer.finish_relay
 
-    def counted(self: RelayPath, exchange: Any, response: bytes) -> None:
+    def counted(self: Relayer, exchange: Any, response: bytes) -> None:
         heads.append(exchange.request.raw)
         send(self, exchange, response)
 
-    monkeypatch.setattr(RelayPath, "finish_relay", counted)
+    monkeypatch.setattr(Relayer, "finish_relay", counted)
     yield heads
 
 

@@ -10,7 +10,7 @@ from tests.support.fakes import FakeTransport
 from tests.support.worker import WorkerHarness
 
 from whimbrel.server.connection.echo import MAX_LINE, EchoProtocol
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import FOREVER
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -20,7 +20,7 @@ CONF = "LoadModule echo_module modules/mod_echo.so\nTimeout 30\nKeepAliveTimeout
 def connect(tmp_path: Path, conf: str) -> tuple[EchoProtocol, FakeTransport, WorkerHarness]:
     """Return a new connection to a server with the configuration *conf*."""
     harness, transport = WorkerHarness(build_engine(tmp_path, CONF + conf)), FakeTransport()
-    protocol = EchoProtocol(harness.service, lambda: HttpProtocol(harness.service))
+    protocol = EchoProtocol(harness.service, lambda: Http1Connection(harness.service))
     protocol.connection_made(transport)
     return protocol, transport, harness
 
@@ -87,11 +87,11 @@ def test_the_worker_ends(tmp_path: Path) -> None:
 
 def test_other_servers_speak_http(tmp_path: Path) -> None:
     _protocol, transport, harness = connect(tmp_path, "ProtocolEcho Off")
-    assert isinstance(transport.protocol, HttpProtocol)
+    assert isinstance(transport.protocol, Http1Connection)
     assert harness.service.connections == {transport.protocol}
 
 
 def test_a_virtual_host_inherits(tmp_path: Path) -> None:
     hosts = "Listen 80\nProtocolEcho On\n<VirtualHost *:80>\nServerName a\n%s\n</VirtualHost>"
     assert connect(tmp_path, hosts % "")[1].protocol is None
-    assert isinstance(connect(tmp_path, hosts % "ProtocolEcho Off")[1].protocol, HttpProtocol)
+    assert isinstance(connect(tmp_path, hosts % "ProtocolEcho Off")[1].protocol, Http1Connection)

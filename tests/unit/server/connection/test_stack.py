@@ -15,7 +15,7 @@ from whimbrel.server.connection.echo import EchoProtocol
 from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.connection.tls import TlsLayer
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 
 REMOTEIP = "LoadModule remoteip_module modules/mod_remoteip.so\n"
 
@@ -23,7 +23,7 @@ REMOTEIP = "LoadModule remoteip_module modules/mod_remoteip.so\n"
 @pytest.mark.parametrize(
     ("enabled", "lowest"),
     [
-        ({}, HttpProtocol),
+        ({}, Http1Connection),
         ({"dumpio"}, DumpIOLayer),
         ({"remoteip"}, ProxyProtocolReader),
         ({"echo", "dumpio"}, EchoProtocol),
@@ -45,5 +45,5 @@ def test_layers_stack(tmp_path: Path, enabled: set[str], lowest: type) -> None:
     protocol = protocol_factory(service)()
     assert type(protocol) is lowest
     if isinstance(protocol, ProxyProtocolReader):
-        above = DumpIOLayer if "dumpio" in enabled else TlsLayer if "ssl" in enabled else HttpProtocol
+        above = DumpIOLayer if "dumpio" in enabled else TlsLayer if "ssl" in enabled else Http1Connection
         assert type(protocol._make_inner()) is above

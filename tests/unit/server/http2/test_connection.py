@@ -30,7 +30,7 @@ from tests.hostile.http2_frames import (
 from tests.performance.site import BenchmarkWorker
 
 from whimbrel.http.http2.hpack import FieldBlock
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.http2 import connection as connection_module
 from whimbrel.server.http2.connection import MAX_BEGUN, MAX_HEADS, MAX_RESETS, MAX_WORK, WRITE_AHEAD
 from whimbrel.server.worker import state
@@ -79,7 +79,7 @@ class Client:
         self.loop = self.site.loop = self.site.service.loop = TasklessLoop()  # type: ignore[assignment]
         (root / "htdocs/big.html").write_bytes(b"y" * 50_000)
         self.wire = UnreadTransport()
-        first = HttpProtocol(self.site.service)
+        first = Http1Connection(self.site.service)
         first.connection_made(self.wire)
         first.data_received(OPEN)
         self.session: Any = self.wire.protocol
@@ -146,7 +146,7 @@ def test_expensive_requests_of_connections_take_turns(
 
     def attach(number: int) -> Any:
         wire = UnreadTransport()
-        first = HttpProtocol(service)
+        first = Http1Connection(service)
         first.connection_made(wire)
         first.data_received(OPEN)
 

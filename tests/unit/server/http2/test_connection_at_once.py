@@ -20,7 +20,7 @@ from tests.performance.site import MTIME, NOW, BenchmarkWorker
 from tests.support.fakes import EagerTaskLoop, FakeTransport
 
 from whimbrel.http.http2.protocol import ErrorCode
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.http2.cache_path import CachedResponder
 
 PATHS = [
@@ -79,7 +79,7 @@ class Peer:
             )
         )
         self.h2.initiate_connection()
-        first = HttpProtocol(site.service)
+        first = Http1Connection(site.service)
         first.connection_made(self.wire)
         first.data_received(self.h2.data_to_send())
         self.session: Any = self.wire.protocol

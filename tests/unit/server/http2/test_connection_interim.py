@@ -16,7 +16,7 @@ from h2.events import InformationalResponseReceived, ResponseReceived
 from tests.performance.site import BenchmarkWorker
 
 from whimbrel.engine.request import Request
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 
 FIELDS = [("Link", "</a.css>; rel=preload; nopush"), ("Connection", "close"), ("X-Bad", "a\nb")]
 
@@ -41,7 +41,7 @@ def test_hints_come_before_the_final_head(tmp_path: Path, monkeypatch: pytest.Mo
     wire = FakeTransport(("192.0.2.7", 40_000))
     client = H2Connection(H2Configuration(header_encoding="latin-1"))
     client.initiate_connection()
-    first = HttpProtocol(site.service)
+    first = Http1Connection(site.service)
     first.connection_made(wire)
     first.data_received(client.data_to_send())
     wire.protocol.settings.early_hints = True

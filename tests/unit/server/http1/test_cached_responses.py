@@ -10,7 +10,7 @@ import pytest
 from tests.hostile.cuts import CuttingWorker, lay_out
 from tests.support.fakes import FakeTransport
 
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import MAX_MORE
 
 HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -28,15 +28,14 @@ def desk(tmp_path: Path) -> Iterator[CuttingWorker]:
 
 def connected(desk: CuttingWorker) -> tuple[Any, FakeTransport]:
     wire = FakeTransport(server=("127.0.0.1", 8080))
-    wire.protocol = HttpProtocol(desk.service)
+    wire.protocol = Http1Connection(desk.service)
     wire.protocol.connection_made(wire)
     return wire.protocol, wire
 
 
 def answered(protocol: Any, data: bytes) -> int:
     """Return how many bytes of *data* the fast path answers."""
-    done: int = protocol._try_cache(data, protocol._by_head.get(data))
-    return done
+    return len(data) - len(protocol.cached.answer(data))
 
 
 @pytest.mark.parametrize("cut", range(1, len(HEAD)))

@@ -16,8 +16,8 @@ from tests.support.site import MTIME
 from tests.support.worker import WorkerHarness
 
 from whimbrel.engine.cache.fd_cache import FdCache
-from whimbrel.server.http1.protocol import HttpProtocol
-from whimbrel.server.http1.writer import ConnectionState
+from whimbrel.server.http1.connection import Http1Connection
+from whimbrel.server.http1.state import ConnectionState
 
 SIZE = 40_000
 BODY = b"f" * SIZE
@@ -74,14 +74,14 @@ class FilesWorker(WorkerHarness):
             wire.received()
         self.lines()
 
-    def client(self) -> tuple[HttpProtocol, SocketTransport]:
+    def client(self) -> tuple[Http1Connection, SocketTransport]:
         """Return a new connection and its transport."""
         protocol, wire = self.connect(("127.0.0.1", 4711), ("127.0.0.1", 80))
         assert isinstance(wire, SocketTransport)
         self.wires.append(wire)
         return protocol, wire
 
-    def turn(self, protocol: HttpProtocol, data: bytes) -> None:
+    def turn(self, protocol: Http1Connection, data: bytes) -> None:
         """Pass *data* to the protocol and run the rest of the tick, and the next one."""
         protocol.data_received(data)
         self.loop.tick()
@@ -116,13 +116,13 @@ def statuses(data: bytes) -> list[bytes]:
 def test_a_file_is_sent_and_logged_at_the_end_of_the_tick(worker: FilesWorker) -> None:
     protocol, wire = worker.client()
     protocol.data_received(LARGE)
-    assert wire.received() == b"" and worker.lines() == [] and protocol._state is ConnectionState.BUSY
-    assert worker.service.gathering == [protocol]
+    assert wire.received() == b"" and worker.lines() == [] and protocol.state is ConnectionState.BUSY
+    assert worker.service.gathering == [protocol.sender]
     worker.loop.tick()
     data = wire.received()
     assert statuses(data) == [b"200"] and data.endswith(b"\r\n\r\n" + BODY)
     assert worker.lines() == [b"/b.bin 200 %d %d\n" % (SIZE, len(data))]
-    assert protocol._state is ConnectionState.READY
+    assert protocol.state is ConnectionState.READY
     assert (protocol.connection.served, protocol.deadline) == (1, worker.service.clock + 7)
 
 
@@ -189,7 +189,7 @@ def test_a_lost_connection_is_logged_without_a_body(worker: FilesWorker) -> None
     protocol.connection_lost(ConnectionResetError())
     worker.loop.tick()
     assert worker.lines() == [b"/b.bin 200 %d 0\n" % SIZE]
-    assert worker.service.requests == 9 and protocol._state is ConnectionState.LINGER
+    assert worker.service.requests == 9 and protocol.state is ConnectionState.LINGER
 
 
 def test_a_descriptor_that_was_closed_meanwhile_is_opened_again(worker: FilesWorker) -> None:
@@ -233,7 +233,7 @@ def test_without_descriptors_the_connection_is_aborted_and_logged(
     monkeypatch.setattr(os, "dup", no_descriptor)
     worker.loop.tick()
     worker.loop.tick()
-    assert wire.is_closed and wire.received() == b"" and protocol._state is ConnectionState.LINGER
+    assert wire.is_closed and wire.received() == b"" and protocol.state is ConnectionState.LINGER
     assert worker.lines() == [b"/b.bin 200 %d 0\n" % SIZE] and protocol.connection.aborted
 
 
@@ -247,5 +247,5 @@ def test_without_a_descriptor_for_the_rest_the_connection_is_aborted_and_logged(
     monkeypatch.setattr(os, "dup", no_descriptor)
     monkeypatch.setattr(os, "sendfile", lambda *_arguments: 0)
     worker.turn(protocol, LARGE + SMALL)
-    assert wire.is_closed and protocol._state is ConnectionState.LINGER
+    assert wire.is_closed and protocol.state is ConnectionState.LINGER
     assert worker.lines() == [b"/b.bin 200 %d %d\n" % (SIZE, len(wire.received()))]

@@ -13,7 +13,7 @@ from tests.support.fakes import FakeEngine, FakeResponse, FakeTransport
 from whimbrel.engine.body import Source
 from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody
 from whimbrel.http.syntax.head import Head
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
@@ -36,7 +36,7 @@ class Hinting:
             return handler(self.protocol.connection.send_interim, body)
 
         engine: Any = FakeEngine(respond)
-        self.protocol, self.wire = HttpProtocol(WorkerState(engine, loop)), FakeTransport()
+        self.protocol, self.wire = Http1Connection(WorkerState(engine, loop)), FakeTransport()
         self.protocol.connection_made(self.wire)
 
 
@@ -95,7 +95,7 @@ def test_a_body_that_came_with_the_head_needs_no_100(
 
     hinting = Hinting(loop, handler)
     protocol = hinting.protocol
-    monkeypatch.setattr(protocol.service, "settings_of", lambda server: protocol._listener)
+    monkeypatch.setattr(protocol.service, "settings_of", lambda server: protocol.listener)
     head = b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     hinting.protocol.data_received(head + b"a" * is_early)
     loop.run_until_complete(asyncio.sleep(0))

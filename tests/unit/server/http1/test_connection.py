@@ -14,7 +14,7 @@ from whimbrel.engine.input.body import BodyError, RequestBody
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
 from whimbrel.http.syntax.line_reader import LogMessage
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 
 
@@ -29,11 +29,11 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def connected(
     loop: asyncio.AbstractEventLoop, handler: Callable[[Head, RequestBody], Any]
-) -> tuple[HttpProtocol, FakeTransport]:
+) -> tuple[Http1Connection, FakeTransport]:
     problems: list[BaseException] = []
     service = WorkerState(FakeEngine(handler), loop, report=problems.append)  # type: ignore[arg-type]
     service.round = float("inf")  # a busy machine ends no tick
-    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
+    protocol, wire = Http1Connection(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     return protocol, wire
 
@@ -281,7 +281,7 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
     problems: list[BaseException] = []
     service = WorkerState(FakeEngine(broken), loop, report=problems.append)  # type: ignore[arg-type]
     service.round = float("inf")  # a busy machine ends no tick
-    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
+    protocol, wire = Http1Connection(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out.startswith(b"HTTP/1.1 500 ")
@@ -303,7 +303,7 @@ def test_a_connection_that_was_reset_before_it_was_accepted_is_aborted(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     service = WorkerState(FakeEngine(lambda head, body: None), loop)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), FakeTransport(client=None)  # type: ignore[arg-type]
+    protocol, wire = Http1Connection(service), FakeTransport(client=None)  # type: ignore[arg-type]
     protocol.connection_made(wire)
     protocol.connection_lost(None)
     assert wire.is_closed and not service.connections
@@ -340,7 +340,7 @@ def test_a_body_is_closed_whose_client_leaves_while_it_begins(loop: asyncio.Abst
         return response  # type: ignore[return-value]
 
     service = WorkerState(FakeEngine(lambda head, body: later()), loop)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), ClosedTransport()
+    protocol, wire = Http1Connection(service), ClosedTransport()
     protocol.connection_made(wire)
     protocol.data_received(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
     wire.is_closed = True

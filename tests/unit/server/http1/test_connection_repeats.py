@@ -13,7 +13,7 @@ from tests.support.fakes import FakeTransport
 from tests.support.worker import WorkerHarness
 
 from whimbrel.config.model import LogSink
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 
 NOW = 1_790_000_000.5
 MODULES = ("whimbrel.server.worker.state", "whimbrel.server.worker.accounting")
@@ -28,12 +28,12 @@ class CachingWorker(WorkerHarness):
         super().__init__(start_engine(root))
         self.engine.runtime.now = lambda: NOW  # type: ignore[method-assign]
 
-    def accept(self, port: int) -> tuple[HttpProtocol, FakeTransport]:
+    def accept(self, port: int) -> tuple[Http1Connection, FakeTransport]:
         """Return a connection from *port*."""
         return self.connect(("192.0.2.7", port), ("127.0.0.1", 8080))
 
     def respond(
-        self, connection: tuple[HttpProtocol, FakeTransport], data: bytes
+        self, connection: tuple[Http1Connection, FakeTransport], data: bytes
     ) -> tuple[bytes, list[bytes]]:
         """Return the written bytes and the lines of the access log."""
         out, logs = self.exchange(connection, data)
@@ -51,7 +51,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.time", lambda: NOW)
 
 
-def fresh(site: CachingWorker, connection: HttpProtocol, data: bytes) -> tuple[bytes, list[bytes]]:
+def fresh(site: CachingWorker, connection: Http1Connection, data: bytes) -> tuple[bytes, list[bytes]]:
     """Return the response of an engine without a cache after as many requests of the connection."""
     site.engine.response_cache.clear()
     at = site.accept(connection.connection.client_port)
@@ -87,7 +87,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
     for port in range(4000, 4030):
         at = site.accept(port)
         for data in heads(chance):
-            if at[0]._state.name != "READY":
+            if at[0].state.name != "READY":
                 break
             expected = fresh(other, at[0], data)
             assert site.respond(at, data) == expected, data

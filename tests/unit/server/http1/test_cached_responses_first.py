@@ -11,7 +11,7 @@ import pytest
 from tests.support.access_site import MODULES, AccessSite
 from tests.support.fakes import FakeTransport
 
-from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.worker.state import WorkerState
 
 GET = b"GET /f.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -33,8 +33,8 @@ def upgrades(transport: FakeTransport) -> list[str]:
     return [b"; ".join(re.findall(rb"(?m)^(?:Upgrade|Connection): (.*)\r$", head)).decode() for head in heads]
 
 
-def connect(service: WorkerState) -> tuple[HttpProtocol, FakeTransport]:
-    protocol, transport = HttpProtocol(service), FakeTransport()
+def connect(service: WorkerState) -> tuple[Http1Connection, FakeTransport]:
+    protocol, transport = Http1Connection(service), FakeTransport()
     protocol.connection_made(transport)
     return protocol, transport
 
@@ -50,7 +50,7 @@ def test_first_and_later_responses_are_cached_apart(tmp_path: Path, request_byte
                 await asyncio.sleep(0)
             assert upgrades(transport) == [first, "", "", ""]
             protocol.connection_lost(None)
-        index = protocol._index
+        index = protocol.cached.index
         assert index.first is not index
         assert index.first.by_key or index.first.by_head
         assert index.by_key or index.by_head

@@ -1,0 +1,264 @@
+"""Cached responses of a connection of HTTP/1: answers to complete heads, without parsing them.
+
+They are only what the general path answers to the same bytes: only a complete head of plain form is a key of
+the response cache (see `CacheIndex`). All other input goes to the general path.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from whimbrel.engine.body import FileSegment
+from whimbrel.engine.cache.cached_file import CachedFileResponse
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.index import ResponseCache
+from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.server.http1.send_file import try_send_file
+from whimbrel.server.http1.state import BEGIN, BUSY, DONE, READY
+from whimbrel.server.worker.accounting import account_hit, account_response
+
+if TYPE_CHECKING:
+    from whimbrel.server.http1.connection import Http1Connection
+
+
+class CachedResponder:
+    """Answers heads from the response cache, or relays them to a back end.
+
+    Attributes:
+        index: the cached responses of the connection's address
+        by_head: those by the exact bytes of a head; empty if the first response may announce protocols, until
+            it is sent
+    """
+
+    __slots__ = ("by_head", "index", "sender", "session")
+
+    def __init__(self, session: Http1Connection) -> None:
+        connection = session.connection
+        self.session = session
+        self.sender = session.sender
+        self.index = session.service.engine.response_cache.index(
+            connection.local_ip, connection.local_port, connection.tls
+        )
+        self.by_head: dict[bytes, CachedResponse] = {} if session.listener.announces else self.index.by_head
+
+    def disable(self) -> None:
+        """Answer nothing more."""
+        self.index = ResponseCache().index("", 0)
+        self.by_head = self.index.by_head
+        self.session.relayer.table = {}
+
+    def answer(self, data: bytes) -> bytes:
+        """Answer the complete heads at the front of *data*; return the rest, *data* itself if that is all."""
+        session = self.session
+        service = session.service
+        connection = session.connection
+        tick = service.tick
+        cached = self.by_head.get(data)
+        if (
+            cached is not None
+            and cached.ready_tick == tick
+            and cached.line_client == connection.client_ip
+            and connection.served < cached.max_served
+        ):
+            self._reply(cached, None)
+            return b""
+        if service.draining:
+            return data
+        if not service.in_tick:
+            service.begin_tick()
+        index = self.index
+        limits = session.listener.limits
+        if self.by_head is not index.by_head:  # the first response may announce protocols
+            if not connection.served:
+                cached, head = index.first.lookup(connection, data, limits, tick)
+                return b"" if cached is not None and self._reply(cached, head) else data
+            self.by_head = index.by_head
+            cached = self.by_head.get(data)
+        if session.relayer.table and session.relayer.relay(data):
+            return b""
+        # the usual case: one head and nothing else
+        head = None
+        if cached is None or not cached.is_valid(connection, tick):
+            cached, head = index.find(connection, data, limits, tick)
+            if cached is None:
+                return data if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
+            if (
+                cached.ready_tick_any_head == tick
+                and head is not None
+                and connection.served >= cached.min_served
+                and not connection.useragent_ip
+                and not connection.notes
+            ):
+                self._reply_ready(cached, head)
+                return b""
+            if not cached.is_valid(connection, tick):
+                return data
+        return b"" if self._reply(cached, head) else data
+
+    def _answer_pipelined(self, data: bytes) -> bytes:
+        """Answer pipelined heads: the first, and as many as this tick and the transport have room for."""
+        session = self.session
+        service = session.service
+        connection = session.connection
+        limits = session.listener.limits
+        done = 0
+        while not done or (not session.is_paused and service.takes_more()):
+            end = data.find(b"\r\n\r\n", done) + 4
+            if end < 4 or end - done == len(data):
+                break
+            cached, head = self.index.lookup(connection, data[done:end], limits, service.tick)
+            # the responses before a file are written first
+            if cached is None or (cached.file and done) or not self._reply(cached, head):
+                break
+            done = end
+            if cached.file:
+                break
+            if cached.close:
+                return b""
+        return data[done:] if done else data
+
+    def _reply(self, cached: CachedResponse, head: SplitHead | None) -> bool:
+        """Answer one request with a valid entry; return False if its file has changed or cannot be opened.
+
+        For *head* see `account_hit`.
+        """
+        if cached.file:
+            return self._gather_file(cached, head)
+        session = self.session
+        service = session.service
+        connection = session.connection
+        sender = self.sender
+        if cached.large:
+            fields = cached.serialize_head(connection, service.date, service.now)
+            sender.transport.writelines((fields, cached.payload))
+        else:
+            if cached.ready_tick == service.tick and cached.keepalive_slot is None:
+                data = cached.data or cached.joined_data()
+            else:
+                data = cached.serialize(connection, service.date, service.now)
+            if sender.gathered:
+                sender.gather(data)
+            else:  # as `gather` does
+                sender.gathered = data
+                service.gathering.append(sender)
+        account_hit(service, connection, connection, cached, head)
+        if not session.is_paused:
+            session.deadline = service.clock + session.listener.keep_alive
+        if cached.close:
+            session.last_raw = cached.head.raw if head is None else head[0]
+            session.end()
+        return True
+
+    def _reply_ready(self, cached: CachedResponse, head: SplitHead) -> None:
+        """Answer one request with an entry that is ready in this tick (`ready_tick_any_head`); the same as
+        `_reply`, with fewer decisions.
+        """
+        session = self.session
+        service = session.service
+        connection = session.connection
+        sender = self.sender
+        if cached.date is service.date and cached.keepalive_slot is None and cached.sent_head:
+            data = cached.sent_head + cached.payload
+        else:
+            data = cached.serialize(connection, service.date, service.now)
+        if sender.gathered:
+            sender.gather(data)
+        else:
+            sender.gathered = data
+            service.gathering.append(sender)
+        service.requests += 1
+        service.sent += cached.size
+        connection.served += 1
+        for add, line in cached.loggers:
+            add(line(head, connection.client_text, service.log_time))
+        if not session.is_paused:
+            session.deadline = service.clock + session.listener.keep_alive
+        if cached.close:
+            session.last_raw = head[0]
+            session.end()
+
+    # bodies that are files ----------------------------------------------------------------------
+    def _gather_file(self, cached: CachedResponse, head: SplitHead | None) -> bool:
+        """Answer one request with an entry whose body is a file at the end of the tick; return False if the
+        file has changed or cannot be opened.
+
+        Until then the connection is busy, so that input waits.
+        """
+        session = self.session
+        service = session.service
+        sender = self.sender
+        files = service.files
+        handle = files.get(cached.file, cached.stamp)
+        if handle < 0:
+            return False
+        if not sender.gathered:
+            service.gathering.append(sender)
+        sender.after_gathered = partial(self._send_file, cached, head, handle, files.closed)
+        session.change(BEGIN)
+        return True
+
+    def _send_file(self, cached: CachedResponse, head: SplitHead | None, handle: int, closed: int) -> None:
+        """Send a response with a file to the end; *handle* is its descriptor, unless there is another number
+        of *closed* ones.
+        """
+        session = self.session
+        service = session.service
+        connection = session.connection
+        fields = cached.serialize_head(connection, service.date, service.now)
+        is_lost = session.state is not BUSY
+        if is_lost:
+            response = self._file_response(cached, head, -1)
+            account_response(service, connection, response, cached.size, -len(fields) - cached.size)
+            return
+        session.change(DONE)
+        if closed != service.files.closed:
+            handle = service.files.get(cached.file, cached.stamp)
+        raw = cached.head.raw if head is None else head[0]
+        count = 0
+        if handle < 0:
+            session.input.buffer = raw + session.input.buffer
+        else:
+            sender = self.sender
+            if not session.is_paused and not sender.transport.get_write_buffer_size():
+                out = sender.open_socket()
+                count = 0 if out is None else try_send_file(out, fields, handle, cached.size)
+            if count == len(fields) + cached.size:
+                account_hit(service, connection, connection, cached, head)
+                if cached.close or service.stopping:
+                    session.last_raw = raw
+                    session.end()
+            else:
+                self._send_rest_of_file(cached, head, handle, fields, count)
+        if session.state is READY and (session.input.buffer or session.input.is_ended):
+            service.loop.call_soon(session.process)
+
+    def _send_rest_of_file(
+        self, cached: CachedResponse, head: SplitHead | None, handle: int, fields: bytes, count: int
+    ) -> None:
+        """Send a response with a file, of whose *fields* and file *count* bytes were sent; without a
+        descriptor for the rest the connection is aborted.
+        """
+        session = self.session
+        sender = self.sender
+        session.change(BEGIN)
+        try:
+            handle = os.dup(handle)
+        except OSError:
+            session.connection.aborted = True
+            sender.transport.abort()
+            rest = count - len(fields) - cached.size
+            sender.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
+            return
+        session.head = session.input.parse(cached.head.raw if head is None else head[0])
+        sender.send_rest(self._file_response(cached, head, handle), fields, count)
+
+    def _file_response(
+        self, cached: CachedResponse, head: SplitHead | None, handle: int
+    ) -> CachedFileResponse:
+        """Return the response that sends the descriptor *handle*."""
+        session = self.session
+        service = session.service
+        part = FileSegment(handle, 0, cached.size)
+        return CachedFileResponse(cached, part, service.engine, session.connection, head, service.now)

@@ -1,0 +1,93 @@
+"""Relays of a connection of HTTP/1: to the back end and back without a `Request` (engine/relay/relay.py)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.http.http1.response import LAST_CHUNK, chunk
+from whimbrel.server.http1.state import BEGIN, BUSY, LINGER
+from whimbrel.server.worker.accounting import account_relayed
+
+if TYPE_CHECKING:
+    from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
+    from whimbrel.server.http1.connection import Http1Connection
+
+
+class Relayer:
+    """Relays requests; a `RelayClient`.
+
+    Attributes:
+        table: the heads that may be relayed
+    """
+
+    __slots__ = ("connection", "session", "table")
+
+    def __init__(self, session: Http1Connection) -> None:
+        self.session = session
+        self.connection = session.connection
+        self.table = session.service.engine.relays.table(self.connection)
+
+    def relay(self, data: bytes) -> bool:
+        """Send the request whose head is *data* to its back end; return False if that is not possible."""
+        session = self.session
+        service = session.service
+        connection = self.connection
+        request = self.table.get(data)
+        if request is None or not request.is_valid(connection, service.engine.plans, service.tick):
+            return False
+        connection.is_draining = False
+        exchange = request.relay.send(request, self, service.now)
+        if exchange is None:
+            return False
+        session.change(BEGIN)
+        session.last_raw = data
+        session.task = exchange
+        return True
+
+    def gather(self, connection: DeferredWriter) -> None:
+        """See RelayClient."""
+        self.session.service.gathering.append(connection)
+
+    def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:
+        """See RelayClient."""
+        session = self.session
+        service = session.service
+        if not response:
+            self._write_reply(exchange)
+        elif service.in_tick:
+            session.sender.gather(response)
+        elif not session.sender.transport.is_closing():
+            session.sender.transport.write(response)
+        account_relayed(service, self.connection, exchange)
+        session.last_raw = b""
+        if session.state is BUSY:
+            session.answered()
+            session.process()
+
+    def _write_reply(self, exchange: RelayExchange) -> None:
+        reply = exchange.reply
+        body = exchange.body
+        if reply.chunked:
+            reply.set_size(len(body))
+            body = chunk(body) + LAST_CHUNK
+        date = exchange.date or self.session.service.date_of(exchange.time)
+        self.session.sender.write(reply.serialize_head(self.connection, date, exchange.time), body)
+
+    def abandon_relay(self, exchange: RelayExchange) -> None:
+        """See RelayClient; a client that is gone has its request ended and logged by the general path."""
+        session = self.session
+        connection = self.connection
+        is_gone = session.state is LINGER
+        session.last_raw = b""
+        session.task = None
+        session.input.buffer = exchange.request.raw + session.input.buffer
+        head = session.input.parse(exchange.request.raw)
+        assert head is not None
+        connection.exchange = exchange
+        session.respond(head)
+        if connection.exchange is not None:  # the settings have changed: the request is not this one any more
+            connection.exchange = None
+            exchange.close()
+        if is_gone and session.task is not None:
+            session.task.cancel()
+        session.process()
