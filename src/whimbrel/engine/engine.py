@@ -19,9 +19,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Section, Server, unique_by
 from whimbrel.engine import identity
-from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
@@ -48,7 +46,6 @@ from whimbrel.http.semantics.dates import format_http, log_time
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head
-from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 if TYPE_CHECKING:
@@ -115,15 +112,6 @@ class Engine:
         self._log_time = b""
 
     # answering ------------------------------------------------------------------------------------
-    def log_hit(
-        self, cached: CachedResponse, connection: Connection, head: SplitHead | None = None, more: int = 0
-    ) -> None:
-        """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
-        head's, for *more* see `Response.on_sent`.
-        """
-        runtime = self.runtime
-        log_hit(cached, connection, runtime, runtime.now(), self.error_log.about_request, head, more=more)
-
     def respond(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Response | Awaitable[Response]:

@@ -17,7 +17,7 @@ from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.base.second_chance import SecondChance
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cacheable import is_cacheable, is_cacheable_head, is_last, logs_slot
-from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.entry import CachedResponse, Hit
 from whimbrel.engine.cache.raw_head import RawHead, has_plain_form
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import TickStatCache
@@ -31,7 +31,7 @@ from whimbrel.engine.specialized.directories import SpecializedResponses
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
 from whimbrel.http.syntax.head import Head, HeadLimits
-from whimbrel.http.syntax.head_shape import HeadShapes, Pieces, SplitHead, line_of
+from whimbrel.http.syntax.head_shape import NO_SHAPE, HeadShapes, Pieces, SplitHead, line_of
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
@@ -45,7 +45,6 @@ MAX_INDEXES: Final = 256  # addresses of the server
 MAX_UNLISTED: Final = 64  # names of TLS clients that no server has, such as those that a wildcard covers
 MAX_LINES: Final = 4096  # request lines whose fields are known, and their bytes
 MAX_LINE_BYTES: Final = 1024 * 1024
-NOTHING: Final = (None, None)
 
 
 IndexKey = tuple[str, int, str | None]
@@ -178,11 +177,12 @@ class ResponseCache:
         if len(body) > MAX_BODY:
             return
         file = next((part for part in response.parts if isinstance(part, FileSegment)), None)
-        cached = CachedResponse(response, head, body, writers, file)
+        split = self.shapes.split(head.raw)
+        own = split or (head.raw, (), NO_SHAPE, False)
+        cached = CachedResponse(response, head, own, body, writers, file)
         if cached.weight > MAX_WEIGHT or not has_plain_form(head.raw):
             return
         index = self.index_of(r.connection)
-        split = self.shapes.split(head.raw)
         if is_last(r, response):
             index = index.last
         has_key = is_cacheable_head(head)
@@ -259,27 +259,24 @@ class CacheIndex:
         self._lines.clear()
 
     def lookup(
-        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
-    ) -> tuple[CachedResponse | None, SplitHead | None]:
-        """Return the cached response for the bytes of a head, if one is valid, and the head in pieces where
-        its bytes differ from the cached one's.
+        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None
+    ) -> Hit | None:
+        """Return the valid response for the bytes of a head, with the head in pieces; None without one.
 
-        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`.
+        *limits* are those for heads; *tick*: see `Validity.holds`.
         """
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
-            return cached, None
-        cached, head = self.find(connection, raw, limits, tick)
-        return (cached, head) if cached is not None and cached.is_valid(connection, tick) else NOTHING
+            return cached, cached.log.own
+        hit = self.find(connection, raw, limits, tick)
+        return hit if hit is not None and hit[0].is_valid(connection, tick) else None
 
-    def find(
-        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
-    ) -> tuple[CachedResponse | None, SplitHead | None]:
+    def find(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
         """Return what `lookup` returns, but not yet validated, for the bytes of a head for which nothing
         valid is in `by_head`.
         """
         if len(raw) > limits.plain:
-            return NOTHING
+            return None
         answers = self._answers
         client = connection.client_ip
         missing = b""
@@ -292,12 +289,12 @@ class CacheIndex:
         else:
             split = answers.shapes.split(raw)
             if split is None:
-                return NOTHING
+                return None
             head = split
             _raw, pieces, shape, _is_printable = head
             connection.shape = shape.number
         if shape.count > limits.most_fields:
-            return NOTHING
+            return None
         bare = pieces[0] + pieces[2]
         spec = self._lines.get(bare)
         cached = None
@@ -308,20 +305,18 @@ class CacheIndex:
         if cached is None:
             answer = self.specialized.respond(pieces, head, client, tick, answers.stats)
             if answer is None:
-                return NOTHING
+                return None
             cached, spec, missing = answer
             if spec is not None:
                 self._put_own(cached, head, bare, spec, client)
-        served = connection.served
-        if served >= cached.max_served:
-            if self.last is self:
-                return NOTHING
-            return self.last.lookup(connection, raw, limits, tick)
+        validity = cached.validity
+        if connection.served >= validity.max_served:
+            return None if self.last is self else self.last.lookup(connection, raw, limits, tick)
         if answers.seen.has_seen(hash(raw)):
-            entry = cached.copy(RawHead(raw))
             if missing:
-                entry.dependencies += (answers.stats.dependency(missing, False, None),)
-            self.put_exact(entry, raw)
+                absence = answers.stats.dependency(missing, False, None)
+                validity = validity.with_dependencies((*validity.dependencies, absence))
+            self.put_exact(cached.copy(own=head, validity=validity), raw)
         return cached, head
 
     def split(self, raw: bytes, limits: HeadLimits) -> SplitHead | None:
@@ -332,7 +327,7 @@ class CacheIndex:
         return None if head is None or head[2].count > limits.most_fields else head
 
     def answer_line(
-        self, connection: Connection, parts: LineParts, head: SplitHead, tick: int
+        self, connection: Connection, parts: LineParts, head: SplitHead, tick: int | None
     ) -> tuple[CachedResponse, object] | None:
         """Return the answer to a request line in *parts* with the fields of *head*: that which is stored for
         the line with any query, or that of a specialized function.
@@ -402,10 +397,10 @@ class CacheIndex:
         """Return a key specification that covers *cached*, and *known*; see `KeySpecs.covering`."""
         return self._answers.specs.covering(
             fields,
-            cached.address_lists,
+            cached.validity.address_lists,
             known,
-            by_client=cached.client is not None,
-            by_query=not cached.any_query,
+            by_client=cached.validity.client is not None,
+            by_query=not cached.log.any_query,
         )
 
     def _put(self, key: Key, cached: CachedResponse) -> None:

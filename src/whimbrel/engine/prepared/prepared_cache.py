@@ -71,9 +71,8 @@ class PreparedCache:
             r.preparation = base
             return False
         files = r.engine.stat_cache
-        if prepared.root is not r.plan or not unchanged(
-            prepared.dependencies, files.tick if files.in_tick else -1
-        ):
+        tick = files.tick if files.in_tick else None
+        if prepared.root is not r.plan or not unchanged(prepared.dependencies, tick):
             del self._entries[key]
             r.preparation = base
             return False

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.cache.cacheable import is_cacheable_head
-from whimbrel.engine.cache.entry import LARGE_THRESHOLD, CachedResponse
+from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.raw_head import RawHead, has_plain_form
+from whimbrel.engine.cache.response_template import LARGE_THRESHOLD
 from whimbrel.engine.deps.files import unchanged
 from whimbrel.engine.output.head_cache import HEADER_ONLY, MAX_TEMPLATE
 from whimbrel.engine.prepared.prepared_request import PreparedRequest
 from whimbrel.engine.response import Framing
+from whimbrel.http.syntax.head_shape import NO_SHAPE
 
 if TYPE_CHECKING:
     from whimbrel.engine.connection import Connection
@@ -78,16 +80,16 @@ class RelayEntry:
         self.max_served = r.server_conf(CoreServerConfig).max_keep_alive or 1 << 60
         self.replies: BoundedDict[bytes, CachedResponse] = BoundedDict(MAX_REPLIES)
         self.last: LastAnswer | None = None
-        self.checked_tick = -2
+        self.checked_tick: int | None = None
 
     def remember(self, head: bytes, size: int, reply: CachedResponse, date: bytes) -> None:
         """Set `last`: an answer of *size* bytes that begins with *head* has *reply*, with its own *date*."""
-        if date and size < LARGE_THRESHOLD and not reply.chunked:
-            if reply.keepalive_slot is None and not reply.has_slots:
-                response_head = b"%b%b%b" % (reply.head_prefix, date, reply.head_suffix)
-                self.last = (head, size, reply, response_head)
+        template = reply.template
+        is_plain = template.most is None and not template.pieces and not template.is_chunked
+        if date and size < LARGE_THRESHOLD and is_plain:
+            self.last = (head, size, reply, template.serialize_head(0, date, 0.0))
 
-    def is_valid(self, connection: Connection, plans: PlanCache, tick: int) -> bool:
+    def is_valid(self, connection: Connection, plans: PlanCache, tick: int | None) -> bool:
         """Return True if the phases would do for *connection* what they did before."""
         if (
             not 0 < connection.served < self.max_served
@@ -96,7 +98,7 @@ class RelayEntry:
             or connection.notes
         ):
             return False
-        if self.checked_tick != tick or tick < 0:
+        if tick is None or self.checked_tick != tick:
             root: Plan = self.root
             if plans.roots.get(id(root.server_rec)) is not root or not unchanged(self.dependencies, tick):
                 return False
@@ -154,12 +156,13 @@ class RelayCache:
         if request is None or request.relay is not offer.relay:
             request = RelayEntry(r, offer.relay)
         deps.on_query = True  # it is for this head alone
-        reply = CachedResponse(response, r.head, body, logs)
-        reply.release_request(RawHead(r.head.raw))
-        reply.prepare_logs()
-        if reply.is_log_line_stable:
-            reply.body = b""
-            reply.payload = b""
+        raw = request.raw
+        own = r.engine.shapes.split(raw) or (raw, (), NO_SHAPE, False)
+        reply = CachedResponse(response, r.head, own, body, logs)
+        reply.release_request(RawHead(raw))
+        reply.log.prepare()
+        if reply.log.is_stable:
+            reply.template.drop_body()
             request.replies[offer.key] = reply
             request.last = None
             table[request.raw] = request

@@ -67,7 +67,7 @@ class DirectoryFunction:
         self.answers: dict[tuple[int, Hashable], Answers] = {}
 
     def respond(
-        self, path: bytes, name: bytes, end: int, rest: int, tick: int, stats: TickStatCache
+        self, path: bytes, name: bytes, end: int, rest: int, tick: int | None, stats: TickStatCache
     ) -> tuple[CachedResponse, bool, bytes] | None:
         """Return the answer for *name*, which ends at *end* in the URL *path*; True if it was made for this
         name alone; and the path of a file on whose absence it depends, b"" for none.
@@ -146,7 +146,7 @@ class KnownDirectory:
             return 0
         missing, found = function.answers.get((split.rest, group), NOTHING)
         known = missing if r.finfo is None else found
-        if known is not None and unchanged(known.dependencies, -1):
+        if known is not None and unchanged(known.dependencies, None):
             return 0
         answer = answer_for(cached, r, file, split)
         if answer is None:
@@ -203,7 +203,7 @@ class SpecializedResponses:
         self._prefixes.clear()
 
     def respond(
-        self, parts: Pieces, head: SplitHead, client: str, tick: int, stats: TickStatCache
+        self, parts: Pieces, head: SplitHead, client: str, tick: int | None, stats: TickStatCache
     ) -> tuple[CachedResponse, KeySpec | None, bytes] | None:
         """Return the answer to a request of *client*, to be validated as every cached response; None if the
         general path has to answer.
@@ -296,7 +296,7 @@ class SpecializedResponses:
         *spec_for* returns a KeySpec that covers the response and an earlier one.
         """
         raw, pieces, _shape, _is_printable = head
-        split = split_path(line_of(pieces)) if len(raw) <= MAX_HEAD and cached.any_query else None
+        split = split_path(line_of(pieces)) if len(raw) <= MAX_HEAD and cached.log.any_query else None
         if split is None or not _is_general(cached, r) or r.uri != to_text(split.path):
             return 0
         file = to_bytes(r.filename or "")
@@ -344,8 +344,8 @@ def _is_general(cached: CachedResponse, r: Request) -> bool:
         and r.main is None
         and r.next is None
         and not r.deps.on_path
-        and cached.client is None
-        and cached.changed is None
-        and cached.remade is None
+        and cached.validity.client is None
+        and cached.log.changed is None
+        and cached.rebuilt is None
         and not r.output_filters
     )

@@ -79,22 +79,28 @@ class FileTemplate:
             if self._has_body and len(body) != size:
                 return None
         head = self._head % dict(zip(_FIELDS, _values(info, etag), strict=True))
-        entry = self.sample.copy()
-        entry.set_content(head.split(_COUNT), body, file, signature if file else None)
-        entry.dependencies = (*entry.dependencies, stats.dependency(path, False, signature))
-        return entry
+        sample = self.sample
+        content = sample.template.with_content(
+            head.split(_COUNT), body, (file, signature) if file else None
+        )
+        validity = sample.validity
+        own = stats.dependency(path, False, signature)
+        return sample.copy(
+            template=content, validity=validity.with_dependencies((*validity.dependencies, own))
+        )
 
 
 def file_template(sample: CachedResponse, r: Request, response: FileResponse) -> FileTemplate | None:
     """Return the template that *sample*, the response to *r*, gives; None if it has more than a file."""
     info = r.finfo
-    if info is None or sample.has_slots or sample.chunked or info.st_size == 0:
+    content = sample.template
+    if info is None or content.pieces or content.is_chunked or info.st_size == 0:
         return None
     etag = response.etag(info)
-    size = 0 if r.header_only or sample.file else info.st_size
-    if etag is None or len(sample.body) != size:
+    size = 0 if r.header_only or content.file else info.st_size
+    if etag is None or len(content.body) != size:
         return None
-    texts = sample.head_texts()
+    texts = content.texts
     head = _COUNT.join(texts)
     if head.count(_COUNT) != len(texts) - 1:
         return None
@@ -104,7 +110,7 @@ def file_template(sample: CachedResponse, r: Request, response: FileResponse) ->
         if not line:
             return None
         head = head.replace(line, b"\r\n%b: %%(%b)b\r\n" % (name, name))
-    sample.set_content(texts, b"", b"", None)
+    sample.template = content.with_content(list(texts), b"", None)
     return FileTemplate(sample, head, response)
 
 
@@ -137,14 +143,13 @@ class PathTemplate:
     @property
     def text(self) -> bytes:
         """Return all that is the same for every path."""
-        return self._sample.head_prefix + self._head + self._body
+        return self._sample.template.prefix + self._head + self._body
 
     def respond(self, path: bytes) -> CachedResponse:
         """Return the response for *path*, of which `is_plain_path` is true."""
         body = self._body.replace(_PATH, path)
         head = self._head.replace(_LENGTH, b"%d" % len(body))
-        entry = self._sample.copy()
-        entry.set_content(head.split(_COUNT), body, b"", None)
+        entry = self._sample.copy(template=self._sample.template.with_content(head.split(_COUNT), body, None))
         entry.origin = self
         return entry
 
@@ -153,9 +158,8 @@ def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTempla
     """Return the template that *cached*, the response to *r*, gives; None unless it is a page that the server
     words and whose body has *path*, the URL's, in one place only.
     """
-    texts = cached.head_texts()
-    body = cached.body
-    head = _COUNT.join(texts)
+    body = cached.template.body
+    head = _COUNT.join(cached.template.texts)
     length = _only_line(head, b"Content-Length", b"%d" % len(body))
     if (
         r.status < 400
@@ -174,10 +178,11 @@ def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTempla
 
 def _is_incomplete(cached: CachedResponse, r: Request) -> bool:
     """Return True if head and body of *cached* are not all that it sends, or if they have marks."""
+    content = cached.template
     return bool(
         r.header_only
-        or cached.chunked
-        or cached.has_slots
-        or cached.file
-        or any(_MARKS(text) for text in (*cached.head_texts(), cached.body))
+        or content.is_chunked
+        or content.pieces
+        or content.file
+        or any(_MARKS(text) for text in (*content.texts, content.body))
     )

@@ -125,9 +125,9 @@ class HttpRelayExchange(BackendRelayExchange):
         reply = request.replies.get(key)
         if reply is None or (date and not self.dates.accepts(date)):
             return False
-        missing = stop + reply.size - len(data)
+        missing = stop + reply.template.size - len(data)
         if missing:
-            if missing < 0 or stop + reply.size > MAX_PARTIAL or reply.chunked:
+            if missing < 0 or stop + reply.template.size > MAX_PARTIAL or reply.template.is_chunked:
                 return False
             self.wait_for_rest(data)
             return True
