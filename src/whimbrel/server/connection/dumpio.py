@@ -18,7 +18,6 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, is_complete, size_of, sized
-from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
@@ -27,7 +26,7 @@ from whimbrel.http.syntax.head import Head
 from whimbrel.server.connection.layer import ConnectionLayer
 from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.http1.input import Input
-from whimbrel.server.http1.sender import Sender
+from whimbrel.server.http1.state import BUSY
 from whimbrel.server.worker.state import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
@@ -172,10 +171,6 @@ class DumpIOLayer(ConnectionLayer):
             self._expected.extend(output)
             self._log_metadata(self.dump)
 
-    def end_of_request(self) -> str:
-        """Return the name of the bucket at the end of a response."""
-        return "FLUSH" if self.dump is not None and self.dump.old else "EOR"
-
     def _log_metadata(self, dump: DumpIO) -> None:
         expected = self._expected
         while expected:
@@ -214,38 +209,16 @@ class DumpIOLayer(ConnectionLayer):
 
 
 class DumpedInput(Input):
-    """Input of a `DumpedConnection`, which logs how it is read."""
+    """Input of a `DumpedConnection`."""
 
     __slots__ = ()
-
-    def begin_body(self, head: Head) -> RequestBody:
-        """Log the lines of *head*, which were read one by one."""
-        dump = _layer(self.session).dump
-        if dump is not None and dump.input:
-            for number, line in enumerate(bytes(self.buffer[: head.end]).splitlines(keepends=True)):
-                if number:
-                    dump.asks("getline-blocking", 0)
-                dump.data("in", "HEAP", line)
-        return super().begin_body(head)
 
     def feed(self) -> None:
         """Log the bytes of a body."""
         if self.buffer and self.parser is not None:
-            _layer(self.session).read("readbytes-blocking", len(self.buffer), self.buffer)
+            layer = cast(DumpedConnection, self.session).layer
+            layer.read("readbytes-blocking", len(self.buffer), self.buffer)
         super().feed()
-
-
-class DumpedSender(Sender):
-    """Sender of a `DumpedConnection`."""
-
-    __slots__ = ()
-
-    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
-        """State the end of a response that was sent in pieces."""
-        if not broken and not is_complete(response.parts):
-            layer = _layer(self.session)
-            layer.expect(BRIGADE, "EOS", BRIGADE, layer.end_of_request())
-        super().on_sent(response, count, more, broken=broken)
 
 
 class DumpedConnection(Http1Connection):
@@ -253,7 +226,6 @@ class DumpedConnection(Http1Connection):
 
     __slots__ = ("layer",)
     input_type = DumpedInput
-    sender_type = DumpedSender
 
     def __init__(self, service: WorkerState, layer: DumpIOLayer) -> None:
         super().__init__(service)
@@ -266,29 +238,39 @@ class DumpedConnection(Http1Connection):
             self.cached.disable()
         self.layer.read("getline-blocking", 0)
 
+    def respond(self, head: Head) -> None:
+        dump = self.layer.dump
+        if dump is not None and dump.input:
+            for number, line in enumerate(bytes(self.input.buffer[: head.end]).splitlines(keepends=True)):
+                if number:
+                    dump.asks("getline-blocking", 0)
+                dump.data("in", "HEAP", line)
+        super().respond(head)
+
     def send(self, response: Response) -> None:
-        """State how a complete response is divided."""
-        layer = self.layer
         head = response.head(self.service.date_field())
-        layer.expect(BRIGADE, Bucket("HEAP", len(head)))
+        self.layer.expect(BRIGADE, Bucket("HEAP", len(head)))
         if is_complete(response.parts):
-            layer.expect(BRIGADE, *_buckets(response), "EOS", BRIGADE, layer.end_of_request())
+            self.layer.expect(BRIGADE, *_buckets(response), "EOS", BRIGADE, self._end_of_request())
         super().send(response)
 
+    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        if not broken and not is_complete(response.parts):
+            self.layer.expect(BRIGADE, "EOS", BRIGADE, self._end_of_request())
+        super().on_sent(response, count, more, broken=broken)
+
+    def _end_of_request(self) -> str:
+        return "FLUSH" if self.layer.dump is not None and self.layer.dump.old else "EOR"
+
     def answered(self) -> None:
-        """State that the next request is read."""
-        self.layer.read("speculative-nonblocking", 1)
-        self.layer.read("getline-blocking", 0)
+        if self.state is BUSY:  # not at the end of a body that has no reader
+            self.layer.read("speculative-nonblocking", 1)
+            self.layer.read("getline-blocking", 0)
         super().answered()
 
     def end(self) -> None:
-        """State the end of the output."""
         self.layer.expect(BRIGADE, "FLUSH", "EOC")
         super().end()
-
-
-def _layer(session: Http1Connection) -> DumpIOLayer:
-    return cast(DumpedConnection, session).layer
 
 
 def _buckets(response: Response) -> Iterator[Bucket]:

@@ -207,8 +207,7 @@ class CachedResponder:
         service = session.service
         connection = session.connection
         fields = cached.serialize_head(connection, service.date, service.now)
-        is_lost = session.state is not BUSY
-        if is_lost:
+        if session.state is not BUSY:  # the connection was lost
             response = self._file_response(cached, head, -1)
             account_response(service, connection, response, cached.size, -len(fields) - cached.size)
             return
@@ -249,7 +248,7 @@ class CachedResponder:
             session.connection.aborted = True
             sender.transport.abort()
             rest = count - len(fields) - cached.size
-            sender.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
+            session.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
             return
         session.head = session.input.parse(cached.head.raw if head is None else head[0])
         sender.send_rest(self._file_response(cached, head, handle), fields, count)

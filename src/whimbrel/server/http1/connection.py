@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from whimbrel.engine.abandon import abandon, close_sources
@@ -30,25 +31,14 @@ from whimbrel.server.http1.cached_responses import CachedResponder
 from whimbrel.server.http1.input import MAX_AHEAD, Input
 from whimbrel.server.http1.relay import Relayer
 from whimbrel.server.http1.sender import Sender
-from whimbrel.server.http1.state import (
-    BEGIN,
-    BODY_LEFT,
-    BUSY,
-    DISCARD,
-    DONE,
-    END,
-    LINGER,
-    READY,
-    TRANSITIONS,
-    ConnectionState,
-    Event,
-)
+from whimbrel.server.http1.state import BEGIN, BODY_LEFT, BUSY, DISCARD, DONE, END, LINGER, READY, TRANSITIONS
 from whimbrel.server.worker.accounting import account_response
 from whimbrel.server.worker.cancellation import Cancellable, cancel
 from whimbrel.server.worker.scoreboard import connection_row, shown_host
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 if TYPE_CHECKING:
+    from whimbrel.server.http1.state import ConnectionState, Event
     from whimbrel.server.http2.connection import Http2Connection
 
 LINGER_TIME: Final = 2.0  # seconds between the end of our side of the connection and the client's
@@ -85,7 +75,6 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         "task",
     )
     input_type: ClassVar[type[Input]] = Input
-    sender_type: ClassVar[type[Sender]] = Sender
     connection: Connection
     listener: ListenerConfig
     input: Input
@@ -102,7 +91,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.last_raw = b""
         self.task: Cancellable | None = None
         self._is_postponed = False
-        self._row: tuple[Head | None, int, ConnectionState, Head | None, ScoreboardRow] | None = None
+        self._row: tuple[tuple[Head | None, Head | None, int, ConnectionState], ScoreboardRow] | None = None
 
     # the connection -----------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -114,7 +103,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.listener = service.listener(connection.local_ip, connection.local_port)
         connection.peeked = self.listener.peeked
         self.input = self.input_type(self)
-        self.sender = self.sender_type(self, transport)
+        self.sender = Sender(self, transport)
         self.relayer = Relayer(self)
         self.cached = CachedResponder(self)
         connection.send_interim = self.sender.send_interim
@@ -159,10 +148,9 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
 
     def resume_writing(self) -> None:
         self.is_paused = False
-        if self.state is READY:
-            self.wait(self.listener.keep_alive)
-        else:
-            self.wait(LINGER_TIME if self.state is LINGER else FOREVER)
+        listener = self.listener
+        waits = {READY: listener.keep_alive, BUSY: FOREVER, DISCARD: listener.timeout, LINGER: LINGER_TIME}
+        self.wait(waits[self.state])
         self.sender.resume()
         if self.state is READY:
             self.process()
@@ -209,9 +197,9 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
                 self.deadline = FOREVER
                 self.service.postpone(self)
                 return
-            if self.listener.direct and self._begins_http2(source.buffer):
-                return
             data = source.buffer
+            if self.listener.direct and data[:3] == b"PRI" and self._begins_http2(data):
+                break
             if not cache_missed and source.reader is None:
                 source.buffer = self.cached.answer(data)
             if source.buffer is data:
@@ -238,11 +226,10 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.process()
 
     def _respond_to_last(self, ending: InputState) -> None:
-        """Answer an incomplete head at the end of the input."""
-        if self.input.buffer:
-            head = self.input.read_last_head(ending)
-            if head is not None:
-                self.respond(head)
+        """Answer an incomplete head at the end of the input, if it has an answer."""
+        head = self.input.read_head(ending) if self.input.buffer else None
+        if head is not None:
+            self.respond(head)
 
     def respond(self, head: Head) -> None:
         """Answer the request whose *head* is at the front of the buffer."""
@@ -278,7 +265,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             await close_sources(self.connection)
             self.sender.send_failure(problem)
         else:  # cancelled
-            self.sender.on_sent(await abandon(self.connection), 0, broken=True)
+            self.on_sent(await abandon(self.connection), 0, broken=True)
 
     def send(self, response: Response) -> None:
         """Send *response*, or hand the connection to the protocol that it announces."""
@@ -289,26 +276,32 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         elif r.status != 101 or not self._switches(response):
             self.sender.send(response)
 
+    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
+        account_response(self.service, self.connection, response, count, more)
+        self.connection.request = None
+        if self.state is LINGER:
+            return
+        if broken or response.close:
+            self.end()
+        else:
+            self.answered()
+
     def answered(self) -> None:
-        """Continue after a response on a persistent connection."""
+        """Wait for the next request on a persistent connection, or for the rest of the body of this one."""
         source = self.input
         if source.is_poisoned or (source.is_ended and not source.buffer):
             self.end()
         elif source.parser is not None:
             self.change(BODY_LEFT)
             source.discard_body()
-        else:
-            self.wait_for_request()
-
-    def wait_for_request(self) -> None:
-        """Wait for the next request, after a response and the body of its request."""
-        if self.service.stopping:
+        elif self.service.stopping:
             self.end()
-            return
-        self.change(DONE)
-        self.head = None
-        self.input.body = None
-        self.task = None
+        else:
+            self.change(DONE)
+            self.head = None
+            self.task = None
+            source.body = None
 
     def _has_pipelined(self) -> bool:
         return bool(self.input.buffer)
@@ -320,16 +313,11 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
 
     def _begins_http2(self, data: bytes) -> bool:
         """Return True if *data* is the preface of HTTP/2 or a part of it; that begins HTTP/2 if complete."""
-        if (
-            data[:3] != b"PRI"
-            or self.connection.tls is not None
-            or self.connection.served
-            or not PREFACE.startswith(bytes(data[: len(PREFACE)]))
-        ):
-            return False
-        if len(data) >= len(PREFACE):
+        connection = self.connection
+        begins = connection.tls is None and not connection.served and PREFACE.startswith(data[: len(PREFACE)])
+        if begins and len(data) >= len(PREFACE):
             self._hand_over().start(bytes(data))
-        return True
+        return begins
 
     def _switches(self, response: Response) -> bool:
         """Return True if *response*, a 101 response, has handed the connection over to HTTP/2."""
@@ -437,7 +425,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.wait(min(self.listener.keep_alive, self.listener.timeout))
 
     def close_now(self) -> None:
-        """Close an idle connection now, a busy one after its response (see `wait_for_request`)."""
+        """Close an idle connection now, a busy one after its response (see `answered`)."""
         if self.state is READY or self.state is LINGER:
             self.change(END)
             self.sender.transport.close()
@@ -449,15 +437,9 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         if self.last_raw:
             self.head, self.last_raw = self.head or self.input.parse(self.last_raw), b""
         head = self.head or answering
-        known = self._row
-        if (
-            known is not None
-            and known[0] is head
-            and known[1] == served
-            and known[2] is self.state
-            and known[3] is answering
-        ):
-            return known[4]
+        key = (head, answering, served, self.state)
+        if self._row is not None and all(map(is_, self._row[0], key)):
+            return self._row[1]
         if self.state is BUSY or answering is not None:
             letter = "W"
         elif self.state is LINGER:
@@ -476,7 +458,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             served,
             tail=self.service.shows_request_tail,
         )
-        self._row = (head, served, self.state, answering, row)
+        self._row = (key, row)
         return row
 
 

@@ -34,7 +34,6 @@ class Input:
     Attributes:
         buffer: these bytes; the data of `reader`, a bytearray, while that reads an incomplete head
         body: of the present request. `parser`: its framing, until it has ended.
-        expects: the client waits for 100 Continue before it sends the body
         is_ended: the client has closed its side
         is_poisoned: a body was malformed or late, so no further request is read
         read_deadline: RequestReadTimeout for the head or body that is being received
@@ -48,7 +47,6 @@ class Input:
         "_is_held",
         "body",
         "buffer",
-        "expects",
         "is_ended",
         "is_poisoned",
         "is_reading",
@@ -65,7 +63,6 @@ class Input:
         self.is_reading = True
         self.is_ended = False
         self.is_poisoned = False
-        self.expects = False
         self.body: RequestBody | None = None
         # shared body of requests without one, as long as it is unchanged
         self._empty: RequestBody | None = None
@@ -90,7 +87,7 @@ class Input:
     def receive_end(self) -> None:
         """Note that the client has closed its side, which may end the body early."""
         self.is_ended = True
-        if self.parser is not None and not self._is_held:  # else the buffer has what there is of the body
+        if not self._is_held:  # else the buffer has what there is of the body
             self._truncate()
 
     def _stop_reading(self) -> None:
@@ -150,8 +147,10 @@ class Input:
             session.deadline = min(session.deadline, deadline)
 
     # heads --------------------------------------------------------------------------------------
-    def read_head(self) -> Head | None:
-        """Return the head at the front of the buffer; None if it is incomplete."""
+    def read_head(self, ending: InputState = InputState.OPEN) -> Head | None:
+        """Return the head at the front of the buffer; None if it is incomplete, or has no answer at the end
+        of the input.
+        """
         data = self.buffer
         listener = self.session.listener
         head = None
@@ -159,21 +158,11 @@ class Input:
             head = read_complete(data, listener.limits, listener.rules, listener.fields)
         if head is None:
             reader = self.reader or HeadReader(data, listener.limits, listener.rules)
-            head = reader.read()
+            head = reader.read(ending)
             if head is None:
                 self.reader = reader
                 self.buffer = reader.data  # type: ignore[assignment]
                 self.set_timeout(len(data))
-        return head
-
-    def read_last_head(self, ending: InputState) -> Head | None:
-        """Return an incomplete head at the end of the input, if it has an answer."""
-        listener = self.session.listener
-        reader = self.reader or HeadReader(self.buffer, listener.limits, listener.rules)
-        head = reader.read(ending)
-        if head is None:
-            self.buffer = b""
-            self.reader = None
         return head
 
     def parse(self, raw: bytes) -> Head | None:
@@ -194,7 +183,6 @@ class Input:
         self._body_bytes = 0
         self.read_deadline = None
         self.reader = None
-        self.expects = False
         self.parser = None
         if head.length or head.chunked or head.length_bad:
             return self._make_body(head)
@@ -207,11 +195,8 @@ class Input:
 
     def _make_body(self, head: Head) -> RequestBody:
         if head.error is not None or not (head.chunked or head.length):
-            if head.length_bad:
-                head.close = True
-                self.body = invalid_length_body()
-            else:
-                self.body = RequestBody(0)
+            head.close = head.close or head.length_bad
+            self.body = invalid_length_body() if head.length_bad else RequestBody(0)
             return self.body
         body = RequestBody(None if head.chunked else head.length, self._serve_reader)
         self.body = body
@@ -219,9 +204,8 @@ class Input:
         self.parser = (
             ChunkedBody(listener.limits, listener.rules) if head.chunked else LengthBody(head.length or 0)
         )
-        self.expects = head.expect_continue
-        # of a tunnel, whose bytes have no framing, unless a handler reads it as a body
-        self._is_held = self.expects or head.method == "CONNECT"
+        # until a handler reads it: of a client that waits for 100 Continue; of a tunnel, which has no framing
+        self._is_held = head.expect_continue or head.method == "CONNECT"
         if not self._is_held:
             self.feed()
         return body
@@ -231,16 +215,16 @@ class Input:
         client awaits 100 Continue.
         """
         session = self.session
-        if self.expects:
-            r = session.connection.request
-            if r is not None and self.body is not None and final_request(r).status // 100 != SUCCESS:
-                self.body.end()
-                return
-            if r is None or EARLY_BODY_NOTE not in r.notes or not self.buffer:
-                session.sender.send_interim(100)
-            self.expects = False
         if self._is_held:
-            self.release_body()
+            if session.head is not None and session.head.expect_continue:
+                r = session.connection.request
+                if r is not None and self.body is not None and final_request(r).status // 100 != SUCCESS:
+                    self.body.end()
+                    return
+                if r is None or EARLY_BODY_NOTE not in r.notes or not self.buffer:
+                    session.sender.send_interim(100)
+            if self._is_held:
+                self.release_body()
         self.set_timeout(self._body_bytes)
         self.read_on()
 
@@ -260,14 +244,13 @@ class Input:
         """Pass the buffered bytes to the body, or drop them if it has no reader.  They are the last ones if
         the client has closed its side.
         """
-        if self.parser is not None and self.buffer:
-            self._feed_buffered(self.parser)
-        if self.is_ended and self.parser is not None:
+        if self.buffer and self.parser is not None and self.body is not None:
+            self._feed_buffered(self.parser, self.body)
+        if self.is_ended:
             self._truncate()
 
-    def _feed_buffered(self, parser: ChunkedBody | LengthBody) -> None:
+    def _feed_buffered(self, parser: ChunkedBody | LengthBody, body: RequestBody) -> None:
         session = self.session
-        body = self.body
         data, self.buffer = self.buffer, b""
         self._body_bytes += len(data)
         if session.deadline != FOREVER:
@@ -279,31 +262,25 @@ class Input:
             return
         if session.state is DISCARD:
             self._discarded += len(piece)
-        elif piece and body is not None:
+        elif piece:
             body.feed(piece)
         if parser.done:
-            if body is not None:
-                body.framing = self._body_bytes - len(parser.rest) - body.received
-                if len(parser.trailers):
-                    body.trailers = parser.trailers
+            body.framing = self._body_bytes - len(parser.rest) - body.received
+            if len(parser.trailers):
+                body.trailers = parser.trailers
             self.buffer = parser.rest
             self.parser = None
-            self._end_body()
+            body.end()
+            if session.state is DISCARD:
+                session.answered()
+                session.process()
+            elif session.state is BUSY:
+                session.deadline = FOREVER
         elif session.state is DISCARD:
             if self._discarded > MAX_DISCARD:
                 session.end()
-        elif body is not None and body.buffered > MAX_BODY_AHEAD:
+        elif body.buffered > MAX_BODY_AHEAD:
             self._stop_reading()
-
-    def _end_body(self) -> None:
-        session = self.session
-        if self.body is not None:
-            self.body.end()
-        if session.state is DISCARD:
-            session.wait_for_request()
-            session.process()
-        elif session.state is BUSY:
-            session.deadline = FOREVER
 
     def poison(self, failure: BodyError) -> None:
         """Fail the rest of the body; no further request is read."""

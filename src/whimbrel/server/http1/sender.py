@@ -24,7 +24,7 @@ from whimbrel.http.semantics.headers import Pair
 from whimbrel.http.syntax.head import HTTP_1_1
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.http1.state import BUSY, LINGER
-from whimbrel.server.worker.accounting import account_response, log_truncated
+from whimbrel.server.worker.accounting import log_truncated
 from whimbrel.server.worker.cancellation import cancel, close_source
 from whimbrel.server.worker.state import FOREVER
 
@@ -106,7 +106,6 @@ class Sender:
         if head.version < HTTP_1_1:
             return  # its client keeps the mark of one that waits: the connection ends
         if status == 100:
-            session.input.expects = False
             head.expect_continue = False
         if not self.transport.is_closing():
             data = interim_bytes(status, fields, reason)
@@ -136,7 +135,7 @@ class Sender:
             data = chunk(body) + LAST_CHUNK
             sent = len(data)
         self.write(head, data)
-        self.on_sent(response, size, sent - size)
+        session.on_sent(response, size, sent - size)
 
     def write(self, head: bytes, body: bytes) -> None:
         """Write a response in one piece, or without copying a large body."""
@@ -179,7 +178,7 @@ class Sender:
                 session.connection.aborted = True
                 self._report(problem)
                 self.transport.abort()
-            self.on_sent(response, size, count - len(head) - size, broken=problem is not None)
+            session.on_sent(response, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
                 session.process()
 
@@ -207,11 +206,10 @@ class Sender:
         self.session.wait(self.session.listener.timeout)
 
     def _begin_stream(self, response: Response, head: bytes) -> None:
-        loop = self.session.service.loop
-        task = loop.create_task(self._stream(response, head))
-        self.session.task = task
+        session = self.session
+        session.task = session.service.loop.create_task(self._stream(response, head))
         if self.transport.is_closing():
-            cancel(task, loop)
+            cancel(session.task, session.service.loop)
 
     async def _stream(self, response: Response, head: bytes) -> None:
         """Send a response body as it is produced; a failure closes the connection, so the client detects
@@ -259,7 +257,7 @@ class Sender:
             await close_source(source)
         if complete_size:
             count, more = complete_size, count - complete_size
-        self.on_sent(response, count, more, broken=broken)
+        session.on_sent(response, count, more, broken=broken)
         session.process()
 
     def _report(self, problem: Exception) -> None:
@@ -270,18 +268,6 @@ class Sender:
             log_truncated(session.service, session.connection, session.listener)
         elif not isinstance(problem, ConnectionError):
             session.service.report(problem)
-
-    def on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
-        """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
-        session = self.session
-        account_response(session.service, session.connection, response, count, more)
-        session.connection.request = None
-        if session.state is LINGER:
-            return
-        if broken or response.close:
-            session.end()
-        else:
-            session.answered()
 
     def send_failure(self, problem: BaseException) -> None:
         """Respond with a 500 without a body after an internal error, and log it."""

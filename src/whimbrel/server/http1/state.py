@@ -27,14 +27,8 @@ class Event(IntEnum):
 
 
 # a look-up in an enumeration costs more, and each request has some
-READY: Final = ConnectionState.READY
-BUSY: Final = ConnectionState.BUSY
-DISCARD: Final = ConnectionState.DISCARD
-LINGER: Final = ConnectionState.LINGER
-BEGIN: Final = Event.BEGIN
-BODY_LEFT: Final = Event.BODY_LEFT
-DONE: Final = Event.DONE
-END: Final = Event.END
+READY, BUSY, DISCARD, LINGER = ConnectionState
+BEGIN, BODY_LEFT, DONE, END = Event
 
 # An event that is absent cannot occur in the state.
 TRANSITIONS: Final[dict[ConnectionState, dict[Event, ConnectionState]]] = {

@@ -138,6 +138,18 @@ def test_an_unread_body_is_dropped_before_the_next_request(loop: asyncio.Abstrac
     assert wire.out == b"[head]/p[head]/next"
 
 
+def test_a_body_without_a_reader_has_a_deadline_after_its_client_has_read(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(head.uri.encode()))
+    protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 30\r\n\r\n12345678")
+    protocol.pause_writing()
+    protocol.resume_writing()
+    assert protocol.deadline == protocol.service.clock + protocol.listener.timeout
+    protocol.expire()
+    assert (wire.out, wire.has_eof) == (b"[head]/p", True)
+
+
 def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.AbstractEventLoop) -> None:
     seen: list[int] = []
 
