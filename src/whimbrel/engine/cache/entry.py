@@ -71,9 +71,12 @@ class CachedResponse:
         origin: the answer that it was made of, as others for other paths were (engine/specialized), or None.
         ready_tick, ready_client: in that tick it is valid, and hits need nothing but the bytes of `template`
             and `HitLog.append`: by the same bytes for this client, by other heads for every client.
+        data, data_date: head and body with that value of Date, for hits by the same bytes.
     """
 
     __slots__ = (
+        "data",
+        "data_date",
         "is_used",
         "log",
         "origin",
@@ -110,6 +113,8 @@ class CachedResponse:
         self.origin: object = None
         self.ready_tick: int | None = None
         self.ready_client = ""
+        self.data = b""
+        self.data_date = b""
 
     @property
     def request(self) -> Request:
@@ -132,11 +137,27 @@ class CachedResponse:
         The next tick, a fraction of a millisecond later, sees changes on disk.
         """
         log = self.log
+        template = self.template
         if log.appenders is None:
-            log.find_appenders(self.template, connection, runtime)
-        if log.appenders is not None and self.template.is_small:
+            log.find_appenders(template, connection, runtime)
+        if log.appenders is not None and not template.is_large and template.file is None:
             self.ready_client = connection.client_ip
             self.ready_tick = tick
+
+    def own_data(self, date: bytes) -> bytes:
+        """Return head and body of a ready entry without a Keep-Alive count at *date*, for hits by the same
+        bytes.
+        """
+        if self.data_date is not date:
+            self.data = self.template.serialize(0, date, 0.0)
+            self.data_date = date
+        return self.data
+
+    def set_size(self, size: int) -> None:
+        """Let a chunked response have a body of *size* bytes, which is elsewhere."""
+        if size != self.template.size:
+            self.template.set_size(size)
+            self.log.forget_response()
 
     def release_request(self, bare: RawHead) -> None:
         """Release most of the memory of the request; see `HitLog.release_request`.
@@ -163,8 +184,10 @@ class CachedResponse:
         clone.is_used = False
         clone.ready_tick = None
         clone.ready_client = ""
+        clone.data = b""
+        clone.data_date = b""
         clone.weight = COPY + 3 * clone.template.head_size
-        if own is not None:  # and `ResponseTemplate.data`
+        if own is not None:  # and `data`
             clone.weight += HEADS * len(own[0]) + (0 if self.template.is_large else len(self.template.body))
         elif template is not None:
             clone.weight += len(template.body)

@@ -30,6 +30,7 @@ class HitLog:
         changed: the request's fields if a module or a target in absolute form may have changed them.
         any_query: True if the response is the same for every query.
         events: the error-log lines to repeat.
+        is_prepared: `prepare` was called.
         is_stable: all hits by one client, head and second have the same lines.
         shows_size: a line shows the bytes of the response's head.
         appenders: for lines that need the head, the client and the second alone: a function for each log,
@@ -50,6 +51,7 @@ class HitLog:
         "changed",
         "events",
         "head",
+        "is_prepared",
         "is_stable",
         "own",
         "request",
@@ -67,7 +69,8 @@ class HitLog:
         self.is_stable = not self.events and r.body_factory is None
         self.shows_size = False
         self.appenders: tuple[tuple[Append, RenderLine], ...] | None = None
-        self._logs: tuple[Any, ...] | None = logs  # until the first use
+        self.is_prepared = False
+        self._logs: tuple[Any, ...] = logs
         self._sinks: tuple[LogSink, ...] = ()
         self._fills: tuple[Fill, ...] = ()
         # templates of the lines, None if their holes are more than parts of the head; and for this response,
@@ -78,23 +81,17 @@ class HitLog:
         self._own_client = b""
         self._own_lines: tuple[tuple[Append, bytes], ...] = ()
 
-    @property
-    def is_prepared(self) -> bool:
-        """Return True after `prepare`."""
-        return self._logs is None
-
     def prepare(self) -> None:
         """Build what renders access-log lines; most entries are never used, so `__init__` does not."""
-        logs = self._logs or ()
-        lines = [log.freeze(self.request, any_query=self.any_query) for log in logs]
-        self._sinks = tuple([log.sink for log in logs])
+        lines = [log.freeze(self.request, any_query=self.any_query) for log in self._logs]
+        self._sinks = tuple([log.sink for log in self._logs])
         self._fills = tuple([line.fill for line in lines])
         self.is_stable = self.is_stable and all(line.is_stable for line in lines)
         self.shows_size = any(line.shows_size for line in lines)
         templates = tuple([line.outline for line in lines if line.outline is not None])
         is_general = len(templates) == len(lines) and self.changed is None
         self._templates = templates if is_general else None
-        self._logs = None
+        self.is_prepared = True
 
     def copy(self, own: SplitHead | None = None) -> HitLog:
         """Return a copy: with *own* for heads that are the same to the byte, else for another response."""
@@ -107,6 +104,7 @@ class HitLog:
         copy.events = self.events
         copy.is_stable = self.is_stable
         copy.shows_size = self.shows_size
+        copy.is_prepared = self.is_prepared
         copy._logs = self._logs
         copy._sinks = self._sinks
         copy._fills = self._fills
@@ -154,21 +152,26 @@ class HitLog:
             self.appenders = tuple(zip(appenders, renders, strict=True))
 
     def append(self, head: SplitHead, client: bytes, time: bytes) -> None:
-        """Write the lines of a hit by *head* of *client* at *time*, as logs show it; see `appenders`.
+        """Write the lines of a hit by *head* of *client* at *time*, as logs show it.
 
-        Many hits of one second have the bytes of `own`: their lines are rendered once.
+        For entries that are ready: their logs were written to in this tick (`Runtime.log_appender`).
         """
-        assert self.appenders is not None
         if head is not self.own:
+            assert self.appenders is not None
             for append, render in self.appenders:
                 append(render(head, client, time))
             return
         if time is not self._own_time or client != self._own_client:
-            self._own_lines = tuple([(add, render(head, client, time)) for add, render in self.appenders])
-            self._own_time = time
-            self._own_client = client
+            self._render_own(client, time)
         for append, line in self._own_lines:
             append(line)
+
+    def _render_own(self, client: bytes, time: bytes) -> None:
+        """Render the lines of hits by the bytes of `own`, of which one second has many."""
+        appenders = self.appenders or ()
+        self._own_lines = tuple([(append, render(self.own, client, time)) for append, render in appenders])
+        self._own_time = time
+        self._own_client = client
 
     def write(
         self,
@@ -190,9 +193,16 @@ class HitLog:
         is_plain = self.is_stable and is_whole and not connection.useragent_ip and not connection.notes
         if is_plain and self._templates is not None and head[2] is not NO_SHAPE:
             time = engine.log_time(now)
-            filled = self._filled_for(template, connection, self._templates)
-            for sink, line in zip(self._sinks, filled, strict=True):
-                runtime.write_log(sink, line.line(head, connection.client_text, time))
+            client = connection.client_text
+            if head is self.own and self.appenders is not None:
+                if time is not self._own_time or client != self._own_client:
+                    self._render_own(client, time)
+                lines = [line for _append, line in self._own_lines]
+            else:
+                filled = self._filled_for(template, connection, self._templates)
+                lines = [each.line(head, client, time) for each in filled]
+            for sink, line in zip(self._sinks, lines, strict=True):
+                runtime.write_log(sink, line)
             return
         shown = self.head if raw == self.own[0] else RawHead(raw)
         view = CachedRequestView(self, template, connection, now, shown)

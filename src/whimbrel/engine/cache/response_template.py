@@ -27,7 +27,6 @@ class ResponseTemplate:
         pieces: `texts` in pieces, if some depend on the clock or on the size of the body; else empty.
         head_size: bytes of the head without the digits of the count.
         date, sent_head: the last Date, and the bytes of the head with it, up to the count.
-        data: the bytes of head and body with that Date, for hits by the same bytes; b"" until `joined`.
         body: its bytes, of which there are `size`; `payload`: as HTTP/1 sends it, with `framing` more bytes.
         file: the file in place of a body.
         is_chunked: the body is one chunk; `is_large`: it is written apart from the head.
@@ -37,7 +36,6 @@ class ResponseTemplate:
     __slots__ = (
         "body",
         "close",
-        "data",
         "date",
         "file",
         "framing",
@@ -88,12 +86,6 @@ class ResponseTemplate:
         self.size = len(body)
         self.framing = len(self.payload) - len(body)
         self.is_large = len(self.payload) >= LARGE_THRESHOLD
-        self.data = b""
-
-    @property
-    def is_small(self) -> bool:
-        """Return True if head and body are written together."""
-        return not self.is_large and self.file is None
 
     @property
     def suffix(self) -> bytes:
@@ -132,7 +124,6 @@ class ResponseTemplate:
             self.texts = tuple([self._rendered(part, now) for part in self.pieces])
             self._count_head()
         self.date = date
-        self.data = b""
         self.sent_head = b"%b%b%b" % (self.prefix, date, self.texts[0])
 
     def _rendered(self, pieces: Pieces, now: float) -> bytes:
@@ -160,11 +151,6 @@ class ResponseTemplate:
         if self.most is None:
             return self.sent_head + self.payload
         return b"%b%d%b%b" % (self.sent_head, self.most - served, self.texts[1], self.payload)
-
-    def joined(self) -> bytes:
-        """Return head and body without a count, and store them as `data`; after `refresh`."""
-        self.data = self.sent_head + self.payload
-        return self.data
 
     def with_content(self, texts: list[bytes], body: bytes, file: CachedFile | None) -> ResponseTemplate:
         """Return a copy with other `texts` and another body, of a response that is not chunked and has no

@@ -137,18 +137,18 @@ def test_changed_settings_and_other_clients_take_the_general_path(tmp_path: Path
         connection = next(iter(server.state.connections)).connection  # type: ignore[attr-defined]
         connection.served = 1
         plans = server.engine.plans
-        found = [entry.is_valid(connection, plans, -1)]
+        found = [entry.is_valid(connection, plans, None)]
         for name, value in (("served", 0), ("useragent_ip", "192.0.2.1"), ("client_ip", "192.0.2.1")):
             before = getattr(connection, name)
             setattr(connection, name, value)
-            found.append(entry.is_valid(connection, plans, -1))
+            found.append(entry.is_valid(connection, plans, None))
             setattr(connection, name, before)
         connection.notes["x"] = "y"
-        found.append(entry.is_valid(connection, plans, -1))
+        found.append(entry.is_valid(connection, plans, None))
         connection.notes.clear()
-        found.append(entry.is_valid(connection, plans, -1))
+        found.append(entry.is_valid(connection, plans, None))
         plans.invalidate()
-        return [*found, entry.is_valid(connection, plans, -1)]
+        return [*found, entry.is_valid(connection, plans, None)]
 
     expected = [True, False, False, False, False, True, False]
     assert run(tmp_path, answering(ANSWER), use, LOG + PASS) == expected
