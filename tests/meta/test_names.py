@@ -22,6 +22,7 @@ ALLOWED = frozenset({"kept_body", "KeptBodySize", "connection_made"})
 # Class names that stand twice: why that is clear to a reader.
 SHARED = {
     "AddressChain": "config: virtual hosts of one address; mod_remoteip: addresses of a proxy chain",
+    "CachedResponder": "the same part of a connection of HTTP/1 and of one of HTTP/2",
     "Condition": "a condition of SetEnvIf, CustomLog env=, RewriteCond, <IfDefine>: private to their modules",
     "Context": "directives: where a directive may stand; mod_rewrite: per-server or per-directory rules",
     "Directive": "syntax: a line of text; directives: its declaration",
@@ -34,6 +35,7 @@ SHARED = {
     "Rule": "upgrade: the check of one change; a rule of mod_rewrite, of mod_mime_magic, of Require",
     "Scoreboard": "engine.runtime: the protocol; server.worker.scoreboard: its implementation",
     "Section": "syntax: lines between two tags; config: the settings between them",
+    "Sender": "the same part of a connection of HTTP/1 and of one of HTTP/2",
 }
 
 

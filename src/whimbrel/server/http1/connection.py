@@ -18,24 +18,22 @@ from operator import is_
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from whimbrel.engine.abandon import abandon, close_sources
-from whimbrel.engine.connection import Connection, Takeover
+from whimbrel.engine.connection import Takeover
 from whimbrel.engine.coroutines import drive
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
-from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.http.syntax.head import Head, InputState
-from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.connection.addresses import client_connection
 from whimbrel.server.http1.cached_responses import CachedResponder
-from whimbrel.server.http1.input import MAX_AHEAD, Input
+from whimbrel.server.http1.input import MAX_AHEAD, Input, unreadable
 from whimbrel.server.http1.relay import Relayer
 from whimbrel.server.http1.sender import Sender
 from whimbrel.server.http1.state import BEGIN, BODY_LEFT, BUSY, DISCARD, DONE, END, LINGER, READY, TRANSITIONS
 from whimbrel.server.worker.accounting import account_response
 from whimbrel.server.worker.cancellation import Cancellable, cancel
 from whimbrel.server.worker.scoreboard import connection_row, shown_host
-from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
+from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 
 if TYPE_CHECKING:
     from whimbrel.server.http1.state import ConnectionState, Event
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
 LINGER_TIME: Final = 2.0  # seconds between the end of our side of the connection and the client's
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
+LETTERS: Final = {BUSY: "W", LINGER: "C"}  # of the scoreboard; others depend on the requests so far
 CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
 
 
@@ -75,12 +74,6 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         "task",
     )
     input_type: ClassVar[type[Input]] = Input
-    connection: Connection
-    listener: ListenerConfig
-    input: Input
-    sender: Sender
-    relayer: Relayer
-    cached: CachedResponder
 
     def __init__(self, service: WorkerState) -> None:
         TimedConnection.__init__(self)
@@ -128,7 +121,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         self.change(END)
         connection.send_interim = None
         connection.has_pipelined = None
-        is_incomplete = self.input.abandon(_unreadable(400, "(104)Connection reset by peer"))
+        is_incomplete = self.input.abandon()
         if self.task is not None:
             cancel(self.task, self.service.loop, CANCEL_DELAY if is_incomplete else 0.0)
         self.is_paused = False
@@ -362,10 +355,12 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         transport.write(response.head(self.service.date_of(response.received_at)))
         protocol = takeover(transport, ended)
         transport.set_protocol(protocol)
-        data = self.input.take()
+        source = self.input
+        data, source.buffer = source.buffer, b""
+        source.read_on()
         if data:
             protocol.data_received(data)
-        if self.input.is_ended:
+        if source.is_ended:
             protocol.eof_received()
 
     def _taken_back(self, response: Response, sent: int, received: int) -> None:
@@ -409,7 +404,7 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             )
         if self.state is BUSY:
             status = 400 if listener.rules.version22 else 408
-            source.poison(_unreadable(status, "(70007)The timeout specified has expired"))
+            source.poison(unreadable(status, "(70007)The timeout specified has expired"))
         elif self.state is DISCARD or not source.buffer:
             self.end()
         else:
@@ -440,14 +435,8 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         key = (head, answering, served, self.state)
         if self._row is not None and all(map(is_, self._row[0], key)):
             return self._row[1]
-        if self.state is BUSY or answering is not None:
-            letter = "W"
-        elif self.state is LINGER:
-            letter = "C"
-        elif served:
-            letter = "K"
-        else:
-            letter = "R"
+        shown = self.state if answering is None else BUSY
+        letter = LETTERS.get(shown) or ("K" if served else "R")
         protocol, line = ("http/1.1", head.line or "") if head is not None else ("", "")
         row = connection_row(
             letter,
@@ -460,7 +449,3 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         )
         self._row = (key, row)
         return row
-
-
-def _unreadable(status: int, cause: str) -> BodyError:
-    return BodyError(status, LogMessage("", "", "", cause))

@@ -13,6 +13,7 @@ from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody, invalid_len
 from whimbrel.engine.output.headers import final_request
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
+from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http1.state import BUSY, DISCARD, READY
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.state import FOREVER
@@ -88,7 +89,7 @@ class Input:
         """Note that the client has closed its side, which may end the body early."""
         self.is_ended = True
         if not self._is_held:  # else the buffer has what there is of the body
-            self._truncate()
+            self.feed()
 
     def _stop_reading(self) -> None:
         if self.is_reading and not self.session.sender.transport.is_closing():
@@ -117,12 +118,6 @@ class Input:
         if not self.is_reading and not self.session.sender.transport.is_closing():
             self.is_reading = True
             self.session.sender.transport.resume_reading()
-
-    def take(self) -> bytes:
-        """Return the waiting bytes for another protocol, and read on."""
-        data, self.buffer = self.buffer, b""
-        self.read_on()
-        return data
 
     def discard(self) -> None:
         """Drop the waiting bytes, and read on for the end of the connection."""
@@ -246,8 +241,11 @@ class Input:
         """
         if self.buffer and self.parser is not None and self.body is not None:
             self._feed_buffered(self.parser, self.body)
-        if self.is_ended:
-            self._truncate()
+        if self.is_ended and self.parser is not None:
+            try:
+                self.parser.close()
+            except BodyError as problem:
+                self.poison(problem)
 
     def _feed_buffered(self, parser: ChunkedBody | LengthBody, body: RequestBody) -> None:
         session = self.session
@@ -292,17 +290,15 @@ class Input:
             self.session.end()
         self.is_poisoned = True
 
-    def _truncate(self) -> None:
-        try:
-            if self.parser is not None:
-                self.parser.close()
-        except BodyError as problem:
-            self.poison(problem)
-
-    def abandon(self, failure: BodyError) -> bool:
+    def abandon(self) -> bool:
         """Fail a body that has not ended, as the client is gone; return True if there was one."""
         self.parser = None
         if self.body is None or self.body.ended:
             return False
-        self.body.fail(failure)
+        self.body.fail(unreadable(400, "(104)Connection reset by peer"))
         return True
+
+
+def unreadable(status: int, cause: str) -> BodyError:
+    """Return the failure of a body that ends early because of *cause*."""
+    return BodyError(status, LogMessage("", "", "", cause))

@@ -14,6 +14,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
@@ -183,7 +184,8 @@ class Sender:
                 session.process()
 
         pieces = [head, *_framed(response)]
-        self.file = FileSender(session.service.loop, out, pieces, done, self._wait_for_window, already)
+        stalled = partial(session.wait, session.listener.timeout)
+        self.file = FileSender(session.service.loop, out, pieces, done, stalled, already)
         self.file.start()
         at_once = False
 
@@ -201,9 +203,6 @@ class Sender:
                 # with its kind, which the constructor would otherwise read in two system calls
                 self._out = socket.socket(original.family, original.type, original.proto, handle)
         return self._out
-
-    def _wait_for_window(self) -> None:
-        self.session.wait(self.session.listener.timeout)
 
     def _begin_stream(self, response: Response, head: bytes) -> None:
         session = self.session

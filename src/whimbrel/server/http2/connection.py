@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any, Final
@@ -22,6 +24,7 @@ from typing import Any, Final
 from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.coroutines import drive
 from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
 from whimbrel.http.http1.chunked import BodyError
@@ -39,11 +42,10 @@ from whimbrel.http.http2.protocol import (
 )
 from whimbrel.http.http2.websocket import KEY, is_extended_connect, read_extended
 from whimbrel.http.syntax.head import Head
-from whimbrel.server.http2.cache_path import CachedResponder
+from whimbrel.server.http2.cached_responses import CachedResponder
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.security import is_suitable
 from whimbrel.server.http2.sender import Sender
-from whimbrel.server.http2.session import log_error, log_reasons
 from whimbrel.server.http2.stream import Stream, StreamBody, TunnelBody, stream_connection
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.scoreboard import connection_row, shown_host
@@ -98,7 +100,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.pending = 0
         self.max_pending = FIRST_PENDING
         self.pusher, self.sender = Pusher(self), Sender(self)
-        self.repeater = CachedResponder(self, self.sender)
+        self.cached = CachedResponder(self)
         connection.served = 1
         connection.is_draining = False
         self._begun: deque[Stream] = deque()  # requests that were not passed to the engine yet
@@ -238,7 +240,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         try:
             while wire.work < MAX_WORK and size - at >= 9 and not self.ended and len(wire.out) < WRITE_AHEAD:
                 start = at
-                at = self.repeater.fast_path(data, at, MAX_WORK)
+                at = self.cached.answer_frames(data, at, MAX_WORK)
                 if at > start:
                     continue
                 end = wire.frame_end(data, at)
@@ -293,7 +295,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._refuse(number, ErrorCode.REFUSED_STREAM)
             return
         raw = block.raw_head(self.wire.takes_push) if ended else b""
-        if raw and self.repeater.try_cache(number, raw):
+        if raw and self.cached.answer(number, raw):
             return
         limits = self.listener.limits
         rules = self.listener.rules
@@ -304,11 +306,12 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             else:
                 head = read_request(block.fields, limits, rules, raw=raw, ended=ended)
         except MalformedRequest as problem:
-            log_reasons(self, self._tag(number), problem.reasons)
+            self._log_reasons(number, problem.reasons)
             self._refuse(number, problem.code)
             return
         if head.error is not None:
-            head.error = log_error(self, self._tag(number), head.error)
+            self._log_reasons(number, head.error.reasons)
+            head.error = replace(head.error, reasons=())
         if ended and head.length:
             self._refuse(number, ErrorCode.PROTOCOL_ERROR)
             return
@@ -325,6 +328,13 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     def _tag(self, number: int) -> str:
         return f"{self.service.engine.runtime.pid}-{self.connection.id}-{number}"
+
+    def _log_reasons(self, number: int, reasons: Iterable[LogMessage]) -> None:
+        """Log why the head of a stream is refused, as lines about the connection."""
+        for reason in reasons:
+            text = f"h2_stream({self._tag(number)},IDLE): {reason.text}"
+            line = LogLine(reason.level, text, reason.code, reason.module)
+            self.service.engine.log_connection(self.connection, self.listener.server, line)
 
     def _refuse(self, number: int, code: ErrorCode) -> None:
         self.wire.reset(number, code)
@@ -357,14 +367,14 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._respond(stream)
 
     def open_promised(self, number: int, head: Head, parent: Stream) -> Stream:
-        """See PushSession."""
+        """Return the stream *number*, which was promised on *parent* for the request *head*."""
         stream = self._stream(number, head, RequestBody(0), ended=True)
         stream.parent = parent
         stream.connection.notes["http2-pushed-on"] = str(parent.number)
         return stream
 
     def begin_promised(self, stream: Stream) -> None:
-        """See PushSession."""
+        """Pass the request of a promised stream to the engine soon."""
         stream.tick = self._turns
         self._begun.append(stream)
         self._schedule_tick()

@@ -9,42 +9,21 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.connection import Connection
-from whimbrel.http.http2.connection import ServerH2Connection
 from whimbrel.http.http2.protocol import HeadTooLong, promised_request
 from whimbrel.http.http2.push import NONE, Candidate, PushDiary, candidates, policy, request_fields
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.stream import Stream
-from whimbrel.server.worker.state import ListenerConfig
+
+if TYPE_CHECKING:
+    from whimbrel.server.http2.connection import Http2Connection
 
 MAX_WAITING: Final = 512 * 1024  # bytes of promised requests that wait; what exceeds them is not promised
 STREAM: Final = 4096  # bytes of a promised stream besides its path and fields
 PUSH_OFF: Final = "http2-push-off"  # note of a stream's connection: H2Push off where the resource is
 _STATUS_WITHOUT: Final = 304
-
-
-class PushSession(Protocol):
-    """Part of `Http2Connection` that a `Pusher` uses.
-
-    Attributes:
-        settings: mod_http2's record of the server that the connection's address belongs to
-        leaving: the connection takes no further streams
-    """
-
-    connection: Connection
-    listener: ListenerConfig
-    wire: ServerH2Connection[Stream]
-    settings: Any
-    leaving: bool
-
-    def open_promised(self, number: int, head: Head, parent: Stream) -> Stream:
-        """Return the stream *number*, which was promised on *parent* for the request *head*."""
-
-    def begin_promised(self, stream: Stream) -> None:
-        """Pass the request of a promised stream to the engine soon."""
 
 
 class Pusher:
@@ -56,7 +35,7 @@ class Pusher:
         running: promised streams that respond
     """
 
-    def __init__(self, session: PushSession) -> None:
+    def __init__(self, session: Http2Connection) -> None:
         self.session = session
         self.wire = session.wire
         self.diary: PushDiary | None = None

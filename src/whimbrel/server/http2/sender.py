@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import JoinedSource, Truncated, is_complete, size_of, sized
@@ -14,10 +14,12 @@ from whimbrel.engine.tls import RENEGOTIATION_NOTE
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
 from whimbrel.http.http2.protocol import ErrorCode, HeadTooLong, RawField, answer_fields, interim_fields
 from whimbrel.http.semantics.headers import Pair
-from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
 from whimbrel.server.worker.accounting import account_response, log_truncated
 from whimbrel.server.worker.cancellation import close_source
+
+if TYPE_CHECKING:
+    from whimbrel.server.http2.connection import Http2Connection
 
 READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
 _REFUSED_ORDER: Final = {b":status": 0, b"date": 1, b"server": 2}
@@ -35,7 +37,7 @@ def _pairs(fields: Iterable[RawField]) -> list[Pair]:
 class Sender:
     """Sends the responses of one connection's streams."""
 
-    def __init__(self, session: Http2Session) -> None:
+    def __init__(self, session: Http2Connection) -> None:
         self.session = session
         self.wire = session.wire
         settings = session.settings

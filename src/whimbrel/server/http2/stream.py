@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
@@ -12,6 +12,7 @@ from whimbrel.http.syntax.head import Head
 from whimbrel.server.worker.cancellation import Cancellable
 
 if TYPE_CHECKING:
+    from whimbrel.server.http2.connection import Http2Connection
     from whimbrel.server.http2.stream_transport import StreamTransport
 
 JOIN_THRESHOLD: Final = 1024  # bytes up to which a piece of a request body is joined with the one before it
@@ -155,28 +156,6 @@ def stream_connection(outer: Connection, number: int, tag: str, push: str, recei
     return connection
 
 
-class BodySession(Protocol):
-    """Part of a connection that the body of a stream uses.
-
-    Attributes:
-        waiting: streams that wait for the client
-    """
-
-    waiting: int
-
-    def send_continue(self, number: int) -> None:
-        """Send 100 Continue to a client that waits for it before it sends its body."""
-
-    def set_deadline(self) -> None:
-        """Renew the deadline of the connection."""
-
-    def release_window(self, number: int, size: int) -> None:
-        """Open the window of stream *number* by *size* bytes of its body that were read."""
-
-    def flush(self) -> None:
-        """Write the pending frames."""
-
-
 class StreamBody(RequestBody):
     """Request body of a stream; reading it opens the window, so a client is at most one window ahead.
 
@@ -185,7 +164,7 @@ class StreamBody(RequestBody):
 
     __slots__ = ("_session", "_stream", "wanted")
 
-    def __init__(self, length: int | None, session: BodySession, number: int) -> None:
+    def __init__(self, length: int | None, session: Http2Connection, number: int) -> None:
         super().__init__(length, self._demand)
         self._session = session
         self._stream = number
@@ -238,7 +217,7 @@ class TunnelBody(StreamBody):
 
     __slots__ = ()
 
-    def __init__(self, _length: int | None, session: BodySession, number: int) -> None:
+    def __init__(self, _length: int | None, session: Http2Connection, number: int) -> None:
         super().__init__(None, session, number)
         self._done = True
 

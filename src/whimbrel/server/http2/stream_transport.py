@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.http.http2.protocol import ErrorCode
-from whimbrel.server.http2.session import Http2Session
 
 if TYPE_CHECKING:
+    from whimbrel.server.http2.connection import Http2Connection
     from whimbrel.server.http2.sender import Sender
     from whimbrel.server.http2.stream import Stream
 
@@ -28,7 +28,7 @@ class StreamTransport(asyncio.Transport):
     """
 
     def __init__(
-        self, session: Http2Session, sender: Sender, stream: Stream, *, lost: Callable[[], object]
+        self, session: Http2Connection, sender: Sender, stream: Stream, *, lost: Callable[[], object]
     ) -> None:
         """*lost* is called when the stream is over, after `connection_lost` of its protocol."""
         super().__init__()

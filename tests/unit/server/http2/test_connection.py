@@ -128,7 +128,6 @@ def test_field_blocks_per_tick_are_bounded_further(client: Client) -> None:
 
 def test_requests_started_per_tick_are_bounded(client: Client) -> None:
     before = client.session.served
-    client.session.repeater.quick = lambda number, raw: False
     client.session.data_received(b"".join([request(n, path="/none") for n in range(1, 60, 2)]))
     while client.session.served == before:
         client.loop.tick()
@@ -194,7 +193,6 @@ def test_resets_are_counted(client: Client) -> None:
     data = b"".join(
         [request(n) + frame(RST_STREAM, 0, n, bytes(4)) for n in range(1, 2 * MAX_RESETS + 20, 2)]
     )
-    client.session.repeater.quick = lambda number, raw: False
     client.counts(data)
     assert outcome_of(client.wire.out, closed=True).goaway == "ENHANCE_YOUR_CALM"
 

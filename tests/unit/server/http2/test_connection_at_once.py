@@ -21,7 +21,7 @@ from tests.support.fakes import EagerTaskLoop, FakeTransport
 
 from whimbrel.http.http2.protocol import ErrorCode
 from whimbrel.server.http1.connection import Http1Connection
-from whimbrel.server.http2.cache_path import CachedResponder
+from whimbrel.server.http2.cached_responses import CachedResponder
 
 PATHS = [
     "/1k.html",
@@ -61,10 +61,10 @@ class Gathering(FakeTransport):
 class NeverRepeats(CachedResponder):
     """Passes every request to the engine."""
 
-    def fast_path(self, data: bytes, at: int, most: int) -> int:
+    def answer_frames(self, data: bytes, at: int, most: int) -> int:
         return at
 
-    def try_cache(self, number: int, raw: bytes) -> bool:
+    def answer(self, number: int, raw: bytes) -> bool:
         return False
 
 
@@ -84,7 +84,7 @@ class Peer:
         first.data_received(self.h2.data_to_send())
         self.session: Any = self.wire.protocol
         if whole:
-            self.session.repeater = NeverRepeats(self.session, self.session.sender)
+            self.session.cached = NeverRepeats(self.session)
         self.ask(
             1, [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")]
         )

@@ -6,15 +6,16 @@ fields are the same bytes within one second.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.cache.entry import Hit
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.http.http2.protocol import HeadTooLong
-from whimbrel.server.http2.sender import Sender
-from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.worker.accounting import account_hit
+
+if TYPE_CHECKING:
+    from whimbrel.server.http2.connection import Http2Connection
 
 MAX_HEAD: Final = 8192  # bytes of a response head that fits into one frame
 WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before a write
@@ -23,11 +24,11 @@ WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before a 
 class CachedResponder:
     """Sends cached responses to the requests of one connection, without a `Stream`."""
 
-    def __init__(self, session: Http2Session, sender: Sender) -> None:
+    def __init__(self, session: Http2Connection) -> None:
         self.session = session
-        self.sender = sender
+        self.sender = session.sender
 
-    def fast_path(self, data: bytes, at: int, most: int) -> int:
+    def answer_frames(self, data: bytes, at: int, most: int) -> int:
         """Answer requests from the cache: single frames with known field blocks in *data*, from *at* on.
 
         Returns the position of the first frame that it leaves. Each request is a unit of `wire.work`, of
@@ -112,7 +113,7 @@ class CachedResponder:
         wire.idle = 0
         return hit, block
 
-    def try_cache(self, number: int, raw: bytes) -> bool:
+    def answer(self, number: int, raw: bytes) -> bool:
         """Send the cached response to the raw head *raw*; return False if there is none or no room."""
         if self.sender.padding:
             return False
