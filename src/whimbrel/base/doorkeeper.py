@@ -4,20 +4,20 @@ from __future__ import annotations
 
 
 class Doorkeeper:
-    """Hashes of what occurred once; at most *most*, which are then dropped together."""
+    """Hashes of what occurred once (`marks`); at most *most*, which are then dropped together."""
 
-    __slots__ = ("_marks", "_most")
+    __slots__ = ("_most", "marks")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._marks: set[int] = set()
+        self.marks: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._marks)
+        return len(self.marks)
 
     def has_seen(self, mark: int) -> bool:
         """Return True if *mark* occurred before; note it if not."""
-        marks = self._marks
+        marks = self.marks
         if mark in marks:
             return True
         if len(marks) >= self._most:
@@ -27,4 +27,4 @@ class Doorkeeper:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._marks.clear()
+        self.marks.clear()

@@ -138,9 +138,9 @@ class CachedResponse:
         """
         log = self.log
         template = self.template
-        if log.appenders is None:
+        if not log.is_quick:
             log.find_appenders(template, connection, runtime)
-        if log.appenders is not None and not template.is_large and template.file is None:
+        if log.is_quick and not template.is_large and template.file is None:
             self.ready_client = connection.client_ip
             self.ready_tick = tick
 

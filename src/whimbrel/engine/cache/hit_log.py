@@ -33,27 +33,31 @@ class HitLog:
         is_prepared: `prepare` was called.
         is_stable: all hits by one client, head and second have the same lines.
         shows_size: a line shows the bytes of the response's head.
-        appenders: for lines that need the head, the client and the second alone: a function for each log,
-            with that which renders its line; None where lines need more, and before the first use.
+        is_quick: the lines need the head, the client and the second alone; False before the first use.
+        appenders: then a function for each log, with that which renders its line.
+        own_lines, own_client, own_time: for each log a function and the last line of a hit by `own`, and the
+            client and the second of that line: many hits of one second have the same bytes.
     """
 
     __slots__ = (
         "_filled",
         "_fills",
         "_logs",
-        "_own_client",
-        "_own_lines",
-        "_own_time",
         "_sinks",
         "_templates",
+        "_written_lines",
         "any_query",
         "appenders",
         "changed",
         "events",
         "head",
         "is_prepared",
+        "is_quick",
         "is_stable",
         "own",
+        "own_client",
+        "own_lines",
+        "own_time",
         "request",
         "shows_size",
     )
@@ -68,7 +72,8 @@ class HitLog:
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.is_stable = not self.events and r.body_factory is None
         self.shows_size = False
-        self.appenders: tuple[tuple[Append, RenderLine], ...] | None = None
+        self.is_quick = False
+        self.appenders: tuple[tuple[Append, RenderLine], ...] = ()
         self.is_prepared = False
         self._logs: tuple[Any, ...] = logs
         self._sinks: tuple[LogSink, ...] = ()
@@ -77,9 +82,10 @@ class HitLog:
         # by the digits of the Keep-Alive count
         self._templates: tuple[LogTemplate, ...] | None = None
         self._filled: dict[int, list[FilledTemplate]] = {}
-        self._own_time = b""
-        self._own_client = b""
-        self._own_lines: tuple[tuple[Append, bytes], ...] = ()
+        self.own_time = b""
+        self.own_client = b""
+        self.own_lines: tuple[tuple[Append, bytes], ...] = ()
+        self._written_lines: tuple[tuple[LogSink, bytes], ...] = ()  # the same, for `write_log`
 
     def prepare(self) -> None:
         """Build what renders access-log lines; most entries are never used, so `__init__` does not."""
@@ -109,23 +115,26 @@ class HitLog:
         copy._sinks = self._sinks
         copy._fills = self._fills
         copy._templates = self._templates
-        copy._own_time = b""
-        copy._own_client = b""
-        copy._own_lines = ()
+        copy.own_time = b""
+        copy.own_client = b""
+        copy.own_lines = ()
+        copy._written_lines = ()
         if own is None:
             copy.forget_response()
         else:
             copy.head = RawHead(own[0])
             copy.own = own
+            copy.is_quick = self.is_quick
             copy.appenders = self.appenders
             copy._filled = self._filled
         return copy
 
     def forget_response(self) -> None:
         """Drop what was rendered for the response: it is another one."""
-        self.appenders = None
+        self.is_quick = False
+        self.appenders = ()
         self._filled = {}
-        self._own_time = b""
+        self.own_time = b""
 
     def release_request(self, bare: RawHead) -> None:
         """Release what later hits do not read: most of the memory of the request and its head; *bare*
@@ -143,35 +152,36 @@ class HitLog:
             r = r.prev
 
     def find_appenders(self, template: ResponseTemplate, connection: Connection, runtime: Runtime) -> None:
-        """Set `appenders` if lines need no more than the head, the client and the second."""
+        """Set `appenders`, if lines need no more than they may."""
         is_counted = self.shows_size and template.most is not None
         is_split = self.own[2] is not NO_SHAPE
         if self.is_stable and self._templates is not None and is_split and not is_counted:
             renders = [filled.line for filled in self._filled_for(template, connection, self._templates)]
             appenders = [runtime.log_appender(sink) for sink in self._sinks]
             self.appenders = tuple(zip(appenders, renders, strict=True))
+            self.is_quick = True
 
     def append(self, head: SplitHead, client: bytes, time: bytes) -> None:
         """Write the lines of a hit by *head* of *client* at *time*, as logs show it.
 
         For entries that are ready: their logs were written to in this tick (`Runtime.log_appender`).
         """
-        if head is not self.own:
-            assert self.appenders is not None
+        if head is self.own:
+            if time is not self.own_time or client != self.own_client:
+                self.render_own(client, time)
+            for append, line in self.own_lines:
+                append(line)
+        else:
             for append, render in self.appenders:
                 append(render(head, client, time))
-            return
-        if time is not self._own_time or client != self._own_client:
-            self._render_own(client, time)
-        for append, line in self._own_lines:
-            append(line)
 
-    def _render_own(self, client: bytes, time: bytes) -> None:
-        """Render the lines of hits by the bytes of `own`, of which one second has many."""
-        appenders = self.appenders or ()
-        self._own_lines = tuple([(append, render(self.own, client, time)) for append, render in appenders])
-        self._own_time = time
-        self._own_client = client
+    def render_own(self, client: bytes, time: bytes) -> None:
+        """Set `own_lines` for hits of *client* at *time*."""
+        lines = [render(self.own, client, time) for _append, render in self.appenders]
+        self.own_lines = tuple(zip([append for append, _render in self.appenders], lines, strict=True))
+        self._written_lines = tuple(zip(self._sinks, lines, strict=True))
+        self.own_time = time
+        self.own_client = client
 
     def write(
         self,
@@ -187,24 +197,24 @@ class HitLog:
         *count* is the number of body bytes (None: all); for *more* see `Response.on_sent`.
         """
         engine = self.request.engine
-        runtime = engine.runtime
-        raw = head[0]
-        is_whole = not more and count in (None, template.size)
-        is_plain = self.is_stable and is_whole and not connection.useragent_ip and not connection.notes
-        if is_plain and self._templates is not None and head[2] is not NO_SHAPE:
-            time = engine.log_time(now)
+        write = engine.runtime.write_log
+        is_whole = not more and (count is None or count == template.size)
+        if self.is_stable and is_whole and not connection.useragent_ip and not connection.notes:
             client = connection.client_text
-            if head is self.own and self.appenders is not None:
-                if time is not self._own_time or client != self._own_client:
-                    self._render_own(client, time)
-                lines = [line for _append, line in self._own_lines]
-            else:
+            if head is self.own and self.is_quick:
+                time = engine.log_time(now)
+                if time is not self.own_time or client != self.own_client:
+                    self.render_own(client, time)
+                for sink, line in self._written_lines:
+                    write(sink, line)
+                return
+            if self._templates is not None and head[2] is not NO_SHAPE:
+                time = engine.log_time(now)
                 filled = self._filled_for(template, connection, self._templates)
-                lines = [each.line(head, client, time) for each in filled]
-            for sink, line in zip(self._sinks, lines, strict=True):
-                runtime.write_log(sink, line)
-            return
-        shown = self.head if raw == self.own[0] else RawHead(raw)
+                for sink, each in zip(self._sinks, filled, strict=True):
+                    write(sink, each.line(head, client, time))
+                return
+        shown = self.head if head[0] == self.own[0] else RawHead(head[0])
         view = CachedRequestView(self, template, connection, now, shown)
         if count is not None:
             view.bytes_sent = count
@@ -212,7 +222,7 @@ class HitLog:
         for event in self.events:
             engine.error_log.about_request(view, event)
         for sink, fill in zip(self._sinks, self._fills, strict=True):
-            runtime.write_log(sink, fill(view))
+            write(sink, fill(view))
 
     def _filled_for(
         self, template: ResponseTemplate, connection: Connection, templates: tuple[LogTemplate, ...]

@@ -312,7 +312,11 @@ class CacheIndex:
         validity = cached.validity
         if connection.served >= validity.max_served:
             return None if self.last is self else self.last.lookup(connection, raw, limits, tick)
-        if answers.seen.has_seen(hash(raw)):
+        mark = hash(raw)
+        marks = answers.seen.marks
+        if mark not in marks and len(marks) < MAX_SEEN:  # as `has_seen` does
+            marks.add(mark)
+        elif answers.seen.has_seen(mark):
             if missing:
                 absence = answers.stats.dependency(missing, False, None)
                 validity = validity.with_dependencies((*validity.dependencies, absence))

@@ -173,7 +173,16 @@ class CachedResponder:
         service.requests += 1
         service.sent += template.size
         connection.served += 1
-        log.append(head, connection.client_text, service.log_time)
+        client = connection.client_text
+        time = service.log_time
+        if head is log.own:  # as `HitLog.append` does
+            if log.own_time is not time or log.own_client != client:
+                log.render_own(client, time)
+            for append, line in log.own_lines:
+                append(line)
+        else:
+            for append, render in log.appenders:
+                append(render(head, client, time))
         if not session.is_paused:
             session.deadline = service.clock + session.listener.keep_alive
         if template.close:
