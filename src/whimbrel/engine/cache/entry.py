@@ -25,7 +25,8 @@ BASE: Final = 4096
 COPY: Final = 1280
 NOTE: Final = 300
 EVENT: Final = 400
-HEADS: Final = 2  # times that a head's bytes are there: key and head
+HEADS: Final = 3  # times that a head's bytes are there: as a whole, in pieces, in lower case for logs
+PIECE: Final = 48  # a piece of a head, beside its bytes
 
 
 class RebuiltBody:
@@ -106,9 +107,7 @@ class CachedResponse:
             [EVENT + len(event.text) for event in self.log.events]
         )
         copies = 1 + self.template.is_chunked
-        self.weight = (
-            BASE + len(body) * copies + lists + HEADS * len(head.raw) + 2 * self.template.head_size
-        )
+        self.weight = BASE + len(body) * copies + lists + _weight_of(own) + 2 * self.template.head_size
         self.is_used = False
         self.origin: object = None
         self.ready_tick: int | None = None
@@ -186,12 +185,17 @@ class CachedResponse:
         clone.ready_client = ""
         clone.data = b""
         clone.data_date = b""
-        clone.weight = COPY + 3 * clone.template.head_size
+        clone.weight = COPY
         if own is not None:  # and `data`
-            clone.weight += HEADS * len(own[0]) + (0 if self.template.is_large else len(self.template.body))
+            size = 0 if self.template.is_large else len(self.template.body)
+            clone.weight += _weight_of(own) + self.template.head_size + size
         elif template is not None:
-            clone.weight += len(template.body)
+            clone.weight += 3 * template.head_size + len(template.body)
         return clone
+
+
+def _weight_of(own: SplitHead) -> int:
+    return HEADS * len(own[0]) + PIECE * len(own[1])
 
 
 # An entry and the head that it answers: its bytes, and the shape that they have.  It is a bare tuple, because
