@@ -12,7 +12,7 @@ from whimbrel.engine.relay.relay import RELAYABLE
 from whimbrel.http.syntax.target import unsplit
 from whimbrel.modules.core.handler import HandlerNames
 from whimbrel.modules.http.methods import make_trace, options
-from whimbrel.modules.proxy.mod_proxy.canonical import (
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
     FROM_HANDLER,
     PREFIX,
     canonicalizer,
@@ -20,8 +20,8 @@ from whimbrel.modules.proxy.mod_proxy.canonical import (
     is_proxied,
     take_socket,
 )
-from whimbrel.modules.proxy.mod_proxy.destinations import in_network, is_direct
 from whimbrel.modules.proxy.mod_proxy.errors import proxy_error
+from whimbrel.modules.proxy.mod_proxy.excluded_hosts import in_network, is_direct
 from whimbrel.modules.proxy.mod_proxy.model import find_worker
 from whimbrel.modules.proxy.mod_proxy.scheme import BALANCERS, SCHEMES, ProxyCall
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemote, ProxyServerConfig
