@@ -198,8 +198,8 @@ class HitLog:
         """
         engine = self.request.engine
         write = engine.runtime.write_log
-        is_whole = not more and (count is None or count == template.size)
-        if self.is_stable and is_whole and not connection.useragent_ip and not connection.notes:
+        has_all_bytes = not more and (count is None or count == template.size)
+        if self.is_stable and has_all_bytes and not connection.useragent_ip and not connection.notes:
             client = connection.client_text
             if head is self.own and self.is_quick:
                 time = engine.log_time(now)

@@ -26,8 +26,8 @@ from whimbrel.modules.proxy.mod_proxy.backend import (
 from whimbrel.modules.proxy.mod_proxy.errors import proxy_error
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_http.relay import (
+    HttpOnePieceReader,
     HttpRelayExchange,
-    OnePieceReader,
     offer_relay,
     one_piece_reader,
 )
@@ -266,7 +266,7 @@ class Exchange:
             await self._send_rest()
 
     async def _respond(
-        self, connection: BackendConnection, reader: OnePieceReader, head: ResponseHead
+        self, connection: BackendConnection, reader: HttpOnePieceReader, head: ResponseHead
     ) -> HookStatus:
         """Make the response of the answer whose head has arrived."""
         call = self.call

@@ -74,7 +74,7 @@ class LastDate:
         return True
 
 
-class OnePieceReader(ResponseReader):
+class HttpOnePieceReader(ResponseReader):
     """A reader that keeps the head of an answer which arrives in one piece: `raw`, b"" for every other."""
 
     __slots__ = ("_has_begun", "raw")
@@ -91,9 +91,9 @@ class OnePieceReader(ResponseReader):
                 self.raw = data[:stop]
 
 
-def one_piece_reader(rules: ResponseRules, method: str, uri: str, server: str) -> OnePieceReader:
+def one_piece_reader(rules: ResponseRules, method: str, uri: str, server: str) -> HttpOnePieceReader:
     """Return a reader; for the parameters see `ResponseReader`."""
-    reader = OnePieceReader(rules, method, uri, server)
+    reader = HttpOnePieceReader(rules, method, uri, server)
     reader.raw = b""
     reader._has_begun = False
     return reader
@@ -167,7 +167,7 @@ class HttpRelay(BackendRelay):
         return exchange
 
 
-def offer_relay(exchange: Exchange, reader: OnePieceReader) -> None:
+def offer_relay(exchange: Exchange, reader: HttpOnePieceReader) -> None:
     """Let the request be relayed, if its response depends only on the head of the answer, which came before.
 
     The answer has a body of known length, and *exchange* has made its response.
