@@ -156,7 +156,7 @@ def configured(
             return None
 
 
-class World(FakeRuntime):
+class ClockedRuntime(FakeRuntime):
     """Logs in memory, and a clock that is set by hand."""
 
     def __init__(self, clock: Clock) -> None:
@@ -215,7 +215,7 @@ class CachingWorker:
     """One worker."""
 
     def __init__(self, configuration: Configuration, clock: Clock, loop: FakeLoop | None = None) -> None:
-        self.runtime = World(clock)
+        self.runtime = ClockedRuntime(clock)
         self.engine = Engine(configuration, self.runtime)
         self.loop = loop or EagerTaskLoop()
         self.service = WorkerState(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]

@@ -23,9 +23,8 @@ from tests.differential.cache_engines import (
 )
 from tests.differential.cache_grammar import Clients, Texts
 from whimbrel.base.dialect import Dialect
-from whimbrel.engine.cache import entry as kept_answers
+from whimbrel.engine.cache import response_template, validity
 from whimbrel.engine.expressions import RequestView
-from whimbrel.engine.output.field_slots import joined
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
@@ -168,6 +167,6 @@ FORGETFUL = {
     ),
     "values": (TrackedHeaders, "get_classified", Headers.get_classified),
     "fields": (TrackedHeaders, "get", Headers.get),
-    "files": (kept_answers, "unchanged", lambda _notes, _turn: True),
-    "count": (kept_answers, "_without_count", lambda pieces: ((joined(pieces),), None)),
+    "files": (validity, "unchanged", lambda _notes, _turn: True),
+    "count": (response_template, "KeepAliveCount", type("NoCount", (), {})),
 }

@@ -43,9 +43,8 @@ from tests.hostile.http2_frames import (
 )
 from tests.support.fakes import FakeLoop
 from whimbrel.base.dialect import DIALECTS, Dialect
-from whimbrel.engine.cache import eviction
 from whimbrel.engine.cache import index as cache_index
-from whimbrel.engine.specialized import directories
+from whimbrel.engine.specialized import budget, directories
 from whimbrel.engine.specialized.directories import SpecializedResponses
 from whimbrel.modules.metadata.mod_unique_id import IdGenerator
 
@@ -305,8 +304,8 @@ class Run:
         )
         if any(len(level) > most or level.bytes > most_bytes for level, most, most_bytes in levels):
             return "entries"
-        if cache.learned.entries > eviction.MAX_LEARNED or cache.learned.bytes > (
-            eviction.MAX_LEARNED_BYTES + cache_index.MAX_WEIGHT
+        if cache.learned.entries > budget.MAX_LEARNED or cache.learned.bytes > (
+            budget.MAX_LEARNED_BYTES + cache_index.MAX_WEIGHT
         ):
             return "learned"
         stored = self.workers[1].engine.response_cache

@@ -13,9 +13,10 @@ import pytest
 from tests.hostile.cuts import CuttingWorker, lay_out
 from tests.support.deep_size import deep_size
 from tests.support.fakes import FakeTransport
-from whimbrel.engine.cache import eviction, index
+from whimbrel.engine.cache import index
 from whimbrel.engine.cache.fd_cache import MAX_OPEN, FdCache
 from whimbrel.engine.cache.index import ResponseCache
+from whimbrel.engine.specialized import budget
 from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.http1.input import MAX_AHEAD
 
@@ -83,7 +84,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingWorker]:
     for module, bound in (
         (index, "MAX_BYTES"),
         (index, "MAX_HEAD_BYTES"),
-        (eviction, "MAX_LEARNED_BYTES"),
+        (budget, "MAX_LEARNED_BYTES"),
     ):
         smaller.setattr(module, bound, getattr(module, bound) // SMALLER)
     desk = CuttingWorker(root)
@@ -114,7 +115,7 @@ HELD: dict[str, Callable[[CuttingWorker], object]] = {
     "Engine.response_cache: answers": lambda desk: [
         (b.by_head, b.by_key) for b in desk.engine.response_cache.indexes()
     ],
-    "Engine.response_cache: sets of fields": lambda desk: desk.engine.response_cache._sets,
+    "Engine.response_cache: sets of fields": lambda desk: desk.engine.response_cache.specs,
     "Engine.response_cache: request lines": lambda desk: [
         list(book._lines) for book in desk.engine.response_cache.indexes()
     ],

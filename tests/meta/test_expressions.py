@@ -20,7 +20,7 @@ BOUNDED = {
     "whimbrel.http.client.response_reader:_FIELDS": "each line has been found to have a colon and its end",
     "whimbrel.modules.loggers.mod_log_config.writer:_HEAD": "a LogFormat, which no .htaccess file may have",
     "whimbrel.replay.log_format:_ITEM": "a LogFormat, which no .htaccess file may have",
-    "whimbrel.modules.proxy.mod_proxy.mapping:_VARIABLE": "a ProxyPass, which no .htaccess file may have",
+    "whimbrel.modules.proxy.mod_proxy.proxy_pass:_VARIABLE": "a ProxyPass, which no .htaccess file may have",
     "whimbrel.modules.ssl.mod_ssl.dh_groups:_BLOCK": "a key file of the server",
     "whimbrel.modules.ssl.mod_ssl.key_files:_KEY": "a key file of the server",
     "whimbrel.modules.ssl.mod_ssl.key_files:_CERTIFICATE": "a key file of the server",

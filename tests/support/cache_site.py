@@ -201,7 +201,8 @@ def exchange_uncached(
 def cached_entry(engine: Engine, connection: Connection, head: bytes) -> CachedResponse | None:
     """Return the cache entry that a head gets on *connection*."""
     index = engine.response_cache.index(connection.local_ip, connection.local_port)
-    return index.lookup(connection, head, HeadLimits(), -1)[0]
+    hit = index.lookup(connection, head, HeadLimits(), None)
+    return None if hit is None else hit[0]
 
 
 def _access_log(engine: Engine) -> list[bytes]:

@@ -16,7 +16,7 @@ from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.coroutines import run_until_suspended, yield_to_loop
 from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.input.body import RequestBody
-from whimbrel.engine.relay.relayed_request import RelayCache
+from whimbrel.engine.relay.cache import RelayCache
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
 from whimbrel.registry.methods import Methods

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.access_site import AccessSite
-from whimbrel.modules.proxy.mod_proxy.canonical import UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, HookStatus
 

@@ -339,16 +339,16 @@ class _Shell:
         if words in (["true"], [":"]):
             return True
         if words[:1] == ["["] and words[-1] == "]":
-            return self._tested([self._expanded(word) for word in words[1:-1]])
+            return self._test_holds([self._expanded(word) for word in words[1:-1]])
         if words[:1] == ["test"]:
-            return self._tested([self._expanded(word) for word in words[1:]])
+            return self._test_holds([self._expanded(word) for word in words[1:]])
         raise ShellUndecided
 
-    def _tested(self, words: list[str]) -> bool:
+    def _test_holds(self, words: list[str]) -> bool:
         """Return the value of test(1) with these arguments; raises ShellUndecided."""
         match words:
             case ["!", *rest]:
-                return not self._tested(rest)
+                return not self._test_holds(rest)
             case [text]:
                 return text != ""
             case ["-n", text]:

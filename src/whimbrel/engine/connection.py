@@ -62,7 +62,7 @@ class Connection:
     # returns True if the client has sent more than the present request; set for TLS connections of HTTP/1
     has_pipelined: Callable[[], bool] | None = None
     rendering: Any = None  # the head for which a page is being rebuilt (`Request.remade`)
-    remade_tick: int = -2  # the tick in which such a page was last sent (engine/cache/entry.py)
+    remade_tick: int | None = None  # the tick in which such a page was last sent (engine/cache/entry.py)
     shape: int = 0  # number of the shape of the client's last head (http/syntax/head_shape.py)
     client_text: bytes = field(init=False)  # client_ip
 

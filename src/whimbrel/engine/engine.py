@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.sync_waits import SyncWaits
@@ -19,9 +20,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Section, Server, unique_by
 from whimbrel.engine import identity
-from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
@@ -38,7 +37,7 @@ from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
 from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.engine.prepared.prepared_cache import RECORDED, PreparedCache
-from whimbrel.engine.relay.relayed_request import RelayCache, RelayOffer
+from whimbrel.engine.relay.cache import RelayCache, RelayOffer
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.engine.time_slices import Turns
@@ -48,7 +47,6 @@ from whimbrel.http.semantics.dates import format_http, log_time
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head
-from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ class Engine:
         self.relays = RelayCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
-        self._seen_once: set[int] = set()
+        self._seen_once = Doorkeeper(MAX_SEEN)
         self.file_cache = FileCache()
         self.stat_cache = TickStatCache()
         servers = unique_by(configuration.servers(), CoreServerConfig)
@@ -113,15 +111,6 @@ class Engine:
         self._log_time = b""
 
     # answering ------------------------------------------------------------------------------------
-    def log_hit(
-        self, cached: CachedResponse, connection: Connection, head: SplitHead | None = None, more: int = 0
-    ) -> None:
-        """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
-        head's, for *more* see `Response.on_sent`.
-        """
-        runtime = self.runtime
-        log_hit(cached, connection, runtime, runtime.now(), self.error_log.about_request, head, more=more)
-
     def respond(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Response | Awaitable[Response]:
@@ -330,13 +319,7 @@ class Engine:
         """
         if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
             return True
-        mark = hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname))
-        if mark in self._seen_once:
-            return True
-        if len(self._seen_once) >= MAX_SEEN:
-            self._seen_once.clear()
-        self._seen_once.add(mark)
-        return False
+        return self._seen_once.has_seen(hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname)))
 
     def log_time(self, now: float) -> bytes:
         """Return the text of %t for *now*; one for each second."""

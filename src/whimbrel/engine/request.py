@@ -247,7 +247,7 @@ class Request:
     prev: Request | None
     next: Request | None
     takeover: Takeover | None  # the protocol that continues the connection after the head of the response
-    relay: Any  # see relay/relayed_request.py
+    relay: Any  # see relay/cache.py
     log_lines: list[LogLine]  # error-log lines written for this request, to repeat with a cached response
 
     def __init__(

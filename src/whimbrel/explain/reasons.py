@@ -20,7 +20,7 @@ from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, Rewr
 from whimbrel.modules.metadata.mod_env import EnvDirConfig
 from whimbrel.modules.metadata.mod_expires import ExpiresDirConfig
 from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfServerConfig
-from whimbrel.modules.proxy.mod_proxy.mapping import map_path
+from whimbrel.modules.proxy.mod_proxy.proxy_pass import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 
 if TYPE_CHECKING:

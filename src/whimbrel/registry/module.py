@@ -68,14 +68,11 @@ class PathRules:
         prefixes: URL paths; the hook may treat each of them, and all paths below it, in a special way.
         matches: functions of a decoded URL path that return True if the hook may treat it in a special way.
         classify: function of the last segment of a file name; names with equal results are treated alike.
-        redirects: those of *prefixes* below which the hook redirects every path that it gets: to one URL, and
-            the rest of the path escaped.
     """
 
     prefixes: tuple[str, ...] = ()
     matches: tuple[Callable[[str], bool], ...] = ()
     classify: Callable[[str], Hashable] | None = None
-    redirects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

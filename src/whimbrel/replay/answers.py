@@ -154,14 +154,16 @@ class SideAnswers:
         if client_host:
             return self._general(raw, client, tail)
         connection, index = self._connection(client, tail.address, tail.port)
-        entry, _head = index.lookup(connection, raw, self._limits, self.tick)
-        return self._general(raw, client, tail) if entry is None else self.fast(entry)
+        hit = index.lookup(connection, raw, self._limits, self.tick)
+        return self._general(raw, client, tail) if hit is None else self.fast(hit[0])
 
     def fast(self, entry: CachedResponse) -> FastAnswer:
         """Return the answer that *entry* is."""
-        lists = None if entry.client is not None else entry.address_lists
-        status = self._status(entry.head_prefix)
-        head = entry.head_prefix, entry.head_suffix
+        validity = entry.validity
+        lists = None if validity.client is not None else validity.address_lists
+        template = entry.template
+        status = self._status(template.prefix)
+        head = template.prefix, template.suffix
         return FastAnswer(status, head, lists, status == 404, final_request(entry.request))
 
     def _connection(self, client: str, address: str, port: int) -> tuple[Connection, CacheIndex]:

@@ -69,24 +69,25 @@ class TestClient:
             index = self.engine.response_cache.index(
                 connection.local_ip, connection.local_port, connection.tls
             )
-            entry, head = index.lookup(self.connection, self.buffer[:end], self.limits, -1)
-            if entry is None:
+            hit = index.lookup(connection, self.buffer[:end], self.limits, None)
+            if hit is None:
                 break
+            entry, head = hit
+            template = entry.template
             now = self.engine.runtime.now()
             date = self.engine.http_date(now).encode()
-            if entry.file:
-                handle = open_if_unchanged(entry.file, entry.stamp)
+            if template.file is not None:
+                handle = open_if_unchanged(*template.file)
                 if handle < 0:
                     break
-                out += entry.serialize_head(self.connection, date, now) + _bytes(
-                    FileSegment(handle, 0, entry.size)
-                )
+                out += template.serialize_head(connection.served, date, now)
+                out += _bytes(FileSegment(handle, 0, template.size))
             else:
-                out += entry.serialize(self.connection, date, now)
+                out += template.serialize(connection.served, date, now)
             self.buffer = self.buffer[end:]
-            self.engine.log_hit(entry, self.connection, head)
-            self.connection.served += 1
-            self.closed = entry.close
+            entry.log.write(head, template, connection, now)
+            connection.served += 1
+            self.closed = template.close
         return out
 
     def _body(self, head: Head, rest: bytes) -> tuple[RequestBody, bytes] | None:

@@ -272,7 +272,7 @@ def plain_replayer(root: Path, old: tuple[str, str], new: tuple[str, str]) -> Re
 
 
 TEMPLATED = """<Location /closed>
-Require all denied
+{denied}
 </Location>
 Redirect /moved{old} http://there.example{old}
 Redirect /away http://{name}.example/
@@ -282,7 +282,8 @@ ErrorDocument 403 "{name}"
 
 def test_requests_with_one_template_have_the_outcomes_of_fresh_sides(tmp_path: Path) -> None:
     """What was found for one path is remembered for others: each outcome is that of a process of its own."""
-    old, new = (("2.4", TEMPLATED.format(old=old, name=name)) for old, name in (("", "x"), ("/b", "longer")))
+    old = ("2.2", TEMPLATED.format(denied="Deny from all", old="", name="x"))
+    new = ("2.4", TEMPLATED.format(denied="Require all denied", old="/b", name="longer"))
     replayer = plain_replayer(tmp_path, old, new)
     paths = ["/old/{}", "/moved/b/{}", "/moved/{}", "/away/{}", "/closed/{}", "/none-{}", "/{}/b/{}"]
     for number in range(4):

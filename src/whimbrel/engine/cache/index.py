@@ -13,32 +13,25 @@ from functools import partial
 from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.doorkeeper import Doorkeeper
+from whimbrel.base.second_chance import SecondChance
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache import key as raw_head
 from whimbrel.engine.cache.cacheable import is_cacheable, is_cacheable_head, is_last, logs_slot
-from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.eviction import LearnedBudget, SecondChance
-from whimbrel.engine.cache.key import (
-    BY_CLIENT,
-    BY_QUERY,
-    Key,
-    KeySpec,
-    Lists,
-    RawHead,
-    Tests,
-)
+from whimbrel.engine.cache.entry import CachedResponse, Hit
+from whimbrel.engine.cache.raw_head import RawHead, has_plain_form
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import TickStatCache
+from whimbrel.engine.deps.key_spec import LINE_COST, Key, KeySpec, KeySpecs
 from whimbrel.engine.deps.listings import DirectoryListings
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
+from whimbrel.engine.specialized.budget import LearnedBudget
 from whimbrel.engine.specialized.directories import SpecializedResponses
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
-from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
-from whimbrel.http.syntax.head_shape import HeadShapes, Pieces, SplitHead, line_of
+from whimbrel.http.syntax.head_shape import NO_SHAPE, HeadShapes, Pieces, SplitHead, line_of
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
@@ -52,12 +45,6 @@ MAX_INDEXES: Final = 256  # addresses of the server
 MAX_UNLISTED: Final = 64  # names of TLS clients that no server has, such as those that a wildcard covers
 MAX_LINES: Final = 4096  # request lines whose fields are known, and their bytes
 MAX_LINE_BYTES: Final = 1024 * 1024
-MAX_FIELDS: Final = 32  # fields that responses to one request line may depend on
-MAX_SETS: Final = 32  # number of different key specifications
-MAX_LISTS: Final = (
-    64  # lists of addresses, and sets of values of one field; who depends on more depends on all of it
-)
-NOTHING: Final = (None, None)
 
 
 IndexKey = tuple[str, int, str | None]
@@ -77,15 +64,14 @@ class ResponseCache:
     __slots__ = (
         "_indexes",
         "_lines_bytes",
-        "_sets",
         "_unlisted",
-        "_key_spec_count",
         "by_bytes",
         "by_key",
         "learned",
         "listings",
         "seen",
         "shapes",
+        "specs",
         "has_first",
         "stats",
     )
@@ -99,11 +85,10 @@ class ResponseCache:
         self.listings = DirectoryListings()
         self.by_bytes = SecondChance(MAX_HEADS, MAX_HEAD_BYTES)
         self.by_key = SecondChance(MAX_ENTRIES, MAX_BYTES)
-        self._sets: dict[tuple[frozenset[str], Lists, Tests], KeySpec] = {}
+        self.specs = KeySpecs(self.forget_lines)
         self.shapes = HeadShapes()
-        self._key_spec_count = 0
         self._lines_bytes = 0
-        self.seen: set[int] = set()  # hashes of heads that came once
+        self.seen = Doorkeeper(MAX_SEEN)
 
     def index(self, address: str, port: int, tls: TlsSession | None = None) -> CacheIndex:
         """Return the index of one of the server's addresses: for HTTP, or for TLS with the server name of
@@ -145,26 +130,14 @@ class ResponseCache:
         self._lines_bytes = 0
         self.seen.clear()
 
-    def key_spec_for(self, names: frozenset[str], lists: Lists, tests: Tests) -> KeySpec:
-        """Return the one set of these fields."""
-        spec = self._sets.get((names, lists, tests))
-        if spec is None:
-            if len(self._sets) >= MAX_SETS:
-                self._sets.clear()
-                self.forget_lines()
-            self._key_spec_count += 1
-            spec = KeySpec(names, lists, tests, self._key_spec_count)
-            self._sets[names, lists, tests] = spec
-        return spec
-
     def note_line(self, line: bytes) -> None:
         """Account for one more request line in an index; drop the lines of all indexes where they exceed the
         bound in bytes.
         """
-        self._lines_bytes += len(line) + raw_head.LINE_COST
+        self._lines_bytes += len(line) + LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
             self.forget_lines()
-            self._lines_bytes = len(line) + raw_head.LINE_COST
+            self._lines_bytes = len(line) + LINE_COST
 
     def forget_lines(self) -> None:
         """Drop all request lines."""
@@ -204,11 +177,12 @@ class ResponseCache:
         if len(body) > MAX_BODY:
             return
         file = next((part for part in response.parts if isinstance(part, FileSegment)), None)
-        cached = CachedResponse(response, head, body, writers, file)
-        if cached.weight > MAX_WEIGHT or not raw_head.has_plain_form(head.raw):
+        split = self.shapes.split(head.raw)
+        own = split or (head.raw, (), NO_SHAPE, False)
+        cached = CachedResponse(response, head, own, body, writers, file)
+        if cached.weight > MAX_WEIGHT or not has_plain_form(head.raw):
             return
         index = self.index_of(r.connection)
-        split = self.shapes.split(head.raw)
         if is_last(r, response):
             index = index.last
         has_key = is_cacheable_head(head)
@@ -284,28 +258,23 @@ class CacheIndex:
         """
         self._lines.clear()
 
-    def lookup(
-        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
-    ) -> tuple[CachedResponse | None, SplitHead | None]:
-        """Return the cached response for the bytes of a head, if one is valid, and the head in pieces where
-        its bytes differ from the cached one's.
+    def lookup(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
+        """Return the valid response for the bytes of a head, with the head in pieces; None without one.
 
-        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`.
+        *limits* are those for heads; *tick*: see `Validity.holds`.
         """
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
-            return cached, None
-        cached, head = self.find(connection, raw, limits, tick)
-        return (cached, head) if cached is not None and cached.is_valid(connection, tick) else NOTHING
+            return cached, cached.log.own
+        hit = self.find(connection, raw, limits, tick)
+        return hit if hit is not None and hit[0].is_valid(connection, tick) else None
 
-    def find(
-        self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int
-    ) -> tuple[CachedResponse | None, SplitHead | None]:
+    def find(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
         """Return what `lookup` returns, but not yet validated, for the bytes of a head for which nothing
         valid is in `by_head`.
         """
         if len(raw) > limits.plain:
-            return NOTHING
+            return None
         answers = self._answers
         client = connection.client_ip
         missing = b""
@@ -318,12 +287,12 @@ class CacheIndex:
         else:
             split = answers.shapes.split(raw)
             if split is None:
-                return NOTHING
+                return None
             head = split
             _raw, pieces, shape, _is_printable = head
             connection.shape = shape.number
         if shape.count > limits.most_fields:
-            return NOTHING
+            return None
         bare = pieces[0] + pieces[2]
         spec = self._lines.get(bare)
         cached = None
@@ -334,26 +303,22 @@ class CacheIndex:
         if cached is None:
             answer = self.specialized.respond(pieces, head, client, tick, answers.stats)
             if answer is None:
-                return NOTHING
+                return None
             cached, spec, missing = answer
             if spec is not None:
                 self._put_own(cached, head, bare, spec, client)
-        served = connection.served
-        if served >= cached.max_served:
-            if self.last is self:
-                return NOTHING
-            return self.last.lookup(connection, raw, limits, tick)
+        validity = cached.validity
+        if connection.served >= validity.max_served:
+            return None if self.last is self else self.last.lookup(connection, raw, limits, tick)
         mark = hash(raw)
-        seen = answers.seen
-        if mark in seen:
-            entry = cached.copy(RawHead(raw))
+        marks = answers.seen.marks
+        if mark not in marks and len(marks) < MAX_SEEN:  # as `has_seen` does
+            marks.add(mark)
+        elif answers.seen.has_seen(mark):
             if missing:
-                entry.dependencies += (answers.stats.dependency(missing, False, None),)
-            self.put_exact(entry, raw)
-        elif len(seen) < MAX_SEEN:
-            seen.add(mark)
-        else:
-            answers.seen = {mark}
+                absence = answers.stats.dependency(missing, False, None)
+                validity = validity.with_dependencies((*validity.dependencies, absence))
+            self.put_exact(cached.copy(own=head, validity=validity), raw)
         return cached, head
 
     def split(self, raw: bytes, limits: HeadLimits) -> SplitHead | None:
@@ -364,7 +329,7 @@ class CacheIndex:
         return None if head is None or head[2].count > limits.most_fields else head
 
     def answer_line(
-        self, connection: Connection, parts: LineParts, head: SplitHead, tick: int
+        self, connection: Connection, parts: LineParts, head: SplitHead, tick: int | None
     ) -> tuple[CachedResponse, object] | None:
         """Return the answer to a request line in *parts* with the fields of *head*: that which is stored for
         the line with any query, or that of a specialized function.
@@ -430,58 +395,15 @@ class CacheIndex:
         self._answers.note_line(bare)
         self._lines[bare] = spec
 
-    def _covering(self, cached: CachedResponse, accessed: Any, known: KeySpec | None) -> KeySpec | None:
-        """Return a set of fields that covers what *cached* depends on, and *known*: that one if it does; None
-        if the response depends on too many.
-        """
-        if (
-            not isinstance(accessed, TrackedHeaders)
-            or accessed.all_fields_used
-            or len(accessed.accessed) + len(accessed.tests) > MAX_FIELDS
-        ):
-            return None
-        names = frozenset(accessed.accessed).union(
-            (BY_CLIENT,) if cached.client is not None else (), () if cached.any_query else (BY_QUERY,)
+    def _covering(self, cached: CachedResponse, fields: object, known: KeySpec | None) -> KeySpec | None:
+        """Return a key specification that covers *cached*, and *known*; see `KeySpecs.covering`."""
+        return self._answers.specs.covering(
+            fields,
+            cached.validity.address_lists,
+            known,
+            by_client=cached.validity.client is not None,
+            by_query=not cached.log.any_query,
         )
-        tests = tuple(accessed.tests.items())
-        if (
-            known is not None
-            and names <= known.names
-            and (known.by_client or known.lists[: len(cached.address_lists)] == cached.address_lists)
-            and _covers_predicates(tests, known)
-        ):
-            return known
-        return self._key_spec_for(names, cached.address_lists, tests, known)
-
-    def _key_spec_for(
-        self, names: frozenset[str], new_lists: Lists, tests: Tests, known: KeySpec | None
-    ) -> KeySpec:
-        """Return the set of what a response depends on, and of what others to its request line do
-        (*known*).
-        """
-        lists = new_lists
-        sets = dict(tests)
-        if known is not None:
-            names = names | known.names
-            lists = tuple(dict.fromkeys(known.lists + new_lists))
-            sets = {
-                **dict(known.tests),
-                **{
-                    name: tuple(dict.fromkeys((*dict(known.tests).get(name, ()), *more)))
-                    for name, more in tests
-                },
-            }
-        if len(lists) > MAX_LISTS:
-            lists = new_lists  # the others may belong to settings that were replaced
-        if BY_CLIENT in names or len(lists) > MAX_LISTS:
-            names, lists = names | {BY_CLIENT}, ()
-        names |= {name for name, many in sets.items() if len(many) > MAX_LISTS}
-        tests = tuple(
-            sorted(
-                ((name, many) for name, many in sets.items() if name not in names), key=lambda pair: pair[0]
-            )
-        )
-        return self._answers.key_spec_for(names, lists, tests)
 
     def _put(self, key: Key, cached: CachedResponse) -> None:
         if not self._closed:
@@ -491,9 +413,3 @@ class CacheIndex:
         """Store a response to the bytes of one head."""
         if not self._closed:
             self._answers.by_bytes.put(self.by_head, head, cached)
-
-
-def _covers_predicates(tests: Tests, known: KeySpec) -> bool:
-    """Return True if *known* has all *tests*."""
-    there = dict(known.tests) if tests else {}
-    return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.engine.cache.key import shown_line
+from whimbrel.engine.cache.raw_head import shown_line
 from whimbrel.http.syntax.head_shape import LINE, OTHER, PLAIN_HOLES, TEXT, HeadShape, SplitHead, Values
 from whimbrel.http.syntax.head_shape import Fill as FillPattern
 from whimbrel.http.syntax.url import escape_logitem

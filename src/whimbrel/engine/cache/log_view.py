@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.env import LazyEnv
 
 if TYPE_CHECKING:
-    from whimbrel.engine.cache.key import RawHead
+    from whimbrel.engine.cache.hit_log import HitLog
+    from whimbrel.engine.cache.raw_head import RawHead
+    from whimbrel.engine.cache.response_template import ResponseTemplate
     from whimbrel.engine.connection import Connection
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
     from whimbrel.http.syntax.head import Head
-
-
-class LoggedResponse(Protocol):
-    """A cached response, as its log lines read it (entry.CachedResponse).
-
-    Attributes:
-        request: the request that the response was built for.
-        head: the head of that request.
-        changed: its fields where a module may have changed them, else None.
-        any_query: True if the response is the same for every query.
-        size, head_size, framing: bytes of body, head, and chunk sizes.
-        digits: digits of the Keep-Alive count of the first response.
-        keepalive_slot: where the Keep-Alive count stands in the head; None if it has none.
-    """
-
-    request: Request
-    head: Head | RawHead
-    changed: Headers | None
-    any_query: bool
-    size: int
-    head_size: int
-    framing: int
-    digits: int
-    keepalive_slot: tuple[bytes, bytes, int] | None
-
-    def count(self, connection: Connection) -> int:
-        """Return the Keep-Alive count that *connection* is sent."""
 
 
 class CachedRequestView:
@@ -65,19 +38,22 @@ class CachedRequestView:
     )
 
     def __init__(
-        self, cached: LoggedResponse, connection: Connection, time: float, head: RawHead | None
+        self,
+        log: HitLog,
+        template: ResponseTemplate,
+        connection: Connection,
+        time: float,
+        head: Head | RawHead,
     ) -> None:
-        self.request = cached.request
+        self.request = log.request
         self.connection = connection
         self.time = time
-        self.head: Head | RawHead = cached.head if head is None else head
-        self.headers_in = self.head.headers if cached.changed is None else cached.changed
-        self.bytes_sent = cached.size
-        self.head_bytes = cached.head_size + cached.framing
-        if cached.keepalive_slot is not None:
-            self.head_bytes += len(str(cached.count(connection))) - cached.digits
+        self.head = head
+        self.headers_in = head.headers if log.changed is None else log.changed
+        self.bytes_sent = template.size
+        self.head_bytes = template.head_size + template.framing + template.digits(connection.served)
         self.prev = None
-        self.any_query = cached.any_query
+        self.any_query = log.any_query
         self._env: LazyEnv | None = None
         self.log_id = ""
 

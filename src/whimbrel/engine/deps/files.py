@@ -114,7 +114,7 @@ class FileDependency:
         self.path = path
         self.follow = follow
         self.known = known
-        self.tick = -2  # no tick; callers without a loop pass -1
+        self.tick: int | None = None
 
 
 class TickStatCache:
@@ -442,10 +442,10 @@ def is_link(info: os.stat_result | None) -> bool:
     return info is not None and info.st_mode & KIND == _LINK
 
 
-def unchanged(notes: tuple[FileDependency, ...], tick: int) -> bool:
-    """Return True if every dependency is unchanged; each is checked once in every *tick* (-1: always)."""
+def unchanged(notes: tuple[FileDependency, ...], tick: int | None) -> bool:
+    """Return True if every dependency is unchanged; each is checked once in every *tick* (None: always)."""
     for note in notes:
-        if note.tick == tick and tick >= 0:
+        if note.tick == tick and tick is not None:
             continue
         known = note.known
         try:

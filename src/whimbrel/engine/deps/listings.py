@@ -30,13 +30,13 @@ class DirectoryListing:
         self._names: frozenset[bytes] = frozenset()
         self._retry_at = 0.0
 
-    def lacks(self, name: bytes, tick: int) -> bool:
+    def lacks(self, name: bytes, tick: int | None) -> bool:
         """Return True if nothing with this name exists; False if a stat has to decide.
 
-        The directory is checked once in each *tick* (-1: always).
+        The directory is checked once in each *tick* (None: always).
         """
         known = self._dependency
-        if known is None or (known.tick != tick and not unchanged((known,), tick)):
+        if known is None or ((tick is None or known.tick != tick) and not unchanged((known,), tick)):
             now = monotonic()
             if now < self._retry_at:
                 return False
@@ -62,7 +62,7 @@ class DirectoryListing:
         self._names = names
         signature = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, info.st_dev)
         dependency = FileDependency(self._path, True, signature)
-        return dependency if unchanged((dependency,), -1) else None
+        return dependency if unchanged((dependency,), None) else None
 
 
 class DirectoryListings:

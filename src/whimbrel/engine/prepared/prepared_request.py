@@ -110,7 +110,7 @@ class PreparedRequest:
         dependencies: the files that the phases depended on; `recorded`: what they recorded.
         target, appends_query: the target; True if the query of each request is appended to it.
         keeps_query: True if each request has its own query; else all have `args`.
-        weight: approximate size in memory, in bytes.
+        weight: approximate size in memory, in bytes; `is_used`: see `SecondChance`.
     """
 
     __slots__ = (
@@ -120,6 +120,7 @@ class PreparedRequest:
         "body_limit",
         "copied",
         "dependencies",
+        "is_used",
         "keeps_query",
         "recorded",
         "root",
@@ -132,6 +133,7 @@ class PreparedRequest:
     def __init__(self, r: Request, root: Plan) -> None:
         headers: Any = r.headers_in
         self.recorded = r.deps.recorded()
+        self.is_used = False
         self.root = root
         self.dependencies = r.deps.minimal()
         self.accessed = frozenset(headers.accessed)

@@ -1,6 +1,6 @@
-"""Relayed requests: proxied requests that go to their back end and return to the client without a `Request`.
+"""Relay: proxied requests go to their back end, and answers to the client, without a `Request`.
 
-Public: relayed_request.{RelayedRequest, RelayCache}, relay.{Relay, RelayExchange, RelayClient}.
+Public: cache.{RelayEntry, RelayCache}, relay.{Relay, RelayExchange, RelayClient}.
 Every cache has a bound (docs/bounds.md).
 Must not import: pipeline, modules, server.
 """

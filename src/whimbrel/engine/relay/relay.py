@@ -1,8 +1,8 @@
-"""What connections of clients, the engine and the modules that speak to back ends have in common.
+"""Interfaces of relays, for connections of clients, the engine and the modules that speak to back ends.
 
 The connection of a client calls `Relay.send` for a head that it knows. The `RelayExchange` ends in one of two
-calls of its `RelayClient`: `relayed`, or `unrelayed` where the answer is of a kind that only the general path
-handles. The general path then takes the exchange over: nothing is sent a second time.
+calls of its `RelayClient`: `finish_relay`, or `abandon_relay` where the answer is of a kind that only the
+general path handles. The general path then takes the exchange over: nothing is sent a second time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from whimbrel.engine.cache.entry import CachedResponse
     from whimbrel.engine.connection import Connection
-    from whimbrel.engine.relay.relayed_request import RelayedRequest
+    from whimbrel.engine.relay.cache import RelayEntry
 
 
 RELAYABLE: Final = "relayable"  # `Request.relay`: nothing before the handler forbids to relay equal requests
@@ -24,19 +24,19 @@ class RelayExchange(Protocol):
 
     Attributes:
         request: what was sent. `time`: when its head arrived, seconds since the epoch.
-        reply: the response, set before `relayed` is called. `body`: its body.
-        date: the Date field of the origin server, b"" if it has sent none; unset where `relayed` is given the
-            bytes of the response.
+        reply: the response, set before `finish_relay` is called. `body`: its body.
+        date: the Date field of the origin server, b"" if it has sent none; unset where `finish_relay` is
+            given the bytes of the response.
     """
 
-    request: RelayedRequest
+    request: RelayEntry
     time: float
     reply: CachedResponse
     body: bytes
     date: bytes
 
     def cancel(self) -> None:
-        """The client is gone: end in `RelayClient.unrelayed`."""
+        """The client is gone: end in `RelayClient.abandon_relay`."""
 
     def close(self) -> None:
         """Close the connection to the back end: no answer is wanted any more."""
@@ -60,12 +60,12 @@ class RelayClient(Protocol):
         The other process is then woken up once for many messages, and sees them together.
         """
 
-    def relayed(self, exchange: RelayExchange, response: bytes) -> None:
+    def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:
         """Send `exchange.reply` to the client; *response*: its bytes, b"" if they have to be made of body and
         date.
         """
 
-    def unrelayed(self, exchange: RelayExchange) -> None:
+    def abandon_relay(self, exchange: RelayExchange) -> None:
         """Answer the request in the general way, which takes *exchange* over."""
 
 
@@ -75,5 +75,5 @@ class Relay(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def send(self, request: RelayedRequest, client: RelayClient, now: float) -> RelayExchange | None:
+    def send(self, request: RelayEntry, client: RelayClient, now: float) -> RelayExchange | None:
         """Send *request*, whose head arrived at *now*; None if the general path has to."""

@@ -10,7 +10,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import RawHead
+from whimbrel.engine.cache.raw_head import RawHead
 from whimbrel.engine.deps.files import KIND, TickStatCache, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Request
@@ -19,7 +19,7 @@ from whimbrel.engine.specialized.templates import (
     FileTemplate,
     PathTemplate,
     file_template,
-    is_plain_rest,
+    is_plain_path,
     page_template,
 )
 from whimbrel.http.semantics.conditional import CONDITIONS
@@ -46,8 +46,8 @@ class ConstantAnswer:
         self, response: CachedResponse, events: tuple[LogLine, ...], page: PathTemplate | None = None
     ) -> None:
         self._response = response
-        self.dependencies = response.dependencies
-        self._events = () if events == response.events else events
+        self.dependencies = response.validity.dependencies
+        self._events = () if events == response.log.events else events
         self._page = page
 
     def respond(self, path: bytes, end: int, file: bytes) -> CachedResponse | None:
@@ -55,7 +55,7 @@ class ConstantAnswer:
         system; None if a page would have *path* in another form.
         """
         if self._page is not None:
-            if is_plain_rest(path) is None:
+            if is_plain_path(path) is None:
                 return None
             entry = self._page.respond(path)
         elif self._events:
@@ -64,7 +64,8 @@ class ConstantAnswer:
             return self._response
         if self._events:
             texts = _texts(path, end, to_text(file))
-            entry.events = tuple([replace(event, text=_filled(event.text, texts)) for event in self._events])
+            events = [replace(event, text=_filled(event.text, texts)) for event in self._events]
+            entry.log.events = tuple(events)
         entry.origin = self
         return entry
 
@@ -83,7 +84,7 @@ class FileAnswer:
         self._template = template
         self.dependencies = () if constant is None else constant.dependencies
         if template is not None:
-            self.dependencies = template.sample.dependencies
+            self.dependencies = template.sample.validity.dependencies
 
     def respond(
         self, path: bytes, end: int, file: bytes, info: os.stat_result, stats: TickStatCache
@@ -98,9 +99,9 @@ class FileAnswer:
         page = self._constant.respond(path, end, file)
         if page is None:
             return None
-        entry = page.copy()
-        entry.dependencies += (stats.dependency(file, False, stat_signature(info)),)
-        return entry
+        validity = page.validity
+        own = stats.dependency(file, False, stat_signature(info))
+        return page.copy(validity=validity.with_dependencies((*validity.dependencies, own)))
 
 
 Answer = ConstantAnswer | FileAnswer
@@ -112,34 +113,34 @@ def answer_for(cached: CachedResponse, r: Request, file: bytes, split: SplitPath
 
     *cached* is the response to *r*; *file* is the path in the file system.
     """
-    others = tuple([note for note in cached.dependencies if note.path != file])
-    own = [note for note in cached.dependencies if note.path == file]
+    others = tuple([note for note in cached.validity.dependencies if note.path != file])
+    own = [note for note in cached.validity.dependencies if note.path == file]
     start = len(file) - len(split.name)
     kind = None if r.finfo is None else S_IFREG
     if not own or any((note.known and note.known[3] & KIND) != kind for note in own):
         return None
     if any(split.name in note.path[start:] for note in others):
         return None
-    answer = cached.copy()
-    answer.head = RawHead(cached.head.raw)
-    answer.dependencies = others
-    answer.prepare_logs()
+    answer = cached.copy(validity=cached.validity.with_dependencies(others))
+    answer.log.head = RawHead(answer.log.own[0])
+    answer.log.prepare()
     hooks = r.handled_by.compiled_hooks() if r.handled_by is not None else ()
     if any(hook.reads & Reads.PATH or hook.path_rules != PathRules() for hook in hooks):
         return None
     if r.finfo is not None and hooks:
         is_plain = r.head is not None and r.head.headers.has_none(_COMPARED)
-        is_file = is_plain and r.status == 200 and not cached.events
+        is_file = is_plain and r.status == 200 and not cached.log.events
         response = next((hook.file_response for hook in hooks if hook.file_response and is_file), None)
         template = None if response is None else file_template(answer, r, response)
         return None if template is None else FileAnswer(None, template)
-    text = cached.head_prefix + b"".join(cached.head_texts()) + cached.body
+    content = cached.template
+    text = content.prefix + b"".join(content.texts) + content.body
     page = None
     if _is_named(text, split):
         page = page_template(answer, r, split.path)
         if page is None or _is_named(page.text, split):
             return None
-    events = _marked(cached.events, split, to_text(file))
+    events = _marked(cached.log.events, split, to_text(file))
     if events is None:
         return None
     constant = ConstantAnswer(answer, events, page)

@@ -16,13 +16,13 @@ from typing import Final, NamedTuple
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.cache.entry import CachedResponse
-from whimbrel.engine.cache.key import Key, KeySpec
 from whimbrel.engine.deps.files import KIND, TickStatCache, unchanged
+from whimbrel.engine.deps.key_spec import Key, KeySpec
 from whimbrel.engine.deps.listings import DirectoryListing, DirectoryListings
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.answers import ConstantAnswer, FileAnswer, answer_for
-from whimbrel.engine.specialized.rules import Classify, classifier, redirected
+from whimbrel.engine.specialized.rules import Classify, classifier
 from whimbrel.engine.specialized.split_path import (
     MAX_NAME,
     MAX_PATH,
@@ -31,7 +31,6 @@ from whimbrel.engine.specialized.split_path import (
     SplitPath,
     split_path,
 )
-from whimbrel.engine.specialized.templates import PathTemplate, is_plain_rest, redirect_template
 from whimbrel.http.syntax.head_shape import Pieces, SplitHead, line_of
 
 MAX_DIRECTORIES: Final = 1024
@@ -59,7 +58,6 @@ class DirectoryFunction:
     """
 
     __slots__ = ("answers", "classify", "directory", "listing", "plan")
-    takes_query = True
 
     def __init__(self, directory: bytes, listing: DirectoryListing, plan: Plan, classify: Classify) -> None:
         self.directory = directory
@@ -69,7 +67,7 @@ class DirectoryFunction:
         self.answers: dict[tuple[int, Hashable], Answers] = {}
 
     def respond(
-        self, path: bytes, name: bytes, end: int, rest: int, tick: int, stats: TickStatCache
+        self, path: bytes, name: bytes, end: int, rest: int, tick: int | None, stats: TickStatCache
     ) -> tuple[CachedResponse, bool, bytes] | None:
         """Return the answer for *name*, which ends at *end* in the URL *path*; True if it was made for this
         name alone; and the path of a file on whose absence it depends, b"" for none.
@@ -94,35 +92,6 @@ class DirectoryFunction:
         return None if response is None else (response, True, b"")
 
 
-class RedirectFunction:
-    """The redirects of the paths below a URL directory, for requests with the same relevant fields.
-
-    Attributes:
-        start: the bytes of that directory's path; `plan`: the settings that apply to it.
-        classify: what these read of names (`rules.NameRules`).
-        answers: by the class of the first name.
-    """
-
-    __slots__ = ("answers", "classify", "plan", "start")
-    takes_query = False
-
-    def __init__(self, start: int, plan: Plan, classify: Classify) -> None:
-        self.start = start
-        self.plan = plan
-        self.classify = classify
-        self.answers: dict[Hashable, PathTemplate] = {}
-
-    def respond(
-        self, path: bytes, name: bytes, end: int, rest: int, tick: int, stats: TickStatCache
-    ) -> tuple[CachedResponse, bool, bytes] | None:
-        """See `DirectoryFunction.respond`."""
-        template = self.answers.get(self.classify(path, name))
-        rest_of_path = path[self.start :]
-        if template is None or is_plain_rest(rest_of_path) is None:
-            return None
-        return template.respond(rest_of_path), False, b""
-
-
 class KnownDirectory:
     """A directory by its URL path: what its answers depend on, and its functions.
 
@@ -133,10 +102,8 @@ class KnownDirectory:
 
     def __init__(self) -> None:
         self.spec: KeySpec | None = None
-        self.functions: dict[Key, DirectoryFunction | RedirectFunction] = {}
-        self._classifiers: BoundedDict[tuple[Plan, bytes | None], Classify | None] = BoundedDict(
-            MAX_CLASSIFIERS
-        )
+        self.functions: dict[Key, DirectoryFunction] = {}
+        self._classifiers: BoundedDict[tuple[Plan, bytes], Classify | None] = BoundedDict(MAX_CLASSIFIERS)
         self.attempts = 0
 
     @property
@@ -144,12 +111,10 @@ class KnownDirectory:
         """Return True if something may be learned from the next response: after many attempts, from a few."""
         return self.attempts < MAX_ATTEMPTS or self.attempts % MAX_ATTEMPTS == 0
 
-    def _classifier(self, r: Request, split: SplitPath, directory: bytes | None) -> Classify | None:
+    def _classifier(self, r: Request, split: SplitPath, directory: bytes) -> Classify | None:
         key = (r.plan, directory)
         if key not in self._classifiers:
-            path = None if directory is None else to_text(directory)
-            found = classifier(r, to_text(split.directory), path)
-            self._classifiers[key] = found
+            self._classifiers[key] = classifier(r, to_text(split.directory), to_text(directory))
         return self._classifiers[key]
 
     def add(
@@ -170,11 +135,7 @@ class KnownDirectory:
         directory = file[: -len(split.name)]
         weight = cached.weight
         function = self.functions.get(key) if spec is self.spec else None
-        if (
-            not isinstance(function, DirectoryFunction)
-            or function.directory != directory
-            or function.plan is not r.plan
-        ):
+        if function is None or function.directory != directory or function.plan is not r.plan:
             classify = self._classifier(r, split, directory)
             if classify is None or len(self.functions) >= MAX_FUNCTIONS:
                 return 0
@@ -185,7 +146,7 @@ class KnownDirectory:
             return 0
         missing, found = function.answers.get((split.rest, group), NOTHING)
         known = missing if r.finfo is None else found
-        if known is not None and unchanged(known.dependencies, -1):
+        if known is not None and unchanged(known.dependencies, None):
             return 0
         answer = answer_for(cached, r, file, split)
         if answer is None:
@@ -200,30 +161,7 @@ class KnownDirectory:
         function.answers[split.rest, group] = missing, found
         return weight
 
-    def add_redirect(
-        self, spec: KeySpec, key: Key, split: SplitPath, cached: CachedResponse, r: Request
-    ) -> int:
-        """Add *cached*, the response to *r*, as the redirect of paths like that of *split*; see `add`."""
-        function = self.functions.get(key) if spec is self.spec else None
-        weight = cached.weight
-        if not isinstance(function, RedirectFunction) or function.plan is not r.plan:
-            classify = self._classifier(r, split, None)
-            if classify is None or len(self.functions) >= MAX_FUNCTIONS:
-                return 0
-            function = RedirectFunction(len(split.directory), r.plan, classify)
-            weight += FUNCTION_WEIGHT
-        path = to_bytes(r.uri)
-        group = function.classify(path, split.name)
-        template = redirect_template(cached, r, path[function.start :]) if group is not None else None
-        if template is None:
-            return 0
-        self._put(spec, key, function)
-        if len(function.answers) >= MAX_ANSWERS:
-            function.answers.clear()
-        function.answers[group] = template
-        return weight
-
-    def _put(self, spec: KeySpec, key: Key, function: DirectoryFunction | RedirectFunction) -> None:
+    def _put(self, spec: KeySpec, key: Key, function: DirectoryFunction) -> None:
         if spec is not self.spec:
             self.spec = spec
             self.functions = {}
@@ -265,7 +203,7 @@ class SpecializedResponses:
         self._prefixes.clear()
 
     def respond(
-        self, parts: Pieces, head: SplitHead, client: str, tick: int, stats: TickStatCache
+        self, parts: Pieces, head: SplitHead, client: str, tick: int | None, stats: TickStatCache
     ) -> tuple[CachedResponse, KeySpec | None, bytes] | None:
         """Return the answer to a request of *client*, to be validated as every cached response; None if the
         general path has to answer.
@@ -294,7 +232,7 @@ class SpecializedResponses:
         _raw, pieces, shape, _is_printable = head
         key = (shape.keys.get(spec.number) or spec.add_key(shape))(pieces, before + parts[2], client)
         function = known.functions.get(key)
-        if function is None or (parts[1] is not None and not function.takes_query):
+        if function is None:
             return None
         found = function.respond(line[start:], name, end, rest, tick, stats)
         if found is None:
@@ -358,14 +296,11 @@ class SpecializedResponses:
         *spec_for* returns a KeySpec that covers the response and an earlier one.
         """
         raw, pieces, _shape, _is_printable = head
-        split = split_path(line_of(pieces)) if len(raw) <= MAX_HEAD else None
+        split = split_path(line_of(pieces)) if len(raw) <= MAX_HEAD and cached.log.any_query else None
         if split is None or not _is_general(cached, r) or r.uri != to_text(split.path):
             return 0
         file = to_bytes(r.filename or "")
-        is_redirect = not file and 300 <= r.status < 400 and pieces[1] is None
-        if not (is_redirect or cached.any_query):
-            return 0
-        if not (_ascend_to_redirect(split, r) if is_redirect else _ascend_to_file(split, r, file)):
+        if not _ascend_to_file(split, r, file):
             return 0
         known = self._directories.get(split.directory)
         weight = 0
@@ -381,11 +316,7 @@ class SpecializedResponses:
             known.attempts += 1
             return weight
         key = spec.build_key(head, split.frame, r.connection.client_ip)
-        learned = 0
-        if key and is_redirect:
-            learned = known.add_redirect(spec, key, split, cached, r)
-        elif key:
-            learned = known.add(spec, key, split, file, cached, r, self._listings)
+        learned = known.add(spec, key, split, file, cached, r, self._listings) if key else 0
         known.attempts += not learned
         return weight + learned
 
@@ -393,15 +324,6 @@ class SpecializedResponses:
 def _ascend_to_file(split: SplitPath, r: Request, file: bytes) -> bool:
     """Split the path at the directory of *file*, which *r* was mapped to; return False if it has none."""
     while not (split.name and file.endswith(b"/" + split.name) and _rest_of(r) == split.rest):
-        if not split.ascend():
-            return False
-    return True
-
-
-def _ascend_to_redirect(split: SplitPath, r: Request) -> bool:
-    """Split the path at the deepest directory whose paths are all redirected; return False without one."""
-    directories = {to_bytes(prefix.rstrip("/") + "/") for prefix in redirected(r)}
-    while not (split.name and split.directory in directories):
         if not split.ascend():
             return False
     return True
@@ -422,8 +344,8 @@ def _is_general(cached: CachedResponse, r: Request) -> bool:
         and r.main is None
         and r.next is None
         and not r.deps.on_path
-        and cached.client is None
-        and cached.changed is None
-        and cached.remade is None
+        and cached.validity.client is None
+        and cached.log.changed is None
+        and cached.rebuilt is None
         and not r.output_filters
     )

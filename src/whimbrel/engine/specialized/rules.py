@@ -84,12 +84,11 @@ class NameRules:
         return function
 
 
-def classifier(r: Request, url_directory: str, directory: str | None) -> Classify | None:
+def classifier(r: Request, url_directory: str, directory: str) -> Classify | None:
     """Return the function that classifies the names in *url_directory*, which is *directory* in the file
-    system; None if its paths are not mapped to files.
+    system; None if a hook or a section does not declare what it reads.
 
-    *r* is a finished request for one of them. The result is None if a hook or a section does not declare what
-    it reads.
+    *r* is a finished request for one of them.
     """
     root = r.engine.plans.root(r.server)
     if root.core.ifs or r.plan.core.ifs or r.plan.is_traced:
@@ -100,17 +99,11 @@ def classifier(r: Request, url_directory: str, directory: str | None) -> Classif
     if key not in r.plan.notes:
         r.plan.notes[key] = _plan_rules(r, root, located)
     rules: NameRules | None = r.plan.notes[key]
-    if rules is None or (directory is not None and not _add_directories(special, r, directory)):
+    if rules is None or not _add_directories(special, r, directory):
         return None
     for prefix in (*rules.prefixes, *_server_paths(r)):
         _add_prefix(special, prefix, url_directory)
     return rules.compiled(special)
-
-
-def redirected(r: Request) -> tuple[str, ...]:
-    """Return the URL paths below which the server of *r* redirects every path (`PathRules.redirects`)."""
-    hooks = r.engine.plans.root(r.server).translate_name.compiled_hooks()
-    return tuple([prefix for hook in hooks for prefix in hook.path_rules.redirects])
 
 
 def _plan_rules(r: Request, root: Plan, located: Plan) -> NameRules | None:

@@ -1,6 +1,4 @@
-"""Responses with holes: those with the files of one directory, the redirects of all paths below a URL, and
-the pages that name a path.
-"""
+"""Responses with holes: those with the files of one directory, and the pages that name a path."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ import os
 import re
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.deps.files import (
@@ -20,15 +17,14 @@ from whimbrel.engine.deps.files import (
 from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import format_http
-from whimbrel.http.syntax.url import escape_html
 from whimbrel.registry.module import FileResponse
 
 _FIELDS: Final = (b"Last-Modified", b"ETag", b"Content-Length")
-MIN_REST: Final = 3  # bytes of a path's rest that is in no response by chance
+MIN_PATH: Final = 3  # bytes of a path that is in no response by chance
 # what neither URLs nor pages escape
-is_plain_rest: Final = re.compile(rb"[A-Za-z0-9_./-]+").fullmatch
+is_plain_path: Final = re.compile(rb"[A-Za-z0-9_./-]+").fullmatch
 _COUNT: Final = b"\0"  # in the place of the Keep-Alive count
-_REST: Final = b"\1"  # in that of the path, or of its rest
+_PATH: Final = b"\1"  # in that of the path
 _LENGTH: Final = b"\2"  # in that of the length
 _LENGTH_LINE: Final = b"\r\nContent-Length: %b\r\n" % _LENGTH
 _MARKS: Final = re.compile(rb"[\0-\2]").search
@@ -83,22 +79,26 @@ class FileTemplate:
             if self._has_body and len(body) != size:
                 return None
         head = self._head % dict(zip(_FIELDS, _values(info, etag), strict=True))
-        entry = self.sample.copy()
-        entry.set_content(head.split(_COUNT), body, file, signature if file else None)
-        entry.dependencies = (*entry.dependencies, stats.dependency(path, False, signature))
-        return entry
+        sample = self.sample
+        content = sample.template.with_content(head.split(_COUNT), body, (file, signature) if file else None)
+        validity = sample.validity
+        own = stats.dependency(path, False, signature)
+        return sample.copy(
+            template=content, validity=validity.with_dependencies((*validity.dependencies, own))
+        )
 
 
 def file_template(sample: CachedResponse, r: Request, response: FileResponse) -> FileTemplate | None:
     """Return the template that *sample*, the response to *r*, gives; None if it has more than a file."""
     info = r.finfo
-    if info is None or sample.has_slots or sample.chunked or info.st_size == 0:
+    content = sample.template
+    if info is None or content.pieces or content.is_chunked or info.st_size == 0:
         return None
     etag = response.etag(info)
-    size = 0 if r.header_only or sample.file else info.st_size
-    if etag is None or len(sample.body) != size:
+    size = 0 if r.header_only or content.file else info.st_size
+    if etag is None or len(content.body) != size:
         return None
-    texts = sample.head_texts()
+    texts = content.texts
     head = _COUNT.join(texts)
     if head.count(_COUNT) != len(texts) - 1:
         return None
@@ -108,7 +108,7 @@ def file_template(sample: CachedResponse, r: Request, response: FileResponse) ->
         if not line:
             return None
         head = head.replace(line, b"\r\n%b: %%(%b)b\r\n" % (name, name))
-    sample.set_content(texts, b"", b"", None)
+    sample.template = content.with_content(list(texts), b"", None)
     return FileTemplate(sample, head, response)
 
 
@@ -126,7 +126,7 @@ def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
 
 
 class PathTemplate:
-    """A response for other paths of its class: *head* is what follows Date in it, with marks, as *body* has.
+    """A page that names its path: *head* is what follows Date in it, with marks, as *body* has.
 
     *sample* is the response that both are made of.
     """
@@ -141,16 +141,13 @@ class PathTemplate:
     @property
     def text(self) -> bytes:
         """Return all that is the same for every path."""
-        return self._sample.head_prefix + self._head + self._body
+        return self._sample.template.prefix + self._head + self._body
 
-    def respond(self, rest: bytes) -> CachedResponse:
-        """Return the response for the path that ends with *rest*, or is that, of which `is_plain_rest` is
-        true.
-        """
-        body = self._body.replace(_REST, rest)
-        head = self._head.replace(_REST, rest).replace(_LENGTH, b"%d" % len(body))
-        entry = self._sample.copy()
-        entry.set_content(head.split(_COUNT), body, b"", None)
+    def respond(self, path: bytes) -> CachedResponse:
+        """Return the response for *path*, of which `is_plain_path` is true."""
+        body = self._body.replace(_PATH, path)
+        head = self._head.replace(_LENGTH, b"%d" % len(body))
+        entry = self._sample.copy(template=self._sample.template.with_content(head.split(_COUNT), body, None))
         entry.origin = self
         return entry
 
@@ -159,14 +156,13 @@ def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTempla
     """Return the template that *cached*, the response to *r*, gives; None unless it is a page that the server
     words and whose body has *path*, the URL's, in one place only.
     """
-    texts = cached.head_texts()
-    body = cached.body
-    head = _COUNT.join(texts)
+    body = cached.template.body
+    head = _COUNT.join(cached.template.texts)
     length = _only_line(head, b"Content-Length", b"%d" % len(body))
     if (
         r.status < 400
-        or len(path) <= MIN_REST
-        or is_plain_rest(path) is None
+        or len(path) <= MIN_PATH
+        or is_plain_path(path) is None
         or not r.is_committed
         or error_document(r, r.status) is not None
         or _is_incomplete(cached, r)
@@ -175,55 +171,16 @@ def page_template(cached: CachedResponse, r: Request, path: bytes) -> PathTempla
         or b" %b" % path not in body
     ):
         return None
-    return PathTemplate(cached, head.replace(length, _LENGTH_LINE), body.replace(path, _REST))
+    return PathTemplate(cached, head.replace(length, _LENGTH_LINE), body.replace(path, _PATH))
 
 
 def _is_incomplete(cached: CachedResponse, r: Request) -> bool:
     """Return True if head and body of *cached* are not all that it sends, or if they have marks."""
+    content = cached.template
     return bool(
         r.header_only
-        or cached.chunked
-        or cached.has_slots
-        or cached.file
-        or any(_MARKS(text) for text in (*cached.head_texts(), cached.body))
+        or content.is_chunked
+        or content.pieces
+        or content.file
+        or any(_MARKS(text) for text in (*content.texts, content.body))
     )
-
-
-def redirect_template(cached: CachedResponse, r: Request, rest: bytes) -> PathTemplate | None:
-    """Return the template that *cached*, the response to *r*, gives; None if *rest*, the end of its path, is
-    elsewhere in it than in the URL of the redirect.
-    """
-    location, page_url = _locations(r)
-    texts = cached.head_texts()
-    head = _COUNT.join(texts)
-    body = cached.body
-    length = _only_line(head, b"Content-Length", b"%d" % len(body))
-    line = _only_line(head, b"Location", location)
-    if (
-        len(rest) < MIN_REST
-        or is_plain_rest(rest) is None
-        or not location.endswith(rest)
-        or _is_incomplete(cached, r)
-        or cached.events
-        or cached.dependencies
-        or not (length and line)
-        or any(rest in text for text in (cached.head_prefix, *head.split(line), *body.split(page_url)))
-    ):
-        return None
-    sample = cached.copy()
-    sample.any_query = True  # logs show the line of each request; none has a query
-    sample.prepare_logs()
-    head = head.replace(line, b"\r\nLocation: %b\r\n" % _with_mark(location, rest))
-    body = body.replace(page_url, _with_mark(page_url, rest))
-    return PathTemplate(sample, head.replace(length, _LENGTH_LINE), body)
-
-
-def _locations(r: Request) -> tuple[bytes, bytes]:
-    """Return the URL that *r* is redirected to, and the same as it is in pages."""
-    location = r.headers_out.get("Location") or ""
-    return to_bytes(location), to_bytes(escape_html(location))
-
-
-def _with_mark(url: bytes, rest: bytes) -> bytes:
-    """Return *url*, which ends with *rest*, with the mark in its place."""
-    return url.removesuffix(rest) + _REST

@@ -7,7 +7,7 @@ ap_proxy_read_headers reads them.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from whimbrel.base.numbers import BLANKS, LONG_MAX, decimal, is_digits, split, strtol_exact
 from whimbrel.http.client.answer import (
@@ -29,8 +29,6 @@ from whimbrel.http.semantics.headers import Headers
 
 MAX_HEAD: Final = 256 * 1024  # bytes of a head; httpd has no limit
 MAX_INTERIM: Final = 10  # AP_MAX_INTERIM_RESPONSES
-MAX_KNOWN: Final = 64  # heads in a `KnownHeads`
-MAX_KNOWN_HEAD: Final = 2048  # bytes of each
 _SHOWN: Final = 128  # characters of a field that is too long in a message
 
 _HEAD: Final = re.compile(
@@ -72,23 +70,6 @@ _LOWER.update({low: low for low in tuple(_LOWER.values())})
 _KEEP: Final = frozenset(("keep-alive", "Keep-Alive"))  # values of Connection that are common
 
 
-class KnownHead(NamedTuple):
-    """A head of the common form whose body has a Content-Length."""
-
-    version: tuple[int, int]
-    status: int
-    reason: str | None
-    fields: Headers
-    length: int
-    keep: bool
-
-
-# Cache of heads.  Key: the bytes of the head; value: None for a head that came once, as heads with a unique
-# field never come again.  Valid always: these heads mean the same under all rules.  Bound: MAX_KNOWN heads of
-# MAX_KNOWN_HEAD bytes; a full cache is emptied.
-KnownHeads = dict[bytes, KnownHead | None]
-
-
 # What a reader reads.  Plain integers: access to a member of an Enum takes longer than a comparison.
 _AT_STATUS: Final = 0
 _AT_FIELDS: Final = 1
@@ -99,7 +80,7 @@ _AT_CLOSE: Final = 4
 
 class ResponseReader(AnswerReader):
     """Reads the response to one request with *method*; *uri* and *server* (``127.0.0.1:80``) are those of the
-    messages; *known* is the cache of heads of the caller, one per pool of connections.
+    messages.
 
     Attributes:
         trailers: the trailer fields of a chunked response.
@@ -111,8 +92,6 @@ class ResponseReader(AnswerReader):
         "_count",
         "_has_line",
         "_headers",
-        "_keeps",
-        "_known",
         "_left",
         "_lines",
         "_method",
@@ -129,11 +108,8 @@ class ResponseReader(AnswerReader):
         method: str,
         uri: str = "",
         server: str = "",
-        known: KnownHeads | None = None,
     ) -> None:
         super().__init__()
-        self._known = known
-        self._keeps = False
         self._rules = rules
         self._method = method
         self._uri = uri
@@ -188,40 +164,13 @@ class ResponseReader(AnswerReader):
     # head
     def _read_plain(self, data: bytes, stop: int) -> bool:
         """Read a head of the common form, which ends in *data* at *stop*; return False for any other."""
-        raw = data[:stop]
-        known = self._known
-        if known is not None and raw in known:
-            head = known[raw]
-            if head is not None and self._has_body(head.status):
-                self.head = ResponseHead(head.version, head.status, head.reason, head.fields.copy())
-                self.reusable = head.keep
-                self._left = head.length
-                self._at = _AT_LENGTH
-                self._take_length(data, stop)
-                return True
-        match = _HEAD(raw.decode("latin-1"))
+        match = _HEAD(data[:stop].decode("latin-1"))
         if match is None:
             return False
         minor, status, reason, fields = match.groups()
         headers = _plain_headers(fields)
         self._begin((1, 1 if minor == "1" else 0), int(status), reason or "", headers, data, stop)
-        if known is not None and self._at == _AT_LENGTH and stop <= MAX_KNOWN_HEAD:
-            self._remember(raw, known)
         return True
-
-    def _remember(self, raw: bytes, known: KnownHeads) -> None:
-        """Admit a head on its second occurrence."""
-        head = self.head
-        assert head is not None
-        length = head.fields.get("Content-Length")
-        if raw in known and length is not None and is_digits(length) and self._has_body(head.status):
-            known[raw] = KnownHead(
-                head.version, head.status, head.reason, head.fields.copy(), decimal(length), self._keeps
-            )
-        elif raw not in known:
-            if len(known) >= MAX_KNOWN:
-                known.clear()
-            known[raw] = None
 
     def _feed_lines(self, data: bytes, ended: bool = False) -> None:
         lines = self._lines
@@ -357,7 +306,6 @@ class ResponseReader(AnswerReader):
             headers.set("Content-Length", length[1])
         self.head = ResponseHead(version, status, reason, headers)
         self.reusable = keep
-        self._keeps = keep
         self._at = _AT_LENGTH
         if status == 101:
             self.reusable = False

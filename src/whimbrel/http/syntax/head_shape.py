@@ -144,6 +144,9 @@ class HeadShape:
 # bare tuple, because each request makes one.
 SplitHead = tuple[bytes, Pieces, HeadShape, bool]
 
+# The shape of heads that are not split: those of no pattern.
+NO_SHAPE: Final = HeadShape((), 0)
+
 
 def line_of(pieces: Pieces) -> bytes:
     """Return the request line."""

@@ -7,7 +7,6 @@ expression string.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -334,18 +333,15 @@ def make_translate(scope: Scope) -> CompiledHook | None:
 
     if conf.alias is not None or conf.redirect is not None:
         return CompiledHook(translate)
-    rules = _path_rules([*server.redirects, *server.aliases], server.redirects)
+    rules = _path_rules([*server.redirects, *server.aliases])
     return CompiledHook(translate, Reads.FIELDS, path_rules=rules)
 
 
-def _path_rules(mappings: list[Mapping], redirects: Sequence[Mapping] = ()) -> PathRules:
-    """Return what *mappings* read of a path: prefixes and expressions; *redirects* are those among them that
-    redirect.
-    """
+def _path_rules(mappings: list[Mapping]) -> PathRules:
+    """Return what *mappings* read of a path: prefixes and expressions."""
     return PathRules(
         tuple([mapping.fake for mapping in mappings if mapping.regex is None]),
         tuple([partial(_is_match, mapping.regex) for mapping in mappings if mapping.regex is not None]),
-        redirects=tuple([one.fake for one in redirects if one.regex is None and 300 <= one.status < 400]),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cached_file import CachedFileResponse
-from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.entry import CachedResponse, Hit
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.http1.send_file import try_send_file
@@ -20,6 +20,7 @@ from whimbrel.server.http1.state import BEGIN, BUSY, DONE, READY
 from whimbrel.server.worker.accounting import account_hit, account_response
 
 if TYPE_CHECKING:
+    from whimbrel.engine.deps.files import StatSignature
     from whimbrel.server.http1.connection import Http1Connection
 
 
@@ -59,10 +60,12 @@ class CachedResponder:
         if (
             cached is not None
             and cached.ready_tick == tick
-            and cached.line_client == connection.client_ip
-            and connection.served < cached.max_served
+            and cached.ready_client == connection.client_ip
+            and connection.served < cached.validity.max_served
+            and not connection.useragent_ip
+            and not connection.notes
         ):
-            self._reply(cached, None)
+            self._reply_ready(cached, cached.log.own)
             return b""
         if service.draining:
             return data
@@ -72,30 +75,28 @@ class CachedResponder:
         limits = session.listener.limits
         if self.by_head is not index.by_head:  # the first response may announce protocols
             if not connection.served:
-                cached, head = index.first.lookup(connection, data, limits, tick)
-                return b"" if cached is not None and self._reply(cached, head) else data
+                hit = index.first.lookup(connection, data, limits, tick)
+                return b"" if hit is not None and self._reply(hit) else data
             self.by_head = index.by_head
             cached = self.by_head.get(data)
         if session.relayer.table and session.relayer.relay(data):
             return b""
         # the usual case: one head and nothing else
-        head = None
-        if cached is None or not cached.is_valid(connection, tick):
-            cached, head = index.find(connection, data, limits, tick)
-            if cached is None:
-                return data if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
-            if (
-                cached.ready_tick_any_head == tick
-                and head is not None
-                and connection.served >= cached.min_served
-                and not connection.useragent_ip
-                and not connection.notes
-            ):
-                self._reply_ready(cached, head)
-                return b""
-            if not cached.is_valid(connection, tick):
-                return data
-        return b"" if self._reply(cached, head) else data
+        if cached is not None and cached.is_valid(connection, tick):
+            return b"" if self._reply((cached, cached.log.own)) else data
+        hit = index.find(connection, data, limits, tick)
+        if hit is None:
+            return data if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
+        cached, head = hit
+        if (
+            cached.ready_tick == tick
+            and connection.served >= cached.validity.min_served
+            and not connection.useragent_ip
+            and not connection.notes
+        ):
+            self._reply_ready(cached, head)
+            return b""
+        return b"" if cached.is_valid(connection, tick) and self._reply(hit) else data
 
     def _answer_pipelined(self, data: bytes) -> bytes:
         """Answer pipelined heads: the first, and as many as this tick and the transport have room for."""
@@ -108,81 +109,90 @@ class CachedResponder:
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4 or end - done == len(data):
                 break
-            cached, head = self.index.lookup(connection, data[done:end], limits, service.tick)
+            hit = self.index.lookup(connection, data[done:end], limits, service.tick)
+            if hit is None:
+                break
+            template = hit[0].template
             # the responses before a file are written first
-            if cached is None or (cached.file and done) or not self._reply(cached, head):
+            if (template.file is not None and done) or not self._reply(hit):
                 break
             done = end
-            if cached.file:
+            if template.file is not None:
                 break
-            if cached.close:
+            if template.close:
                 return b""
         return data[done:] if done else data
 
-    def _reply(self, cached: CachedResponse, head: SplitHead | None) -> bool:
-        """Answer one request with a valid entry; return False if its file has changed or cannot be opened.
-
-        For *head* see `account_hit`.
-        """
-        if cached.file:
-            return self._gather_file(cached, head)
+    def _reply(self, hit: Hit) -> bool:
+        """Answer one request with a valid entry; return False if its file has changed or cannot be opened."""
+        cached, head = hit
+        template = cached.template
+        if template.file is not None:
+            return self._gather_file(hit, *template.file)
         session = self.session
         service = session.service
         connection = session.connection
         sender = self.sender
-        if cached.large:
-            fields = cached.serialize_head(connection, service.date, service.now)
-            sender.transport.writelines((fields, cached.payload))
+        if template.is_large:
+            fields = template.serialize_head(connection.served, service.date, service.now)
+            sender.transport.writelines((fields, template.payload))
         else:
-            if cached.ready_tick == service.tick and cached.keepalive_slot is None:
-                data = cached.data or cached.joined_data()
-            else:
-                data = cached.serialize(connection, service.date, service.now)
-            if sender.gathered:
-                sender.gather(data)
-            else:  # as `gather` does
-                sender.gathered = data
-                service.gathering.append(sender)
-        account_hit(service, connection, connection, cached, head)
+            sender.gather(template.serialize(connection.served, service.date, service.now))
+        account_hit(service, connection, connection, hit)
         if not session.is_paused:
             session.deadline = service.clock + session.listener.keep_alive
-        if cached.close:
-            session.last_raw = cached.head.raw if head is None else head[0]
+        if template.close:
+            session.last_raw = head[0]
             session.end()
         return True
 
     def _reply_ready(self, cached: CachedResponse, head: SplitHead) -> None:
-        """Answer one request with an entry that is ready in this tick (`ready_tick_any_head`); the same as
-        `_reply`, with fewer decisions.
+        """Answer one request with an entry that is ready in this tick; the same as `_reply`, with fewer
+        decisions.
         """
         session = self.session
         service = session.service
         connection = session.connection
         sender = self.sender
-        if cached.date is service.date and cached.keepalive_slot is None and cached.sent_head:
-            data = cached.sent_head + cached.payload
+        template = cached.template
+        log = cached.log
+        date = service.date
+        if template.date is not date or template.most is not None:
+            data = template.serialize(connection.served, date, service.now)
+        elif head is not log.own:
+            data = template.sent_head + template.payload
+        elif cached.data_date is date:  # as `own_data` does
+            data = cached.data
         else:
-            data = cached.serialize(connection, service.date, service.now)
+            data = cached.own_data(date)
         if sender.gathered:
             sender.gather(data)
         else:
             sender.gathered = data
             service.gathering.append(sender)
         service.requests += 1
-        service.sent += cached.size
+        service.sent += template.size
         connection.served += 1
-        for add, line in cached.loggers:
-            add(line(head, connection.client_text, service.log_time))
+        client = connection.client_text
+        time = service.log_time
+        if head is log.own:  # as `HitLog.append` does
+            if log.own_time is not time or log.own_client != client:
+                log.render_own(client, time)
+            for append, line in log.own_lines:
+                append(line)
+        else:
+            for append, render in log.appenders:
+                append(render(head, client, time))
         if not session.is_paused:
             session.deadline = service.clock + session.listener.keep_alive
-        if cached.close:
+        if template.close:
             session.last_raw = head[0]
             session.end()
 
     # bodies that are files ----------------------------------------------------------------------
-    def _gather_file(self, cached: CachedResponse, head: SplitHead | None) -> bool:
-        """Answer one request with an entry whose body is a file at the end of the tick; return False if the
-        file has changed or cannot be opened.
+    def _gather_file(self, hit: Hit, path: bytes, stamp: StatSignature) -> bool:
+        """Answer one request with the file at *path* at the end of the tick; return False if its signature is
+        not *stamp* any more, or it cannot be opened.
 
         Until then the connection is busy, so that input waits.
         """
@@ -190,31 +200,33 @@ class CachedResponder:
         service = session.service
         sender = self.sender
         files = service.files
-        handle = files.get(cached.file, cached.stamp)
+        handle = files.get(path, stamp)
         if handle < 0:
             return False
         if not sender.gathered:
             service.gathering.append(sender)
-        sender.after_gathered = partial(self._send_file, cached, head, handle, files.closed)
+        sender.after_gathered = partial(self._send_file, hit, handle, files.closed)
         session.change(BEGIN)
         return True
 
-    def _send_file(self, cached: CachedResponse, head: SplitHead | None, handle: int, closed: int) -> None:
+    def _send_file(self, hit: Hit, handle: int, closed: int) -> None:
         """Send a response with a file to the end; *handle* is its descriptor, unless there is another number
         of *closed* ones.
         """
         session = self.session
         service = session.service
         connection = session.connection
-        fields = cached.serialize_head(connection, service.date, service.now)
+        template = hit[0].template
+        size = template.size
+        fields = template.serialize_head(connection.served, service.date, service.now)
         if session.state is not BUSY:  # the connection was lost
-            response = self._file_response(cached, head, -1)
-            account_response(service, connection, response, cached.size, -len(fields) - cached.size)
+            response = self._file_response(hit, -1)
+            account_response(service, connection, response, size, -len(fields) - size)
             return
         session.change(DONE)
-        if closed != service.files.closed:
-            handle = service.files.get(cached.file, cached.stamp)
-        raw = cached.head.raw if head is None else head[0]
+        if closed != service.files.closed and template.file is not None:
+            handle = service.files.get(*template.file)
+        raw = hit[1][0]
         count = 0
         if handle < 0:
             session.input.buffer = raw + session.input.buffer
@@ -222,20 +234,18 @@ class CachedResponder:
             sender = self.sender
             if not session.is_paused and not sender.transport.get_write_buffer_size():
                 out = sender.open_socket()
-                count = 0 if out is None else try_send_file(out, fields, handle, cached.size)
-            if count == len(fields) + cached.size:
-                account_hit(service, connection, connection, cached, head)
-                if cached.close or service.stopping:
+                count = 0 if out is None else try_send_file(out, fields, handle, size)
+            if count == len(fields) + size:
+                account_hit(service, connection, connection, hit)
+                if template.close or service.stopping:
                     session.last_raw = raw
                     session.end()
             else:
-                self._send_rest_of_file(cached, head, handle, fields, count)
+                self._send_rest_of_file(hit, handle, fields, count)
         if session.state is READY and (session.input.buffer or session.input.is_ended):
             service.loop.call_soon(session.process)
 
-    def _send_rest_of_file(
-        self, cached: CachedResponse, head: SplitHead | None, handle: int, fields: bytes, count: int
-    ) -> None:
+    def _send_rest_of_file(self, hit: Hit, handle: int, fields: bytes, count: int) -> None:
         """Send a response with a file, of whose *fields* and file *count* bytes were sent; without a
         descriptor for the rest the connection is aborted.
         """
@@ -247,17 +257,15 @@ class CachedResponder:
         except OSError:
             session.connection.aborted = True
             sender.transport.abort()
-            rest = count - len(fields) - cached.size
-            session.on_sent(self._file_response(cached, head, -1), cached.size, rest, broken=True)
+            size = hit[0].template.size
+            rest = count - len(fields) - size
+            session.on_sent(self._file_response(hit, -1), size, rest, broken=True)
             return
-        session.head = session.input.parse(cached.head.raw if head is None else head[0])
-        sender.send_rest(self._file_response(cached, head, handle), fields, count)
+        session.head = session.input.parse(hit[1][0])
+        sender.send_rest(self._file_response(hit, handle), fields, count)
 
-    def _file_response(
-        self, cached: CachedResponse, head: SplitHead | None, handle: int
-    ) -> CachedFileResponse:
+    def _file_response(self, hit: Hit, handle: int) -> CachedFileResponse:
         """Return the response that sends the descriptor *handle*."""
         session = self.session
-        service = session.service
-        part = FileSegment(handle, 0, cached.size)
-        return CachedFileResponse(cached, part, service.engine, session.connection, head, service.now)
+        part = FileSegment(handle, 0, hit[0].template.size)
+        return CachedFileResponse(hit, part, session.connection, session.service.now)

@@ -1,6 +1,4 @@
-"""Relayed requests of a connection of HTTP/1: to the back end and back without a `Request`
-(engine/relay/relay.py).
-"""
+"""Relays of a connection of HTTP/1: to the back end and back without a `Request` (engine/relay/relay.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.server.http1.state import BEGIN, BUSY, LINGER
-from whimbrel.server.worker.accounting import account_relayed
+from whimbrel.server.worker.accounting import account_relay
 
 if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
@@ -50,7 +48,7 @@ class Relayer:
         """See RelayClient."""
         self.session.service.gathering.append(connection)
 
-    def relayed(self, exchange: RelayExchange, response: bytes) -> None:
+    def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:
         """See RelayClient."""
         session = self.session
         service = session.service
@@ -58,9 +56,11 @@ class Relayer:
             self._write_reply(exchange)
         elif service.in_tick:
             session.sender.gather(response)
-        elif not session.sender.transport.is_closing():
-            session.sender.transport.write(response)
-        account_relayed(service, self.connection, exchange)
+        else:
+            transport = session.sender.transport
+            if not transport.is_closing():
+                transport.write(response)
+        account_relay(service, self.connection, exchange)
         session.last_raw = b""
         if session.state is BUSY:
             session.answered()
@@ -69,13 +69,14 @@ class Relayer:
     def _write_reply(self, exchange: RelayExchange) -> None:
         reply = exchange.reply
         body = exchange.body
-        if reply.chunked:
+        if reply.template.is_chunked:
             reply.set_size(len(body))
             body = chunk(body) + LAST_CHUNK
         date = exchange.date or self.session.service.date_of(exchange.time)
-        self.session.sender.write(reply.serialize_head(self.connection, date, exchange.time), body)
+        head = reply.template.serialize_head(self.connection.served, date, exchange.time)
+        self.session.sender.write(head, body)
 
-    def unrelayed(self, exchange: RelayExchange) -> None:
+    def abandon_relay(self, exchange: RelayExchange) -> None:
         """See RelayClient; a client that is gone has its request ended and logged by the general path."""
         session = self.session
         connection = self.connection

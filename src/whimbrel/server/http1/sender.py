@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
-from whimbrel.engine.cache.entry import LARGE_THRESHOLD
+from whimbrel.engine.cache.response_template import LARGE_THRESHOLD
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk, interim_bytes
 from whimbrel.http.semantics.headers import Pair

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.entry import Hit
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.http.http2.protocol import HeadTooLong
-from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.server.worker.accounting import account_hit
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ class CachedResponder:
         if session.leaving or self.sender.padding or not wire.is_clear:
             return at
         known = wire.decoder.known
-        last: FieldBlock | None = None  # the last request, which the entry `cached` answered
-        cached = None
-        head = None
+        last: FieldBlock | None = None  # the last request, which `hit` answered
+        hit: Hit | None = None
         block = b""
         while (
             wire.work < most
@@ -57,67 +55,71 @@ class CachedResponder:
             number = int.from_bytes(data[at + 5 : at + 9])
             if request is None or number <= wire.highest or not number & 1 or number >> 31:
                 break
-            if last is not request or cached is None or cached.size > wire.window:
+            if last is not request or hit is None or hit[0].template.size > wire.window:
                 raw = request.raw_head(wire.takes_push)
-                cached, head, block = self._lookup(raw) if raw else (None, None, b"")
-                if cached is None:
+                found = self._lookup(raw) if raw else None
+                if found is None:
                     break
-                last = request if cached.is_log_line_stable and head is None else None
+                hit, block = found
+                cached, head = hit
+                last = request if cached.log.is_stable and head is cached.log.own else None
             session.connection.head_received = end - at
-            self._reply(number, cached, block, head)
+            self._reply(number, hit, block)
             wire.highest = number
             wire.work += 1
             at = end
         return at
 
-    def _reply(self, number: int, cached: CachedResponse, block: bytes, head: SplitHead | None) -> None:
-        """Answer stream *number* with a valid entry, whose head is *block*; see `account_hit`."""
+    def _reply(self, number: int, hit: Hit, block: bytes) -> None:
+        """Answer stream *number* with a valid entry, whose head is *block*."""
         session = self.session
-        sent = session.wire.answer(number, block, cached.body)
-        more = sent - cached.size - cached.head_size if cached.logs_size else 0
+        log = hit[0].log
+        template = hit[0].template
+        sent = session.wire.answer(number, block, template.body)
+        more = sent - template.size - template.head_size if log.shows_size else 0
         connection = session.connection
-        if cached.events:  # error-log lines about a request name the connection of its stream
+        if log.events:  # error-log lines about a request name the connection of its stream
             connection = replace(connection, is_http2=True, log_id="")
-        account_hit(session.service, session, connection, cached, head, more)
+        account_hit(session.service, session, connection, hit, more)
 
-    def _lookup(self, raw: bytes) -> tuple[CachedResponse | None, SplitHead | None, bytes]:
-        """Return the cached response to a head for which the windows have room, the head in pieces if its
-        bytes differ from the cached one's, and the response's field block.
-        """
+    def _lookup(self, raw: bytes) -> tuple[Hit, bytes] | None:
+        """Return the cached response to a head for which the windows have room, and its field block."""
         session = self.session
         service = session.service
         connection = session.connection
         wire = session.wire
         if connection.proxied is not None:
-            return None, None, b""  # the entries know the proxy alone
+            return None  # the entries know the proxy alone
         service.begin_tick()
         index = service.engine.response_cache.index(
             connection.local_ip, connection.local_port, connection.tls
         ).http2
-        cached, head = index.lookup(connection, raw, session.listener.limits, service.tick)
+        hit = index.lookup(connection, raw, session.listener.limits, service.tick)
+        if hit is None:
+            return None
+        template = hit[0].template
         if (
-            cached is None
-            or cached.size > self.sender.largest
-            or cached.head_size > MAX_HEAD
-            or not wire.has_room(cached.size)
+            template.size > self.sender.largest
+            or template.head_size > MAX_HEAD
+            or not wire.has_room(template.size)
         ):
-            return None, None, b""
-        cached.refresh(service.date, service.now)
+            return None
+        template.refresh(service.date, service.now)
         try:  # the head may have grown by a digit
-            block = wire.encoder.head(cached.head_prefix, service.date, cached.head_suffix)
+            block = wire.encoder.head(template.prefix, service.date, template.texts[0])
         except HeadTooLong:
-            return None, None, b""
+            return None
         session.resets = max(0, session.resets - 1)
         wire.idle = 0
-        return cached, head, block
+        return hit, block
 
     def answer(self, number: int, raw: bytes) -> bool:
         """Send the cached response to the raw head *raw*; return False if there is none or no room."""
         if self.sender.padding:
             return False
-        cached, head, block = self._lookup(raw)
-        if cached is None:
+        found = self._lookup(raw)
+        if found is None:
             return False
         self.session.connection.head_received = self.session.wire.head_received
-        self._reply(number, cached, block, head)
+        self._reply(number, *found)
         return True

@@ -11,7 +11,7 @@ from tests.support.site import MTIME
 
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cached_file import CachedFileResponse
-from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.entry import Hit
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
@@ -41,20 +41,20 @@ def body(serving: Engine, head: bytes = HEAD) -> bytes:
     return data.partition(b"\r\n\r\n")[2]
 
 
-def kept_by(serving: Engine) -> CachedResponse | None:
-    """Return the cached entry for a head that comes the fourth time."""
+def hit_by(serving: Engine) -> Hit:
+    """Return the hit of a head that comes the fourth time."""
     for _ in range(3):
         body(serving)
-    kept, head = serving.response_cache.index("127.0.0.1", 80).lookup(connection(), HEAD, HeadLimits(), -1)
-    assert head is None
-    return kept
+    hit = serving.response_cache.index("127.0.0.1", 80).lookup(connection(), HEAD, HeadLimits(), None)
+    assert hit is not None
+    assert hit[1] is hit[0].log.own and hit[1][0] == HEAD
+    return hit
 
 
 def test_it_is_kept_without_its_bytes(tmp_path: Path) -> None:
-    kept = kept_by(site(tmp_path))
-    assert kept is not None
-    assert (kept.size, kept.body, kept.weight < 10_000) == (SIZE, b"", True)
-    assert kept.head.line == "GET /big.bin HTTP/1.1"  # for the scoreboard, while it is sent
+    kept, _head = hit_by(site(tmp_path))
+    assert (kept.template.size, kept.template.body, kept.weight < 10_000) == (SIZE, b"", True)
+    assert kept.log.head.line == "GET /big.bin HTTP/1.1"  # for the scoreboard, while it is sent
 
 
 @pytest.mark.parametrize("text", ["b" * SIZE, "b" * (SIZE - 1), "b" * (SIZE + 1)])
@@ -68,12 +68,12 @@ def test_another_file_is_seen(tmp_path: Path, text: str) -> None:
 
 def test_a_file_that_changes_after_it_was_looked_at_is_not_opened(tmp_path: Path) -> None:
     serving = site(tmp_path)
-    kept = kept_by(serving)
-    assert kept is not None
+    file = hit_by(serving)[0].template.file
+    assert file is not None
     (tmp_path / "htdocs/big.bin").write_text("shorter")
-    assert open_if_unchanged(kept.file, kept.stamp) < 0
+    assert open_if_unchanged(*file) < 0
     os.unlink(tmp_path / "htdocs/big.bin")
-    assert open_if_unchanged(kept.file, kept.stamp) < 0
+    assert open_if_unchanged(*file) < 0
 
 
 def test_pieces_are_not_taken_for_the_whole(tmp_path: Path) -> None:
@@ -90,12 +90,13 @@ def test_pieces_are_not_taken_for_the_whole(tmp_path: Path) -> None:
 
 def test_what_went_out_is_logged(tmp_path: Path) -> None:
     serving = site(tmp_path)
-    kept = kept_by(serving)
-    assert kept is not None
-    handle = open_if_unchanged(kept.file, kept.stamp)
+    hit = hit_by(serving)
+    template = hit[0].template
+    assert template.file is not None
+    handle = open_if_unchanged(*template.file)
     assert handle >= 0
-    part = FileSegment(handle, 0, kept.size)
-    again = CachedFileResponse(kept, part, serving, connection(), None, serving.runtime.now())
+    part = FileSegment(handle, 0, template.size)
+    again = CachedFileResponse(hit, part, connection(), serving.runtime.now())
     head = again.head(b"Sat, 21 Nov 2026 12:00:00 GMT")
     again.on_sent(1000)
     os.close(part.handle)

@@ -25,10 +25,12 @@ from tests.support.cache_site import (
 from tests.support.engine import start_engine
 from tests.support.site import MTIME
 
-from whimbrel.engine.cache import eviction, index, key
+from whimbrel.engine.cache import index
 from whimbrel.engine.cache.index import MAX_SEEN
+from whimbrel.engine.deps import key_spec
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
+from whimbrel.engine.specialized import budget
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -173,24 +175,21 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
 def entries(serving: Engine) -> int:
     """Return the number of objects in the index."""
     book = serving.response_cache.index("127.0.0.1", 8080)
-    levels = (book.by_head, book.by_key)
-    fields = list(serving.response_cache._sets.values())
-    lines = sum(len(f._classes) for f in fields)
-    return (
-        sum(map(len, (*levels, book._lines, serving.response_cache._sets, serving.response_cache.seen)))
-        + lines
-    )
+    cache = serving.response_cache
+    specs = cache.specs._specs
+    lines = sum(len(spec._classes) for spec in specs.values())
+    return sum(map(len, (book.by_head, book.by_key, book._lines, specs, cache.seen))) + lines
 
 
 def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (index, "MAX_SEEN"),
-        (eviction, "MAX_LEARNED"),
+        (budget, "MAX_LEARNED"),
         (index, "MAX_ENTRIES"),
         (index, "MAX_HEADS"),
         (index, "MAX_LINES"),
-        (index, "MAX_SETS"),
-        (key, "MAX_KNOWN"),
+        (key_spec, "MAX_SPECS"),
+        (key_spec, "MAX_KNOWN"),
     ):
         monkeypatch.setattr(module, name, 20)
     serving, client = start_engine(root), None

@@ -14,6 +14,7 @@ from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.cache import index
+from whimbrel.engine.deps import key_spec
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
 from whimbrel.modules import ALL
@@ -181,7 +182,7 @@ def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
 def test_too_many_lists_make_an_answer_one_for_its_client(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "MAX_LISTS", 1)
+    monkeypatch.setattr(key_spec, "MAX_LISTS", 1)
     serving, other = engine(root), engine(root)
     for number in range(1, 10):
         source = f"127.0.0.{number}"

@@ -91,11 +91,13 @@ def test_the_last_response_comes_from_the_cache(engine: Engine) -> None:
     assert len(index.last.by_key) == 1
     for served in range(MOST + 3):
         connection = Connection("127.0.0.1", 4000, "127.0.0.1", 8080, served=served)
-        entry, _split = index.lookup(connection, head("localhost", 99), HeadLimits(), -1)
-        assert entry is not None and entry.close is (served >= MOST)
+        hit = index.lookup(connection, head("localhost", 99), HeadLimits(), None)
+        assert hit is not None
+        entry = hit[0]
+        assert entry.template.close is (served >= MOST)
         # the entry itself refuses other connections
         connection.served = MOST if served < MOST else MOST - 1
-        assert not entry.is_valid(connection, -1)
+        assert not entry.is_valid(connection, None)
 
 
 def test_last_responses_are_bounded_and_dropped_with_the_others(engine: Engine) -> None:

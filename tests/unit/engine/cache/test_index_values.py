@@ -16,6 +16,7 @@ from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.cache import index
+from whimbrel.engine.deps import key_spec
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
 from whimbrel.modules import ALL
@@ -134,7 +135,7 @@ def test_thousands_of_agents_share_what_is_kept(root: Path) -> None:
 
 
 def test_too_many_tests_make_an_answer_one_for_its_value(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "MAX_LISTS", 2)
+    monkeypatch.setattr(key_spec, "MAX_LISTS", 2)
     serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
     exchange(serving, "/a.txt", ["User-Agent: curl/8"])
     assert cached_entry(serving, client, head("/a.txt", "curl/8")) is not None

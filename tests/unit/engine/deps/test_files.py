@@ -306,10 +306,10 @@ def test_a_listing_stays_noted_when_its_folder_is_asked_for_again(tmp_path: Path
     view.stat_directory(str(tmp_path))
     view.stat(str(tmp_path))
     notes = view.minimal()
-    assert unchanged(notes, -1)
+    assert unchanged(notes, None)
     os.utime(tmp_path, (5, 5))
     (tmp_path / "new").touch()
-    assert not unchanged(notes, -1)
+    assert not unchanged(notes, None)
 
 
 def test_the_device_is_a_part_of_a_mark(tmp_path: Path) -> None:

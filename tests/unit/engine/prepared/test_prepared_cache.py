@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import types
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,10 @@ from tests.support.engine import build_engine
 from tests.support.site import MTIME
 
 from whimbrel.engine import engine as engine_file
-from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import GENERAL_PATH, Engine
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.prepared import prepared_cache
-from whimbrel.engine.prepared.prepared_cache import PreparedCache, PreparedKeySpec
-from whimbrel.engine.request import Request
-from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.engine.prepared.prepared_cache import PreparedCache
 
 ECHO = "LoadModule reflector_module modules/mod_reflector.so\nSetHandler reflector\n"
 
@@ -83,7 +78,7 @@ def test_responses_that_are_cached_prepare_nothing(tmp_path: Path, runs: list[st
     for _ in range(4):
         fetch(engine, "/a.txt")
     assert len(runs) == 1
-    assert not (engine.prepared._candidates or engine.prepared._young)
+    assert not (engine.prepared._candidates or engine.prepared._entries)
 
 
 @pytest.mark.parametrize(
@@ -107,21 +102,6 @@ def test_all_that_the_phases_read_is_in_the_key(
     runs.clear()
     post(engine, target, *fields)
     assert (runs == []) is is_same
-
-
-def test_specs_with_the_same_fields_in_another_order_have_other_keys(tmp_path: Path) -> None:
-    """A field is looked up in two sets of values; the keys of both orders differ."""
-    engine = site(tmp_path)
-    sets, specs = (frozenset(("one",)), frozenset(("two",))), []
-    r = Request(engine, Connection("", 0, "", 0), engine.main, engine.plans.root(engine.main))
-    for order in (sets, sets[::-1]):
-        r.headers_in = TrackedHeaders(Headers([("X-A", "one")]))
-        r.head = types.SimpleNamespace(query=None)
-        r.headers_in.get_classified("X-A", order)
-        specs.append(PreparedKeySpec(r, None))
-    first, second = specs
-    assert first.key((), r) != second.key((), r)
-    assert first.covers(PreparedKeySpec(r, first)) and not second.covers(first)
 
 
 def test_a_changed_file_ends_an_entry(tmp_path: Path, runs: list[str]) -> None:
@@ -163,9 +143,8 @@ def test_hostile_heads_stay_below_the_bound(tmp_path: Path, monkeypatch: pytest.
         target = "/a/b.txt" if number % 2 else f"/a/b.txt/{'p' * (size // 4)}{number}"
         warm(engine, target, f"X-A: {number}{'x' * size}")
     held: PreparedCache = engine.prepared
-    entries = len(held._young) + len(held._old)
-    assert 10 < entries < 150
-    assert deep_size([held._young, held._old]) <= 2 * prepared_cache.MAX_BYTES
+    assert 10 < len(held._entries) < 150
+    assert deep_size(held._entries) <= prepared_cache.MAX_BYTES
     assert deep_size([held._specs, held._candidates, held._seen]) <= 2 * 1024 * 1024
 
 

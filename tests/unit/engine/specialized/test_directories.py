@@ -243,7 +243,7 @@ def test_changes_on_disk_are_seen(site: Site) -> None:
 
 
 def test_what_is_learned_is_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whimbrel.engine.cache.eviction.MAX_LEARNED_BYTES", 100_000)
+    monkeypatch.setattr("whimbrel.engine.specialized.budget.MAX_LEARNED_BYTES", 100_000)
     answers = site.workers[0].engine.response_cache
     for number in range(60):
         site.connect()
@@ -359,71 +359,10 @@ def test_answers_are_counted_with_their_heads(site: Site) -> None:
     assert cache.by_key.bytes > 8 * 5000
 
 
-# redirects
-REDIRECTS = "RedirectMatch ^/moved/odd http://odd.example/\nRedirect /moved/apart http://apart.example/\n"
-
-
-@pytest.mark.parametrize(
-    "target", ["http://example.org/new", "https://example.org/new?old=", "/new", "http://example.org/a&b<c"]
-)
-def test_paths_below_a_redirect_have_one_template(tmp_path: Path, target: str) -> None:
-    site = Site(tmp_path, f'{REDIRECTS}Redirect permanent /moved "{target}"')
-    assert specialized(site, [f"/moved/alpha-{n}" for n in range(9)]) >= 7
-    assert specialized(site, [f"/moved/beta/{n}/gamma.html" for n in range(9)]) >= 7
-    assert specialized(site, ["/moved/odd-1", "/moved/apart", "/moved/apart/x", "/moved", "/moved/"]) == 0
-
-
-@pytest.mark.parametrize("first", ["/moved/new/new", "/moved/new", "/moved/new/new/new", "/moved/a/b/a/b"])
-@pytest.mark.parametrize("target", ["/moved/new", "/new/new", "http://new.example/a/b/a"])
-def test_a_path_that_repeats_the_url_of_its_redirect(tmp_path: Path, target: str, first: str) -> None:
-    site = Site(tmp_path, f"Redirect /moved {target}")
-    specialized(site, [first])
-    assert specialized(site, [f"/moved/alpha-{n}/beta" for n in range(9)]) >= 7
-
-
-def test_all_paths_of_a_server(tmp_path: Path) -> None:
-    site = Site(tmp_path, "Redirect permanent / https://example.org/")
-    assert specialized(site, [f"/alpha-{n}" for n in range(9)]) >= 7
-    assert specialized(site, ["/x", "/x/y.html"]) == 2
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/moved/a%20b",
-        "/moved/a&b",
-        "/moved/a'b",
-        "/moved//b",
-        "/moved/../b",
-        "/moved/x?q=1",
-        "/moved/x?",
-        "/moved/a;b",
-    ],
-)
-def test_what_a_url_or_a_page_escapes_takes_the_general_path(tmp_path: Path, path: str) -> None:
-    site = Site(tmp_path, "Redirect /moved http://example.org/new")
-    specialized(site, [f"/moved/alpha-{n}" for n in range(4)])
-    assert not site.ask(path)
-
-
-def test_hooks_that_may_read_the_path_take_the_general_path(tmp_path: Path) -> None:
-    rules = "RewriteEngine On\nRewriteRule ^/moved/(.*)-7$ http://other.example/$1 [R,L]\n"
-    site = Site(tmp_path, f"{rules}Redirect /moved http://example.org/new")
-    specialized(site, [f"/moved/alpha-{n}" for n in range(9)])
-    assert specialized(site, ["/moved/alpha-7", "/moved/beta-7"]) == 0
-
-
-@pytest.mark.parametrize("read", ["resp:Location", "THE_REQUEST", "REQUEST_URI"])
-def test_pages_made_of_the_path_take_the_general_path(tmp_path: Path, read: str) -> None:
-    page = f'ErrorDocument 302 "%{{base64:%{{{read}}}}}"'
-    site = Site(tmp_path, f"{page}\nRedirect /moved http://example.org/new")
-    assert specialized(site, [f"/moved/alpha-{n}" for n in range(9)]) == 0
-
-
 @pytest.mark.parametrize("mapping", ["", "mapping=encoded", "mapping=servlet"])
 def test_proxied_paths_are_special_names(tmp_path: Path, mapping: str) -> None:
     proxy = "LoadModule proxy_module modules/mod_proxy.so\n"
-    site = Site(tmp_path, f"{proxy}ProxyPass /app http://127.0.0.1:9/ {mapping}\nRedirect /moved /new")
+    site = Site(tmp_path, f"{proxy}ProxyPass /app http://127.0.0.1:9/ {mapping}")
     assert specialized(site, [f"/alpha-{n}" for n in range(9)]) >= 7
     for path in ("/app", "/app/x", "/app/x/y"):
         site.connect()  # no module serves the scheme: 500 ends the connection

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from whimbrel.http.client.answer import INTERNAL, INVALID, NO_SPACE, PARTIAL, TIMEOUT, BackendError
-from whimbrel.http.client.response_reader import MAX_HEAD, MAX_KNOWN, MAX_KNOWN_HEAD, ResponseReader
+from whimbrel.http.client.response_reader import MAX_HEAD, ResponseReader
 from whimbrel.http.client.response_rules import RULES_22, RULES_24, BadHeaderPolicy, ResponseRules
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -16,9 +16,9 @@ CHUNKS = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 EOF = "(70014)End of file found"
 
 
-def read(data, rules=RULES_24, method="GET", cuts=(), cause="", known=None):
+def read(data, rules=RULES_24, method="GET", cuts=(), cause=""):
     """Return the reader after *data*, cut at *cuts*, and the end of the connection."""
-    reader = ResponseReader(rules, method, "/x", "h:1", known)
+    reader = ResponseReader(rules, method, "/x", "h:1")
     body = b""
     edges = [0, *cuts, len(data)]
     for start, end in zip(edges, edges[1:], strict=False):
@@ -376,10 +376,9 @@ def test_205_has_a_body():
     ],
 )
 def test_connection(line, fields, complete):
-    known = {}
     for _ in range(3):
         data = f"{line} 200 OK\r\n{fields}".encode() + TWO + b"\r\nhi"
-        assert read(data, known=known)[1:] == (b"hi", complete)
+        assert read(data)[1:] == (b"hi", complete)
 
 
 # interim responses
@@ -429,39 +428,12 @@ SPLIT_CASES = [
 def test_any_split_gives_the_same(data, rules):
     whole = outcome(data, rules)
     chance = random.Random(7)
-    known = {}
     for round_ in range(60):
         count = chance.choice((1, 2, 5, 40))
         cuts = (
             sorted(chance.randrange(len(data) + 1) for _ in range(count)) if round_ else range(1, len(data))
         )
-        assert outcome(data, rules, cuts=cuts, known=known) == whole
-
-
-# the cache of heads
-def test_known_heads():
-    known = {}
-    first = outcome(OK + TWO + b"\r\nhi", known=known)
-    assert list(known.values()) == [None]
-    for _ in range(3):
-        assert outcome(OK + TWO + b"\r\nhi", known=known) == first
-    (head,) = known.values()
-    assert head.length == 2
-    reader = read(OK + TWO + b"\r\nhi", known=known)[0]
-    reader.head.fields.set("X", "changed")
-    assert outcome(OK + TWO + b"\r\nhi", known=known) == first
-    assert read(OK + TWO + b"\r\n", method="HEAD", known=known)[1:] == (b"", True)
-
-
-def test_known_heads_are_bounded():
-    known = {}
-    for number in range(3 * MAX_KNOWN):
-        for _ in range(2):
-            read(OK + b"X: %d\r\n" % number + TWO + b"\r\nhi", known=known)
-    assert 0 < len(known) <= MAX_KNOWN
-    known.clear()
-    read(OK + b"X: ".ljust(MAX_KNOWN_HEAD, b"y") + b"\r\n" + TWO + b"\r\nhi", known=known)
-    assert not known
+        assert outcome(data, rules, cuts=cuts) == whole
 
 
 # recorded answers

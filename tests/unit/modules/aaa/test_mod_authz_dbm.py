@@ -83,7 +83,7 @@ def test_a_file_is_read_once_until_it_changes(
 
     monkeypatch.setattr(sdbm, "pairs", counted)
     site = site_of(tmp_path, line, version)
-    monkeypatch.setattr(CacheIndex, "lookup", lambda *_given: (None, None))
+    monkeypatch.setattr(CacheIndex, "lookup", lambda *_given: None)
     assert [site.status(user="alice:wonder") for _ in range(3)] == [200, 200, 200]
     assert len(reads) == 1
     write_sdbm(tmp_path / "conf/gdb", (b"alice", b"admins"), (b"carol", b"admin"))

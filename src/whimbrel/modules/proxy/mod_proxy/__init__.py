@@ -53,16 +53,16 @@ MODULE: Final = Module(
     shared=(segments,),
     worker_begins=(begin_states,),
     hooks=(
-        Hook(POST_READ_REQUEST, lazy_maker(f"{_PACKAGE}.translation", "make_detect"), Order.FIRST),
-        Hook(PRE_TRANSLATE_NAME, lazy_maker(f"{_PACKAGE}.translation", "make_pre_translate")),
+        Hook(POST_READ_REQUEST, lazy_maker(f"{_PACKAGE}.url_hooks", "make_detect"), Order.FIRST),
+        Hook(PRE_TRANSLATE_NAME, lazy_maker(f"{_PACKAGE}.url_hooks", "make_pre_translate")),
         Hook(
             TRANSLATE_NAME,
-            lazy_maker(f"{_PACKAGE}.translation", "make_translate"),
+            lazy_maker(f"{_PACKAGE}.url_hooks", "make_translate"),
             Order.FIRST,
             after=_REWRITE,
         ),
-        Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.translation", "make_map_to_storage"), Order.FIRST),
-        Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.canonical", "make_fixup"), Order.FIRST, before=_REWRITE),
+        Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.url_hooks", "make_map_to_storage"), Order.FIRST),
+        Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.canonical_url", "make_fixup"), Order.FIRST, before=_REWRITE),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_handler"), Order.FIRST),
     ),
 )

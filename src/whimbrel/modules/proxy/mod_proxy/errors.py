@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.http.syntax.url import escape_html, escape_uri
-from whimbrel.modules.proxy.mod_proxy.destinations import blocking
+from whimbrel.modules.proxy.mod_proxy.excluded_hosts import blocking
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:

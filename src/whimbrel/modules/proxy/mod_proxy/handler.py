@@ -12,7 +12,7 @@ from whimbrel.engine.relay.relay import RELAYABLE
 from whimbrel.http.syntax.target import unsplit
 from whimbrel.modules.core.handler import HandlerNames
 from whimbrel.modules.http.methods import make_trace, options
-from whimbrel.modules.proxy.mod_proxy.canonical import (
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
     FROM_HANDLER,
     PREFIX,
     canonicalizer,
@@ -20,11 +20,9 @@ from whimbrel.modules.proxy.mod_proxy.canonical import (
     is_proxied,
     take_socket,
 )
-from whimbrel.modules.proxy.mod_proxy.destinations import in_network, is_direct
 from whimbrel.modules.proxy.mod_proxy.errors import proxy_error
+from whimbrel.modules.proxy.mod_proxy.excluded_hosts import in_network, is_direct
 from whimbrel.modules.proxy.mod_proxy.model import find_worker
-from whimbrel.modules.proxy.mod_proxy.repeats import NOTE as REPEATS
-from whimbrel.modules.proxy.mod_proxy.repeats import repeat_key
 from whimbrel.modules.proxy.mod_proxy.scheme import BALANCERS, SCHEMES, ProxyCall
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemote, ProxyServerConfig
 from whimbrel.registry.methods import NAMES
@@ -86,14 +84,6 @@ class ProxyHandler:
         if not r.deps.is_uncacheable:
             r.relay = RELAYABLE
             r.set_uncacheable()
-        known = r.plan.notes.get(REPEATS)
-        if known:
-            key = repeat_key(r)
-            repeat = None if key is None else known.get(key)
-            if repeat is not None:
-                repeated: Awaitable[HookStatus] | None = repeat.start(r, self._serve)
-                if repeated is not None:
-                    return repeated
         return self._serve(r)
 
     def _adopt(self, r: Request) -> HookStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import BLANKS, lower
-from whimbrel.modules.proxy.mod_proxy.canonical import ReverseMaps
+from whimbrel.modules.proxy.mod_proxy.canonical_url import ReverseMaps
 from whimbrel.modules.proxy.mod_proxy.model import (
     BALANCER_PREFIX,
     ProxyBalancer,

@@ -14,7 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.http.syntax.target import default_port
 from whimbrel.modules.proxy.mod_proxy.backends import added
-from whimbrel.modules.proxy.mod_proxy.destinations import (
+from whimbrel.modules.proxy.mod_proxy.excluded_hosts import (
     Destination,
     blocked_destination,
     direct_destination,

@@ -10,7 +10,7 @@ from whimbrel.registry.settings import UNSET, appended, setting
 if TYPE_CHECKING:
     from whimbrel.base.regex import Regex
     from whimbrel.config.model import Layer
-    from whimbrel.modules.proxy.mod_proxy.destinations import Destination
+    from whimbrel.modules.proxy.mod_proxy.excluded_hosts import Destination
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from whimbrel.modules.proxy.mod_proxy.backend import (
     log_message,
     printed,
 )
-from whimbrel.modules.proxy.mod_proxy.canonical import ReverseMaps
+from whimbrel.modules.proxy.mod_proxy.canonical_url import ReverseMaps
 from whimbrel.modules.proxy.mod_proxy.program_exchange import (
     ProgramScheme,
     connection_of,

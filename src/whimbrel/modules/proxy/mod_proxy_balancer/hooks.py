@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.numbers import lower
 from whimbrel.engine.body import Source
 from whimbrel.http.syntax.target import split_url
-from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.model import (
     BALANCER_PREFIX,
     WorkerStatus,

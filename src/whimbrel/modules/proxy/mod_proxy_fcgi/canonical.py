@@ -9,9 +9,9 @@ from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import Slashes, unescape
-from whimbrel.modules.proxy.mod_proxy.canonical import FROM_HANDLER, PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import FROM_HANDLER, PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
-from whimbrel.modules.proxy.mod_proxy.netloc import BadAuthority, site_of, split_authority
+from whimbrel.modules.proxy.mod_proxy.url_authority import BadAuthority, site_of, split_authority
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 

@@ -27,7 +27,7 @@ from whimbrel.modules.proxy.mod_proxy.program_exchange import (
 )
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_fcgi.environment import FixupError, add_variables
-from whimbrel.modules.proxy.mod_proxy_fcgi.relay import FcgiRelayed, offer, one_piece_reader
+from whimbrel.modules.proxy.mod_proxy_fcgi.relay import FcgiRelayExchange, offer_relay, one_piece_reader
 from whimbrel.modules.support.body_sender import SpooledInput
 from whimbrel.modules.support.cgi.script_head import has_bare_status
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
@@ -45,12 +45,12 @@ class FcgiExchange(ProgramExchange):
 
     __slots__ = ()
 
-    def continue_with(self, relayed: FcgiRelayed, reader: AnswerReader) -> None:
-        """Read the answer to the request that *relayed* has sent by *reader*."""
-        self.sent = len(relayed.sent)
+    def continue_with(self, relay: FcgiRelayExchange, reader: AnswerReader) -> None:
+        """Read the answer to the request that *relay* has sent by *reader*."""
+        self.sent = len(relay.sent)
         self.reader = reader
-        self.connection.keeps_open = relayed.keeps
-        relayed.continue_as(reader)
+        self.connection.keeps_open = relay.keeps
+        relay.continue_as(reader)
 
     def log(self, message: BackendMessage) -> None:
         """Log a line of the reader; that about the request names the port of this server."""
@@ -100,11 +100,11 @@ async def _serve(call: ProxyCall) -> HookStatus:
     body = RequestInput(call.r)
     try:
         await body.prepare()
-        relayed = call.r.connection.exchange
-        if isinstance(relayed, FcgiRelayed):
+        relay = call.r.connection.exchange
+        if isinstance(relay, FcgiRelayExchange):
             call.r.connection.exchange = None
-            call.r.time = relayed.time
-            return await _exchange(call, backend, route, relayed.connection, body, relayed)
+            call.r.time = relay.time
+            return await _exchange(call, backend, route, relay.connection, body, relay)
         connection = await connection_of(call, _SCHEME, backend, route)
         if isinstance(connection, int):
             return connection
@@ -186,9 +186,9 @@ async def _exchange(
     route: Route,
     connection: BackendConnection,
     body: RequestInput,
-    relayed: FcgiRelayed | None = None,
+    relay: FcgiRelayExchange | None = None,
 ) -> HookStatus:
-    """Send the request, unless that of *relayed* is the same, and make the response of the answer."""
+    """Send the request, unless that of *relay* is the same, and make the response of the answer."""
     r = call.r
     given = backend.worker.parameters
     keeps = backend.is_reusable and "disablereuse" in given.given and "proxy-nokeepalive" not in r.env
@@ -203,10 +203,10 @@ async def _exchange(
         sent = b""
         if not body.first and body.spooled is None and r.body_in.ended and not r.body_in.buffered:
             sent = begin + records + END_STDIN
-            if relayed is not None and relayed.sent == sent and relayed.state is backend.state:
-                exchange.continue_with(relayed, one_piece_reader(keep=keeps))
-            elif relayed is not None:
-                relayed.close()
+            if relay is not None and relay.sent == sent and relay.state is backend.state:
+                exchange.continue_with(relay, one_piece_reader(keep=keeps))
+            elif relay is not None:
+                relay.close()
                 return await _anew(call, backend, route, body)
             else:
                 exchange.begin(one_piece_reader(keep=keeps), sent, keeps_open=keeps)
@@ -266,5 +266,5 @@ async def _respond(exchange: FcgiExchange, head: ResponseHead, sent: bytes, *, k
     if exchange.reader.done:
         r.chunked &= head.script_lines is not None  # an output without a head comes with its end
         body = b"".join([part for part in r.body if isinstance(part, bytes)])
-        offer(exchange, sent, body, keeps=keeps)
+        offer_relay(exchange, sent, body, keeps=keeps)
     return OK

@@ -1,21 +1,24 @@
-"""Relayed requests to FastCGI applications: an answer is known by the head of the program's output."""
+"""Relays to FastCGI applications: an answer is known by the head of the program's output."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.fastcgi import FastcgiReader, complete_output
-from whimbrel.base.bounded_dict import BoundedDict
-from whimbrel.engine.relay.relay import RELAYABLE, Relay
-from whimbrel.engine.relay.relayed_request import RelayOffer
-from whimbrel.modules.proxy.mod_proxy.backend import answer_timeout, is_debugged
-from whimbrel.modules.proxy.mod_proxy.relayed import RelayedExchange
+from whimbrel.modules.proxy.mod_proxy.relay import (
+    MAX_SENT,
+    BackendRelay,
+    BackendRelayExchange,
+    may_offer,
+    offer,
+)
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig
 
 if TYPE_CHECKING:
+    from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.engine.relay.relayed_request import RelayedRequest
     from whimbrel.modules.proxy.mod_proxy.program_exchange import ProgramExchange
 
 _HEAD_END: Final = re.compile(rb"\r\n\r\n|(?<!\r)\n\n").search
@@ -26,10 +29,6 @@ _OWN_RULES: Final = re.compile(
     re.M,
 ).search
 MAX_HEAD: Final = 2048  # bytes of the head of an output that is recognized
-MAX_SENT: Final = 16384  # bytes of a request
-MAX_RELAYS: Final = 256  # requests of each plan; a full table is emptied
-MAX_SEEN: Final = 64  # hashes of answers that came once to one request
-NOTE: Final = "proxy fcgi relays"
 
 
 def output_key(data: bytes) -> tuple[bytes, bytes] | None:
@@ -64,14 +63,14 @@ def one_piece_reader(*, keep: bool) -> OnePieceReader:
     return reader
 
 
-class FcgiRelayed(RelayedExchange):
-    """The exchange of one relayed request; *keeps*: the application leaves the connection open."""
+class FcgiRelayExchange(BackendRelayExchange):
+    """The exchange with an application; *keeps*: it leaves the connection open."""
 
     __slots__ = ("keeps",)
     keeps: bool
 
     def receive(self, data: bytes) -> bool:
-        """See RelayedExchange."""
+        """See BackendRelayExchange."""
         found = output_key(data)
         reply = None if found is None else self.request.replies.get(found[0])
         if found is None or reply is None:
@@ -83,57 +82,42 @@ class FcgiRelayed(RelayedExchange):
         return True
 
 
-class FcgiRelay(Relay):
-    """A request without a body: the bytes around the client's port, the only ones that differ by connection.
-
-    Attributes:
-        parts: these bytes. `digits`: of the port.
+class FcgiRelay(BackendRelay):
+    """A request to an application: the bytes around the client's port, the only ones that differ by
+    connection.
     """
 
-    __slots__ = ("_keeps", "_path", "_pool", "_seen", "_state", "_timeout", "digits", "parts")
+    __slots__ = ("_digits", "_keeps", "_parts", "_path")
 
     def __init__(self, exchange: ProgramExchange, parts: tuple[bytes, bytes], *, keeps: bool) -> None:
         endpoint = exchange.route.endpoint
-        self.digits = len(str(exchange.r.connection.client_port))
-        self.parts = parts
+        super().__init__(exchange.call, exchange.backend, endpoint)
+        self._digits = len(str(exchange.r.connection.client_port))
+        self._parts = parts
         address = endpoint.addresses[0]
-        self._pool = endpoint.pool
         self._path = address if isinstance(address, str) else ""
-        self._state = exchange.backend.state
         self._keeps = keeps
-        self._timeout = answer_timeout(exchange.call, exchange.backend.worker)
-        self._seen: set[int] = set()
 
-    def send(self, request: RelayedRequest, client: RelayClient, now: float) -> FcgiRelayed | None:
+    def send(self, request: RelayEntry, client: RelayClient, now: float) -> FcgiRelayExchange | None:
         """See Relay.send."""
         port = b"%d" % client.connection.client_port
-        if len(port) != self.digits or not self._state.is_usable:
+        if len(port) != self._digits or not self._state.is_usable:
             return None
         connection = self._pool.take_idle()
         if connection is None:
             connection = self._pool.open_now(self._path) if self._path else None
             if connection is None:
                 return None
-        before, after = self.parts
+        before, after = self._parts
         data = before + port + after
-        relayed = FcgiRelayed(request, client, connection, self._state, data, now)
-        relayed.keeps = self._keeps
-        connection.relay(relayed, data, self._timeout)
+        exchange = FcgiRelayExchange(request, client, connection, self._state, data, now)
+        exchange.keeps = self._keeps
+        connection.relay(exchange, data, self._timeout)
         connection.write_gathered()
-        return relayed
-
-    def has_seen(self, key: bytes) -> bool:
-        """Return True if an answer with *key* came before."""
-        mark = hash(key)
-        if mark in self._seen:
-            return True
-        if len(self._seen) >= MAX_SEEN:
-            self._seen.clear()
-        self._seen.add(mark)
-        return False
+        return exchange
 
 
-def offer(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -> None:
+def offer_relay(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -> None:
     """Let the request be relayed, if the bytes *sent* depend only on its head, its client and the settings,
     and the answer, with *body*, came before.
     """
@@ -141,46 +125,28 @@ def offer(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -
     r = exchange.r
     reader = exchange.reader
     if (
-        r.relay is not RELAYABLE
-        or r.method != "GET"
+        not may_offer(call)
         or len(sent) > MAX_SENT
         or r.env.__class__ is not dict
         or r.path_info
-        or r.output_filters
-        or r.user is not None
-        or call.proxy is not None
-        or call.balancer is not None
-        or r.body_in.length != 0
         or r.dir_config(FcgiDirConfig).fixups
-        or r.engine.is_general_only
         or len(exchange.route.endpoint.addresses) != 1
         or not isinstance(reader, OnePieceReader)
         or not reader.received
-        or is_debugged(r)
     ):
         return
     found = output_key(reader.received)
-    if found is None or found[1] != body or _OWN_RULES(found[0].removeprefix(b"\0")):
+    parts = _around_port(sent, r.connection.client_port)
+    if found is None or found[1] != body or _OWN_RULES(found[0].removeprefix(b"\0")) or parts is None:
         return
-    relay = _relay(exchange, sent, keeps)
-    if relay is not None and relay.has_seen(found[0]):
-        r.relay = RelayOffer(relay, found[0])
+    make = partial(FcgiRelay, exchange, parts, keeps=keeps)
+    offer(call, (exchange.route.endpoint.pool, *parts), found[0], make)
 
 
-def _relay(exchange: ProgramExchange, sent: bytes, keeps: bool) -> FcgiRelay | None:
-    """Return the relay of a request, None at its first occurrence."""
-    r = exchange.r
-    known: Any = r.plan.notes.get(NOTE)
-    if known is None:
-        known = BoundedDict(MAX_RELAYS)
-        r.plan.notes[NOTE] = known
-    port = b"%d" % r.connection.client_port
+def _around_port(sent: bytes, client_port: int) -> tuple[bytes, bytes] | None:
+    """Return the bytes around the client's port; None if they may have it elsewhere too."""
+    port = b"%d" % client_port
     before, mark, after = sent.partition(b"\x0b%cREMOTE_PORT%b" % (len(port), port))
     if not mark or b"REMOTE_PORT" in before or b"REMOTE_PORT" in after:
         return None
-    parts = (before + mark[: -len(port)], after)
-    relay: FcgiRelay | None = known.get(hash(parts))
-    if relay is not None and relay.parts == parts:
-        return relay
-    known[hash(parts)] = FcgiRelay(exchange, parts, keeps=keeps)
-    return None
+    return before + mark[: -len(port)], after

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
-from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.model import port_of_scheme
-from whimbrel.modules.proxy.mod_proxy.netloc import UNSENDABLE, BadAuthority, split_authority
+from whimbrel.modules.proxy.mod_proxy.url_authority import UNSENDABLE, BadAuthority, split_authority
 from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, HookStatus
 
 _MODULE: Final = "proxy_http"

@@ -6,7 +6,6 @@ import asyncio
 from typing import Final, NoReturn, cast
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
-from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.live_source import FLUSH_WAIT
@@ -27,14 +26,14 @@ from whimbrel.modules.proxy.mod_proxy.backend import (
 )
 from whimbrel.modules.proxy.mod_proxy.errors import proxy_error
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
-from whimbrel.modules.proxy.mod_proxy_http.repeat import (
-    StaleConnection,
-    TranslatingReader,
-    remember_head,
-    remember_request,
+from whimbrel.modules.proxy.mod_proxy_http.relay import (
+    HttpOnePieceReader,
+    HttpRelayExchange,
+    offer_relay,
+    one_piece_reader,
 )
 from whimbrel.modules.proxy.mod_proxy_http.request_body import OutgoingBody, send_rest
-from whimbrel.modules.proxy.mod_proxy_http.response_head import MAPPED, response_fields, set_status
+from whimbrel.modules.proxy.mod_proxy_http.response_head import response_fields, set_status
 from whimbrel.modules.proxy.mod_proxy_http.rules import HttpRules
 from whimbrel.modules.proxy.mod_proxy_http.upgrade import may_upgrade, switch
 from whimbrel.registry.phases import DONE, OK, REVERSE_PROXY, HookStatus
@@ -43,6 +42,12 @@ _HTTP_0_9: Final = (0, 9)
 _MODULE: Final = "proxy_http"
 MAX_DISCARD: Final = 64 * 1024  # bytes of an overridden answer that are read to keep the connection
 _BODILESS: Final = frozenset((204, 304))
+# Methods of requests that are sent again if the back end has closed the connection before (RFC 9110, 9.2.2).
+IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
+
+
+class StaleConnection(Exception):
+    """The back end closed a connection that had served requests, before any byte of an answer."""
 
 
 class BrokenAnswer(OutputFilter):
@@ -150,8 +155,10 @@ class Exchange:
         return bool(self.upgrade)
 
     # sending --------------------------------------------------------------------------------------
-    async def run(self, connection: BackendConnection, *, may_repeat: bool) -> HookStatus:
-        """Send the request on *connection* and make the response of the answer.
+    async def run(
+        self, connection: BackendConnection, *, may_repeat: bool, relay: HttpRelayExchange | None = None
+    ) -> HookStatus:
+        """Send the request on *connection*, unless *relay* has sent it, and make the response of the answer.
 
         Raises StaleConnection if *may_repeat* and the back end had closed a connection of earlier requests;
         BodyError if the request's body cannot be read.
@@ -160,25 +167,18 @@ class Exchange:
         body = self.body
         r = call.r
         worker = self.backend.worker
-        reader = TranslatingReader(
-            self.rules.reader_rules(call, worker),
-            r.method,
-            r.uri,
-            self.route.endpoint.server,
-            self.rules.translations,
+        reader = one_piece_reader(
+            self.rules.reader_rules(call, worker), r.method, r.uri, self.route.endpoint.server
         )
         timeout = answer_timeout(call, worker)
         if self.expects and worker.parameters.ping is not None:
             timeout = worker.parameters.ping
-        connection.begin(reader, timeout, keeps_open=self.keeps_open)
-        connection.write(self.head if self.expects else self.head + body.first())
-        return await self.resume(connection, reader, may_repeat=may_repeat)
-
-    async def resume(
-        self, connection: BackendConnection, reader: TranslatingReader, *, may_repeat: bool
-    ) -> HookStatus:
-        """Make the response of the answer to a request that was sent; see `run`."""
-        self._connection, body = connection, self.body
+        if relay is not None:
+            relay.continue_as(reader)
+        else:
+            connection.begin(reader, timeout, keeps_open=self.keeps_open)
+            connection.write(self.head if self.expects else self.head + body.first())
+        self._connection = connection
         self._sent = len(self.head) + (0 if self.expects else len(body.data))
         try:
             if not self.expects and (body.has_more or body.file is not None):
@@ -232,7 +232,7 @@ class Exchange:
         self.count = 0
 
     # the answer -----------------------------------------------------------------------------------
-    async def _final_head(self, connection: BackendConnection, reader: TranslatingReader) -> ResponseHead:
+    async def _final_head(self, connection: BackendConnection, reader: ResponseReader) -> ResponseHead:
         """Return the head of the answer; pass interim ones on. Raises BackendError."""
         while True:
             await connection.next_head()
@@ -243,9 +243,6 @@ class Exchange:
             elif reader.head is not None:
                 if reader.messages:
                     self._log_messages(reader)
-                known = reader.translation
-                if known is not None:
-                    return replace(known.head, fields=known.fields.copy())
                 return reader.head
 
     async def _pass_interim(self, connection: BackendConnection, head: ResponseHead) -> None:
@@ -267,7 +264,7 @@ class Exchange:
             await self._send_rest()
 
     async def _respond(
-        self, connection: BackendConnection, reader: TranslatingReader, head: ResponseHead
+        self, connection: BackendConnection, reader: HttpOnePieceReader, head: ResponseHead
     ) -> HookStatus:
         """Make the response of the answer whose head has arrived."""
         call = self.call
@@ -303,10 +300,8 @@ class Exchange:
             fields.set("Connection", "Upgrade")
             fields.set("Upgrade", offered)
         r.chunked = "content-length" not in fields.entries()  # the end comes apart from the last bytes
-        if reader.done and not r.chunked and self._is_ordinary(status, original, offered):
-            remember_request(call, self)
-            if kind is not None and MAPPED.isdisjoint(fields.entries()) and fields.is_unique:
-                remember_head(call, self.rules.translations, reader)
+        if kind is not None and not r.chunked and self._is_ordinary(status, original, offered):
+            offer_relay(self, reader)
         self._take_body(connection, reader)
         return OK
 
@@ -319,20 +314,7 @@ class Exchange:
             and status not in _BODILESS
             and not self.call.r.header_only
             and offered is None
-            and self.call.conf.via not in ("on", "full")
         )
-
-    def template(self) -> Exchange:
-        """Return a copy without the request."""
-        return self.copy_for(replace(self.call, r=cast("Request", None)))
-
-    def copy_for(self, call: ProxyCall) -> Exchange:
-        """Return the exchange of the same bytes for the request of *call*."""
-        copy = Exchange(call, self.rules, self.backend, self.route)
-        copy.head = self.head
-        copy.keeps_open = self.keeps_open
-        copy.tls = self.tls
-        return copy
 
     def _take_body(self, connection: BackendConnection, reader: ResponseReader) -> None:
         """Give the response its body: the bytes that are there, and a source for the rest."""

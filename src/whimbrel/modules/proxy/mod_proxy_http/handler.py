@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.pool import PoolExhausted
 from whimbrel.base.numbers import lower
@@ -23,8 +23,8 @@ from whimbrel.modules.proxy.mod_proxy.backend import (
 )
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tls import TlsRefused, is_possible, parameters
-from whimbrel.modules.proxy.mod_proxy_http.exchange import Exchange
-from whimbrel.modules.proxy.mod_proxy_http.repeat import IDEMPOTENT, StaleConnection
+from whimbrel.modules.proxy.mod_proxy_http.exchange import IDEMPOTENT, Exchange, StaleConnection
+from whimbrel.modules.proxy.mod_proxy_http.relay import HttpRelayExchange
 from whimbrel.modules.proxy.mod_proxy_http.request_body import (
     OutgoingBody,
     UnsupportedCoding,
@@ -34,11 +34,13 @@ from whimbrel.modules.proxy.mod_proxy_http.request_body import (
 from whimbrel.modules.proxy.mod_proxy_http.request_head import (
     field_lines,
     forwarded_fields,
-    known_lines,
     request_line,
 )
 from whimbrel.modules.proxy.mod_proxy_http.rules import HttpRules, rules_of
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.backends.connection import BackendConnection
 
 _MODULE: Final = "proxy_http"
 FORCE_10: Final = "force-proxy-request-1.0"
@@ -123,21 +125,21 @@ async def _prepare(call: ProxyCall, rules: HttpRules, exchange: Exchange) -> Hoo
     try:
         line = request_line(r.method, route.target, "1.0" if force10 else "1.1")
         has_upgrade = exchange.has_upgrade(call)  # of requests with a body too
-        if not has_upgrade and not has_body(r) and not r.expecting_100:
-            lines = known_lines(call, route.host_field, rules.known, version22=rules.old)
-            exchange.body = _NO_BODY
-        else:
+        is_bodiless = not has_upgrade and not has_body(r) and not r.expecting_100
+        if not is_bodiless:
             if rules.old and force10 and r.expecting_100:
                 return 417
             exchange.expects = not force10 and _expects(call, rules)
-            fields = forwarded_fields(call, route.host_field, expects=exchange.expects, version22=rules.old)
-            lines = field_lines(fields)
-            if isinstance(call.body, OutgoingBody):
-                exchange.body = call.body  # of the member that failed before
-            else:
-                exchange.body = await prefetch(r, is_waiting=exchange.expects, force10=force10)
-                if call.balancer is not None:
-                    call.body = exchange.body
+        fields = forwarded_fields(call, route.host_field, expects=exchange.expects, version22=rules.old)
+        lines = field_lines(fields)
+        if is_bodiless:
+            exchange.body = _NO_BODY
+        elif isinstance(call.body, OutgoingBody):
+            exchange.body = call.body  # of the member that failed before
+        else:
+            exchange.body = await prefetch(r, is_waiting=exchange.expects, force10=force10)
+            if call.balancer is not None:
+                call.body = exchange.body
     except UnsafeRequest:
         return 400
     except UnsupportedCoding:
@@ -193,14 +195,35 @@ async def _attempt(
     endpoint = exchange.route.endpoint
     tls = exchange.tls
     may_repeat = exchange.body is _NO_BODY and r.method in IDEMPOTENT
+    relay = _relay_of(exchange)
     while True:
-        connection = await connect(call, backend, endpoint, rules.function, fresh=fresh, tls=tls)
+        if relay is not None:
+            connection: BackendConnection | None = relay.connection
+        else:
+            connection = await connect(call, backend, endpoint, rules.function, fresh=fresh, tls=tls)
         if connection is None:
             if not rules.old:
                 text = f"HTTP: failed to make connection to backend: {endpoint.name}"
                 r.log("error", text, code="AH01114", module=_MODULE)
             return 503
         try:
-            return await exchange.run(connection, may_repeat=may_repeat and not fresh)
+            return await exchange.run(connection, may_repeat=may_repeat and not fresh, relay=relay)
         except StaleConnection:
             fresh = True
+            relay = None
+
+
+def _relay_of(exchange: Exchange) -> HttpRelayExchange | None:
+    """Return the relay that has sent the bytes of *exchange*, which takes it over; None without one."""
+    r = exchange.call.r
+    relay = r.connection.exchange
+    if (
+        not isinstance(relay, HttpRelayExchange)
+        or exchange.body is not _NO_BODY
+        or relay.sent != exchange.head
+        or relay.state is not exchange.backend.state
+    ):
+        return None
+    r.connection.exchange = None
+    r.time = relay.time
+    return relay

@@ -1,12 +1,29 @@
-"""Relayed requests to HTTP back ends: an answer is known by its head without the value of Date."""
+"""Relays to HTTP back ends: an answer is known by its head without the value of Date."""
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from whimbrel.http.client.response_reader import ResponseReader
+from whimbrel.http.client.response_rules import ResponseRules
 from whimbrel.http.semantics.dates import format_http, parse_http
-from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, RelayedExchange
+from whimbrel.modules.proxy.mod_proxy.relay import (
+    MAX_PARTIAL,
+    MAX_SENT,
+    BackendRelay,
+    BackendRelayExchange,
+    may_offer,
+    offer,
+)
+from whimbrel.modules.proxy.mod_proxy_http.response_head import MAPPED
 
+if TYPE_CHECKING:
+    from whimbrel.engine.relay.cache import RelayEntry
+    from whimbrel.engine.relay.relay import RelayClient
+    from whimbrel.modules.proxy.mod_proxy_http.exchange import Exchange
+
+MAX_HEAD: Final = 2048  # bytes of the head of an answer that is recognized
 DATE: Final = b"\r\nDate: "
 _DATE_START: Final = len(DATE)
 _DATE_END: Final = _DATE_START + 29  # of an IMF-fixdate
@@ -57,14 +74,39 @@ class LastDate:
         return True
 
 
-class HttpRelayed(RelayedExchange):
-    """The exchange of one relayed request; *dates*: of all answers to it."""
+class HttpOnePieceReader(ResponseReader):
+    """A reader that keeps the head of an answer which arrives in one piece: `raw`, b"" for every other."""
+
+    __slots__ = ("_has_begun", "raw")
+    raw: bytes
+    _has_begun: bool
+
+    def feed(self, data: bytes) -> None:
+        """See AnswerReader."""
+        super().feed(data)
+        if not self._has_begun:
+            self._has_begun = True
+            stop = data.find(b"\r\n\r\n") + 4
+            if self.done and not self.interim and len(data) == stop + self.buffered:
+                self.raw = data[:stop]
+
+
+def one_piece_reader(rules: ResponseRules, method: str, uri: str, server: str) -> HttpOnePieceReader:
+    """Return a reader; for the parameters see `ResponseReader`."""
+    reader = HttpOnePieceReader(rules, method, uri, server)
+    reader.raw = b""
+    reader._has_begun = False
+    return reader
+
+
+class HttpRelayExchange(BackendRelayExchange):
+    """The exchange with an HTTP back end; *dates*: of all answers to equal requests."""
 
     __slots__ = ("dates",)
     dates: LastDate
 
     def receive(self, data: bytes) -> bool:
-        """See RelayedExchange."""
+        """See BackendRelayExchange."""
         request = self.request
         last = self.request.last
         if self.data:
@@ -83,9 +125,9 @@ class HttpRelayed(RelayedExchange):
         reply = request.replies.get(key)
         if reply is None or (date and not self.dates.accepts(date)):
             return False
-        missing = stop + reply.size - len(data)
+        missing = stop + reply.template.size - len(data)
         if missing:
-            if missing < 0 or stop + reply.size > MAX_PARTIAL or reply.chunked:
+            if missing < 0 or stop + reply.template.size > MAX_PARTIAL or reply.template.is_chunked:
                 return False
             self.wait_for_rest(data)
             return True
@@ -95,3 +137,54 @@ class HttpRelayed(RelayedExchange):
         request.remember(head, len(data), reply, date)
         self.pass_on(b"", is_reusable=True)
         return True
+
+
+class HttpRelay(BackendRelay):
+    """A request that was answered on a connection that stays open."""
+
+    __slots__ = ("_dates", "_request", "_tls")
+
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__(exchange.call, exchange.backend, exchange.route.endpoint)
+        self._request = exchange.head
+        self._tls = exchange.tls
+        self._dates = LastDate()
+
+    def send(self, request: RelayEntry, client: RelayClient, now: float) -> HttpRelayExchange | None:
+        """See Relay.send.
+
+        The request is sent at the end of the tick. Events of the tick that come before then show an idle
+        connection that the back end has closed, or to which it has sent bytes: the request goes to another.
+        """
+        connection = self._pool.take_idle(self._tls) if self._state.is_usable else None
+        if connection is None:
+            return None
+        data = self._request
+        exchange = HttpRelayExchange(request, client, connection, self._state, data, now)
+        exchange.dates = self._dates
+        connection.relay(exchange, data, self._timeout)
+        client.gather(connection)
+        return exchange
+
+
+def offer_relay(exchange: Exchange, reader: HttpOnePieceReader) -> None:
+    """Let the request be relayed, if its response depends only on the head of the answer, which came before.
+
+    The answer has a body of known length, and *exchange* has made its response.
+    """
+    call = exchange.call
+    fields = call.r.headers_out
+    if (
+        not may_offer(call)
+        or not 0 < len(reader.raw) <= MAX_HEAD
+        or not reader.reusable
+        or len(exchange.head) > MAX_SENT
+        or call.conf.via in ("on", "full")
+        or "uds_path" in call.r.notes  # the URL does not name the socket
+        or not (fields.is_unique and MAPPED.isdisjoint(fields.entries()))
+    ):
+        return
+    key = answer_key(reader.raw)
+    if key is not None:
+        sent = (exchange.route.endpoint.pool, exchange.tls, exchange.head)
+        offer(call, sent, key, partial(HttpRelay, exchange))

@@ -6,22 +6,16 @@ import re
 from base64 import b64encode
 from typing import Final
 
-from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
 from whimbrel.engine import identity
 from whimbrel.engine.request import Request
 from whimbrel.http.client.request_writer import UnsafeRequest
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.support.reverse_dns import client_address
 from whimbrel.registry.phases import REVERSE_PROXY
 
-# Heads that are remembered by the bytes of the client's fields: at most MAX_KNOWN for each plan, of at most
-# MAX_KNOWN_HEAD bytes. A head is admitted on its second occurrence; a full cache is emptied.
-MAX_KNOWN: Final = 128
-MAX_KNOWN_HEAD: Final = 4096
 HOP_BY_HOP: Final = ("Keep-Alive", "Upgrade", "Trailer", "TE")
 CONDITIONS: Final = ("If-Match", "If-Modified-Since", "If-Range", "If-Unmodified-Since", "If-None-Match")
 CHAIN_AUTH: Final = "Proxy-Chain-Auth"
@@ -29,8 +23,6 @@ _FRAMING: Final = ("Transfer-Encoding", "Content-Length")
 _MODULE: Final = "proxy_http"
 _LINE: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]++ [^\x00-\x20\x7f]++").fullmatch
 _FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*").fullmatch
-
-KnownFields = BoundedDict[tuple[object, ...], bytes | None]
 
 
 def clear_connection(fields: Headers, *, version22: bool) -> None:
@@ -139,44 +131,3 @@ def request_line(method: str, target: str, version: str) -> bytes:
     if _LINE(line) is None:
         raise UnsafeRequest("malformed request line")
     return to_bytes(f"{line} HTTP/{version}\r\n")
-
-
-def known_key(call: ProxyCall, host_field: str) -> tuple[object, ...] | None:
-    """Return the key under which the field lines of a request may be remembered; None if they depend on more
-    than the client's fields, its address, and Host for the back end, as with a target in absolute form.
-    """
-    r = call.r
-    headers = r.headers_in
-    head = r.head
-    connection = r.connection
-    if (
-        headers.__class__ is not TrackedHeaders
-        or headers.all_fields_used
-        or head is None
-        or head.url is not None
-        or r.main is not None
-        or r.engine.is_general_only
-        or r.user is not None
-        or r.hostname is None
-        or connection.is_http2
-        or call.proxy is not None
-        or call.conf.via == "on"
-        or call.conf.via == "full"
-        or connection.useragent_ip
-        or not head.raw
-        or len(head.raw) > MAX_KNOWN_HEAD
-    ):
-        return None
-    return (head.raw[head.raw.find(b"\n") :], connection.client_ip, host_field)
-
-
-def known_lines(call: ProxyCall, host_field: str, known: KnownFields, *, version22: bool) -> bytes:
-    """Return the field lines of a request without a body; raises as `field_lines`."""
-    key = known_key(call, host_field)
-    if key is None:
-        return field_lines(forwarded_fields(call, host_field, expects=False, version22=version22))
-    lines = known.get(key)
-    if lines is None:
-        lines = field_lines(forwarded_fields(call, host_field, expects=False, version22=version22))
-        known[key] = lines if key in known else None
-    return lines

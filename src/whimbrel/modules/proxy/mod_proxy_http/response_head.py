@@ -11,7 +11,7 @@ from whimbrel.http.client.answer import ResponseHead
 from whimbrel.http.semantics.dates import format_http, parse_http
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.status import known, status_line
-from whimbrel.modules.proxy.mod_proxy.canonical import ReverseMaps
+from whimbrel.modules.proxy.mod_proxy.canonical_url import ReverseMaps
 from whimbrel.modules.proxy.mod_proxy.reverse import cookie_reverse_map, location_reverse_map
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy_http.request_head import clear_connection, via_value

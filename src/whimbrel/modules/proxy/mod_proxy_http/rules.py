@@ -13,8 +13,6 @@ from whimbrel.http.client.response_rules import RULES_22, RULES_24, BadHeaderPol
 from whimbrel.modules.proxy.mod_proxy.model import ProxyWorker
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tls import is_secure
-from whimbrel.modules.proxy.mod_proxy_http.repeat import MAX_TRANSLATIONS, Translations
-from whimbrel.modules.proxy.mod_proxy_http.request_head import MAX_KNOWN, KnownFields
 
 _KEYS: Final = ("proxy_http rules", "proxy_http rules of TLS")
 MAX_READERS: Final = 64
@@ -31,18 +29,15 @@ class HttpRules:
     Attributes:
         old: they are those of 2.2.
         is_secure: the scheme has TLS. `function`: its name in messages.
-        known: field lines of requests. `translations`: heads of answers.
     """
 
-    __slots__ = ("_readers", "function", "is_secure", "known", "old", "translations")
+    __slots__ = ("_readers", "function", "is_secure", "old")
 
     def __init__(self, call: ProxyCall, secure: bool) -> None:
         self.is_secure = secure
         self.old = not call.r.plan.dialect.messages_24
         name = "https" if secure else "http"
         self.function = upper(name) if self.old else name
-        self.known: KnownFields = BoundedDict(MAX_KNOWN)
-        self.translations: Translations = BoundedDict(MAX_TRANSLATIONS)
         self._readers: BoundedDict[int, ResponseRules] = BoundedDict(MAX_READERS)
 
     def reader_rules(self, call: ProxyCall, worker: ProxyWorker) -> ResponseRules:

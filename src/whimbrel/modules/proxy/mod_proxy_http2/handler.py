@@ -24,7 +24,7 @@ from whimbrel.modules.proxy.mod_proxy.backend import (
 )
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tls import TlsRefused, is_possible, parameters
-from whimbrel.modules.proxy.mod_proxy_http.repeat import IDEMPOTENT
+from whimbrel.modules.proxy.mod_proxy_http.exchange import IDEMPOTENT
 from whimbrel.modules.proxy.mod_proxy_http.request_head import field_lines, forwarded_fields, request_line
 from whimbrel.modules.proxy.mod_proxy_http2.connection import MultiplexedConnection, StreamError
 from whimbrel.modules.proxy.mod_proxy_http2.exchange import Http2Exchange

@@ -13,9 +13,8 @@ from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend
-from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
 from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
-from whimbrel.modules.proxy.mod_proxy.netloc import BadAuthority, site_of, split_authority
 from whimbrel.modules.proxy.mod_proxy.program_exchange import (
     ProgramExchange,
     ProgramScheme,
@@ -25,6 +24,7 @@ from whimbrel.modules.proxy.mod_proxy.program_exchange import (
     serve,
 )
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
+from whimbrel.modules.proxy.mod_proxy.url_authority import BadAuthority, site_of, split_authority
 from whimbrel.modules.proxy.mod_proxy_scgi.settings import ScgiDirConfig
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.registry.phases import DECLINED, OK, HookStatus

@@ -7,8 +7,8 @@ from typing import Final
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
-from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, UrlPart, canonical_encoding
-from whimbrel.modules.proxy.mod_proxy.netloc import UNSENDABLE, BadAuthority, site_of, split_authority
+from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.url_authority import UNSENDABLE, BadAuthority, site_of, split_authority
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 SCHEME: Final = "uwsgi://"

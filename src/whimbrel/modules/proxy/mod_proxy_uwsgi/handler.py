@@ -14,7 +14,7 @@ from whimbrel.http.semantics.headers import Headers, single_length
 from whimbrel.http.syntax.url import Slashes, unescape
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend
-from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX
+from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX
 from whimbrel.modules.proxy.mod_proxy.program_exchange import (
     ProgramExchange,
     ProgramScheme,

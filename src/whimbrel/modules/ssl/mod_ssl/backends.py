@@ -128,6 +128,8 @@ def _log_disabled(r: Request, address: str) -> None:
 
 def server_name(host: str) -> str:
     """Return the name to indicate (SNI): "" for an IP address, and for what cannot be a name."""
+    from encodings.idna import Codec
+
     try:
         parse_written(host)
     except InvalidNetwork:
@@ -135,7 +137,7 @@ def server_name(host: str) -> str:
     else:
         return ""
     try:
-        host.encode("idna")
+        Codec().encode(host)
     except UnicodeError:
         return ""
     return host

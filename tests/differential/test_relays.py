@@ -212,7 +212,7 @@ class Application:
 def outcome(root: Path, seed: int, answer: Any, conf: str, path: str, wish: bytes) -> tuple[Any, int]:
     """Return what clients, back end and logs see, and the number of relayed requests."""
     relayed = 0
-    send = Relayer.relayed
+    send = Relayer.finish_relay
 
     def counted(self: Relayer, exchange: Any, response: bytes) -> None:
         nonlocal relayed
@@ -230,7 +230,7 @@ def outcome(root: Path, seed: int, answer: Any, conf: str, path: str, wish: byte
             return clients, seen, [line for line in logs if wish in line]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Relayer, "relayed", counted)
+        patch.setattr(Relayer, "finish_relay", counted)
         return asyncio.run(main()), relayed
 
 

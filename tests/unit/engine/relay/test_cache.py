@@ -13,8 +13,8 @@ import pytest
 from tests.support.proxy_server import Answer, ProxyServer, answering, run
 
 from whimbrel.engine.engine import GENERAL_PATH
-from whimbrel.engine.relay.relayed_request import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayedRequest
-from whimbrel.modules.proxy.mod_proxy.relayed import MAX_PARTIAL, REST_WAIT
+from whimbrel.engine.relay.cache import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayEntry
+from whimbrel.modules.proxy.mod_proxy.relay import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay import Relayer
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
@@ -26,13 +26,13 @@ PASS = "ProxyPass / http://127.0.0.1:@PORT@/\n"
 def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     """The heads of relayed requests."""
     heads: list[bytes] = []
-    send = Relayer.relayed
+    send = Relayer.finish_relay
 
     def counted(self: Relayer, exchange: Any, response: bytes) -> None:
         heads.append(exchange.request.raw)
         send(self, exchange, response)
 
-    monkeypatch.setattr(Relayer, "relayed", counted)
+    monkeypatch.setattr(Relayer, "finish_relay", counted)
     yield heads
 
 
@@ -70,7 +70,7 @@ def logged(server: ProxyServer) -> list[bytes]:
     return list(lines)
 
 
-def entries(server: ProxyServer) -> list[RelayedRequest]:
+def entries(server: ProxyServer) -> list[RelayEntry]:
     return [entry for table in server.engine.relays._tables.values() for entry in table.values()]
 
 
@@ -116,7 +116,7 @@ def test_the_first_request_of_a_connection_is_not_relayed(tmp_path: Path, relaye
 def test_what_depends_on_more_is_not_relayed(
     tmp_path: Path, relayed: list[bytes], conf: str, method: str, fields: tuple[str, ...]
 ) -> None:
-    async def use(server: ProxyServer) -> list[RelayedRequest]:
+    async def use(server: ProxyServer) -> list[RelayEntry]:
         for _ in range(2):
             async with Client(server) as client:
                 for _ in range(5):
@@ -137,18 +137,18 @@ def test_changed_settings_and_other_clients_take_the_general_path(tmp_path: Path
         connection = next(iter(server.state.connections)).connection  # type: ignore[attr-defined]
         connection.served = 1
         plans = server.engine.plans
-        found = [entry.is_valid(connection, plans, -1)]
+        found = [entry.is_valid(connection, plans, None)]
         for name, value in (("served", 0), ("useragent_ip", "192.0.2.1"), ("client_ip", "192.0.2.1")):
             before = getattr(connection, name)
             setattr(connection, name, value)
-            found.append(entry.is_valid(connection, plans, -1))
+            found.append(entry.is_valid(connection, plans, None))
             setattr(connection, name, before)
         connection.notes["x"] = "y"
-        found.append(entry.is_valid(connection, plans, -1))
+        found.append(entry.is_valid(connection, plans, None))
         connection.notes.clear()
-        found.append(entry.is_valid(connection, plans, -1))
+        found.append(entry.is_valid(connection, plans, None))
         plans.invalidate()
-        return [*found, entry.is_valid(connection, plans, -1)]
+        return [*found, entry.is_valid(connection, plans, None)]
 
     expected = [True, False, False, False, False, True, False]
     assert run(tmp_path, answering(ANSWER), use, LOG + PASS) == expected
@@ -240,7 +240,7 @@ def test_a_body_that_follows_its_head_soon_is_relayed(
     is_relayed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.relayed.REST_WAIT", 1.0)  # on a busy machine, too
+    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.relay.REST_WAIT", 1.0)  # on a busy machine, too
 
     async def use(server: ProxyServer) -> int:
         await warm(server, 6)

@@ -1,12 +1,20 @@
-"""Heads identified by their relevant lines."""
+"""Heads identified by their relevant lines, and specifications that cover what several responses read."""
 
 from __future__ import annotations
 
 import pytest
 
-from whimbrel.engine.cache.key import BY_CLIENT, KeySpec, RawHead
-from whimbrel.engine.cache.log_template import CLIENT, FilledTemplate, LogTemplate
-from whimbrel.http.syntax.head_shape import LINE, MAX_COMPILED, HeadShapes, line_of
+from whimbrel.engine.deps.key_spec import (
+    BY_CLIENT,
+    MAX_FIELDS,
+    MAX_LISTS,
+    MAX_SPECS,
+    KeySpec,
+    KeySpecs,
+)
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.http.syntax.head_shape import MAX_COMPILED, HeadShapes, line_of
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
@@ -14,16 +22,6 @@ HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 def key(head: bytes, *names: str, client: str = "1") -> object:
     split = HeadShapes().split(head)
     return None if split is None else KeySpec(frozenset(names)).build_key(split, line_of(split[1]), client)
-
-
-def test_fields_of_a_head() -> None:
-    head = RawHead(HEAD.replace(b"Host: x", b"Host: x\r\nhost: y"))
-    assert (head.get("user-agent"), head.get("HOST"), head.get("Agent"), head.get("Via", "-")) == (
-        "me",
-        "x, y",
-        None,
-        "-",
-    )
 
 
 def test_other_fields_give_the_same_key() -> None:
@@ -83,33 +81,6 @@ def test_predicates_classify_values() -> None:
     assert classified(b"Agent: me\r\nagent: you\r\n") == ()
 
 
-@pytest.mark.parametrize(
-    ("head", "expected"),
-    [
-        (b"GET /a HTTP/1.1\r\nReferer: x\r\n\r\n", b'1.2.3.4 "GET /a HTTP/1.1" x 100% -\n'),
-        (b"GET /a HTTP/1.1\r\n\r\n", b'1.2.3.4 "GET /a HTTP/1.1" - 100% -\n'),
-        (
-            b'GET /"\xe9 HTTP/1.1\r\nrefeRER:\t a"b %s \r\nAgent: \r\n\r\n',
-            b'1.2.3.4 "GET /\\"\\xe9 HTTP/1.1" a\\"b %s 100% \n',
-        ),
-        (b"GET /a HTTP/1.1\r\nAgent: 1\r\nagent: 2\r\n\r\n", b'1.2.3.4 "GET /a HTTP/1.1" - 100% 1, 2\n'),
-        (
-            b"\x000 GET http /a?b localhost HTTP/2.0\r\nhost: localhost\r\n\r\n",
-            b'1.2.3.4 "GET /a?b HTTP/2.0" - 100% -\n',
-        ),
-    ],
-)
-def test_the_log_line_of_a_head(head: bytes, expected: bytes) -> None:
-    texts = (b"", b' "', b'" ', b" 100% ", b"\n")
-    template = LogTemplate(
-        tuple(lambda _view, text=text: text for text in texts), (CLIENT, LINE, b"referer", b"agent")
-    )
-    split = HeadShapes().split(head)
-    assert split is not None
-    for _ in range(2):
-        assert FilledTemplate(template, None).line(split, b"1.2.3.4", b"now") == expected
-
-
 def test_a_shape_has_a_bounded_number_of_functions() -> None:
     split = HeadShapes().split(HEAD)
     assert split is not None
@@ -120,3 +91,58 @@ def test_a_shape_has_a_bounded_number_of_functions() -> None:
         shape.fill((b"x-%d" % number,))
         assert len(shape.keys) <= MAX_COMPILED and len(shape._fills) <= MAX_COMPILED
     assert len(keys) == 3 * MAX_COMPILED
+
+
+def read(*names: str) -> TrackedHeaders:
+    """Return the fields of a request of which these were read."""
+    fields = TrackedHeaders(Headers([("X-A", "one")]))
+    for name in names:
+        fields.get(name)
+    return fields
+
+
+def covering(specs: KeySpecs, known: KeySpec | None, *names: str) -> KeySpec | None:
+    return specs.covering(read(*names), (), known, by_client=False, by_query=False)
+
+
+def test_a_specification_grows_with_what_responses_read() -> None:
+    specs = KeySpecs(lambda: None)
+    first = covering(specs, None, "X-A", "X-B")
+    assert first is not None and first.names == {"x-a", "x-b"}
+    assert covering(specs, first, "X-A") is first
+    both = covering(specs, first, "X-C")
+    assert both is not None and both.names == {"x-a", "x-b", "x-c"}
+    assert covering(specs, None, "X-C", "X-B", "X-A") is both
+
+
+def test_specifications_with_the_same_predicates_in_another_order_differ() -> None:
+    sets, found = (frozenset(("one",)), frozenset(("two",))), []
+    specs = KeySpecs(lambda: None)
+    for order in (sets, sets[::-1]):
+        fields = read()
+        fields.get_classified("X-A", order)
+        found.append(specs.covering(fields, (), None, by_client=False, by_query=False))
+    first, second = found
+    assert first is not None and second is not None and first.number != second.number
+    assert specs.covering(fields, (), first, by_client=False, by_query=False) is first
+
+
+def test_specifications_are_bounded() -> None:
+    dropped: list[int] = []
+    specs = KeySpecs(lambda: dropped.append(len(specs._specs)))
+    numbers = set()
+    for number in range(MAX_SPECS + 1):
+        spec = covering(specs, None, f"X-{number}")
+        assert spec is not None
+        numbers.add(spec.number)
+    assert (len(numbers), dropped, len(specs._specs)) == (MAX_SPECS + 1, [0], 1)
+    assert covering(specs, None, *(f"X-{number}" for number in range(MAX_FIELDS + 1))) is None
+
+
+def test_too_many_lists_stand_for_the_client() -> None:
+    specs = KeySpecs(lambda: None)
+    lists = tuple(frozenset((str(number),)) for number in range(MAX_LISTS + 1))
+    spec = specs.covering(read(), lists, None, by_client=False, by_query=False)
+    assert spec is not None and spec.by_client and spec.lists == ()
+    spec = specs.covering(read(), lists[:2], None, by_client=False, by_query=False)
+    assert spec is not None and not spec.by_client and spec.lists == lists[:2]

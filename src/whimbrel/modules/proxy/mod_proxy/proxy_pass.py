@@ -1,6 +1,6 @@
 """Mapping of URL paths to back ends: ProxyPass and ProxyPassMatch (ap_proxy_trans_match).
 
-Functions of text; the hooks are in `translation`.
+Functions of text; the hooks are in `url_hooks`.
 """
 
 from __future__ import annotations

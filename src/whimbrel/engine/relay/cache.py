@@ -1,4 +1,4 @@
-"""Cache of relayed requests, by the bytes of their heads."""
+"""Cache of requests that are relayed, by the bytes of their heads."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.cache.cacheable import is_cacheable_head
-from whimbrel.engine.cache.entry import LARGE_THRESHOLD, CachedResponse
-from whimbrel.engine.cache.key import RawHead, has_plain_form
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.raw_head import RawHead, has_plain_form
+from whimbrel.engine.cache.response_template import LARGE_THRESHOLD
 from whimbrel.engine.deps.files import unchanged
 from whimbrel.engine.output.head_cache import HEADER_ONLY, MAX_TEMPLATE
 from whimbrel.engine.prepared.prepared_request import PreparedRequest
 from whimbrel.engine.response import Framing
+from whimbrel.http.syntax.head_shape import NO_SHAPE
 
 if TYPE_CHECKING:
     from whimbrel.engine.connection import Connection
@@ -36,14 +38,14 @@ LastAnswer = tuple[bytes, int, CachedResponse, bytes]
 class RelayOffer(NamedTuple):
     """How a request was answered that may be relayed the next time: `Request.relay`.
 
-    *key* is what `RelayedRequest.replies` has its response under.
+    *key* is what `RelayEntry.replies` has its response under.
     """
 
     relay: Relay
     key: bytes
 
 
-class RelayedRequest:
+class RelayEntry:
     """A request that any connection of one client may send again.
 
     Attributes:
@@ -78,16 +80,16 @@ class RelayedRequest:
         self.max_served = r.server_conf(CoreServerConfig).max_keep_alive or 1 << 60
         self.replies: BoundedDict[bytes, CachedResponse] = BoundedDict(MAX_REPLIES)
         self.last: LastAnswer | None = None
-        self.checked_tick = -2
+        self.checked_tick: int | None = None
 
     def remember(self, head: bytes, size: int, reply: CachedResponse, date: bytes) -> None:
         """Set `last`: an answer of *size* bytes that begins with *head* has *reply*, with its own *date*."""
-        if date and size < LARGE_THRESHOLD and not reply.chunked:
-            if reply.keepalive_slot is None and not reply.has_slots:
-                response_head = b"%b%b%b" % (reply.head_prefix, date, reply.head_suffix)
-                self.last = (head, size, reply, response_head)
+        template = reply.template
+        is_plain = template.most is None and not template.pieces and not template.is_chunked
+        if date and size < LARGE_THRESHOLD and is_plain:
+            self.last = (head, size, reply, template.serialize_head(0, date, 0.0))
 
-    def is_valid(self, connection: Connection, plans: PlanCache, tick: int) -> bool:
+    def is_valid(self, connection: Connection, plans: PlanCache, tick: int | None) -> bool:
         """Return True if the phases would do for *connection* what they did before."""
         if (
             not 0 < connection.served < self.max_served
@@ -96,7 +98,7 @@ class RelayedRequest:
             or connection.notes
         ):
             return False
-        if self.checked_tick != tick or tick < 0:
+        if tick is None or self.checked_tick != tick:
             root: Plan = self.root
             if plans.roots.get(id(root.server_rec)) is not root or not unchanged(self.dependencies, tick):
                 return False
@@ -105,9 +107,9 @@ class RelayedRequest:
 
 
 class RelayCache:
-    """The relayed requests of one engine.
+    """The requests of one engine that are relayed.
 
-    Key: an address of the server, then the bytes of a head. Value: `RelayedRequest`, valid as `is_valid`
+    Key: an address of the server, then the bytes of a head. Value: `RelayEntry`, valid as `is_valid`
     says. Bound: MAX_REQUESTS for each address; a full table is emptied.
 
     A request is learned that was prepared, that a `Relay` can send, and whose answer came as several before
@@ -117,9 +119,9 @@ class RelayCache:
     __slots__ = ("_tables",)
 
     def __init__(self) -> None:
-        self._tables: dict[tuple[str, int], dict[bytes, RelayedRequest]] = {}
+        self._tables: dict[tuple[str, int], dict[bytes, RelayEntry]] = {}
 
-    def table(self, connection: Connection) -> dict[bytes, RelayedRequest]:
+    def table(self, connection: Connection) -> dict[bytes, RelayEntry]:
         """Return the requests to the address of *connection*; an empty table for one with TLS, a PROXY
         header, or HTTP/2.
         """
@@ -152,14 +154,15 @@ class RelayCache:
         table = self.table(r.connection)
         request = table.get(r.head.raw)
         if request is None or request.relay is not offer.relay:
-            request = RelayedRequest(r, offer.relay)
+            request = RelayEntry(r, offer.relay)
         deps.on_query = True  # it is for this head alone
-        reply = CachedResponse(response, r.head, body, logs)
-        reply.release_request(RawHead(r.head.raw))
-        reply.prepare_logs()
-        if reply.is_log_line_stable:
-            reply.body = b""
-            reply.payload = b""
+        raw = request.raw
+        own = r.engine.shapes.split(raw) or (raw, (), NO_SHAPE, False)
+        reply = CachedResponse(response, r.head, own, body, logs)
+        reply.release_request(RawHead(raw))
+        reply.log.prepare()
+        if reply.log.is_stable:
+            reply.template.drop_body()
             request.replies[offer.key] = reply
             request.last = None
             table[request.raw] = request

@@ -8,7 +8,7 @@ import pytest
 from tests.support.proxy_site import ProxySite
 
 from whimbrel.base.regex import compile_regex
-from whimbrel.modules.proxy.mod_proxy.mapping import interpolate, map_path, match_servlet
+from whimbrel.modules.proxy.mod_proxy.proxy_pass import interpolate, map_path, match_servlet
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias
 
 CONF = """

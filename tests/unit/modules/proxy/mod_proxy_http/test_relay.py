@@ -1,4 +1,4 @@
-"""Requests and heads of answers that come again."""
+"""Requests and answers that come again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from tests.support.proxy_server import ProxyServer, answering, echo, run
 
 from whimbrel.engine.engine import GENERAL_PATH
-from whimbrel.modules.proxy.mod_proxy.repeats import MAX_REPEATS, NOTE
-from whimbrel.modules.proxy.mod_proxy_http.repeat import MAX_HEAD, MAX_TRANSLATIONS
+from whimbrel.modules.proxy.mod_proxy.relay import MAX_RELAYS, MAX_SEEN, MAX_SENT, NOTE
+from whimbrel.modules.proxy.mod_proxy_http.relay import MAX_HEAD
 
 DATE = re.compile(rb"(?m)^Date: .*\r\n")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
@@ -22,16 +22,16 @@ async def several(server: ProxyServer, count: int, *fields: str) -> list[bytes]:
     return [await server.get("/x", *fields) for _ in range(count)]
 
 
-def test_repeated_requests_get_equal_answers_and_are_prepared(tmp_path: Path) -> None:
+def test_equal_requests_get_equal_answers_and_are_prepared(tmp_path: Path) -> None:
     async def use(server: ProxyServer) -> None:
         answers = await several(server, 8)
         assert len({answer.partition(b"\r\nServer")[2] for answer in answers}) == 1
         assert len(set(server.heads)) == 1
         assert len(server.heads) == 8
         assert server.accepted == 1
-        assert len(server.engine.prepared._young) == 1
+        assert len(server.engine.prepared._entries) == 1
         plan = next(iter(server.engine.plans.by_host.values()))
-        assert any(repeat is not None for repeat in plan.notes[NOTE].values())
+        assert len(plan.notes[NOTE]) == 1
 
     run(tmp_path, answering(ANSWER), use)
 
@@ -58,7 +58,7 @@ def test_a_variable_takes_the_general_way(tmp_path: Path) -> None:
 
 
 def test_bounds_are_those_of_the_documentation() -> None:
-    assert (MAX_REPEATS, MAX_TRANSLATIONS, MAX_HEAD) == (256, 256, 2048)
+    assert (MAX_RELAYS, MAX_SEEN, MAX_SENT, MAX_HEAD) == (256, 64, 16384, 2048)
 
 
 def test_an_absolute_target_replaces_host_for_its_request_alone(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def random_requests(port: int) -> list[bytes]:
     return rnd.choices(requests, k=150)
 
 
-def test_repeats_send_and_return_the_bytes_of_the_general_path(
+def test_equal_requests_send_and_return_the_bytes_of_the_general_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def use(server: ProxyServer) -> tuple[list[str], list[bytes]]:

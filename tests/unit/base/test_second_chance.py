@@ -1,4 +1,4 @@
-"""Bounds of a level of the response cache; the order of eviction is that of the clock algorithm."""
+"""Bounds of a cache; the order of eviction is that of the clock algorithm."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from whimbrel.engine.cache.eviction import SecondChance
+from whimbrel.base.second_chance import SecondChance
 
 
 def entry(weight: int = 1) -> Any:
-    return SimpleNamespace(weight=weight, validated_tick=-2, spared_tick=-2)
+    return SimpleNamespace(weight=weight, is_used=False)
 
 
 def filled(level: SecondChance, names: str, weight: int = 1) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def test_the_oldest_are_dropped(weight: int, kept: str) -> None:
 def test_an_entry_that_was_used_is_spared_once() -> None:
     level = SecondChance(5, 100)
     entries = filled(level, "abcde")
-    entries["a"].validated_tick = 7
+    entries["a"].is_used = True
     level.put(entries, "f", entry())
     assert sorted(entries) == ["a", "c", "d", "e", "f"]
     for name in "ghi":
@@ -45,7 +45,7 @@ def test_if_all_were_used_the_oldest_is_dropped() -> None:
     level = SecondChance(5, 100)
     entries = filled(level, "abcde")
     for each in entries.values():
-        each.validated_tick = 7
+        each.is_used = True
     level.put(entries, "f", entry())
     assert sorted(entries) == ["b", "c", "d", "e", "f"] and len(level) == 5
 

@@ -10,7 +10,7 @@ from whimbrel.base.numbers import lower, strtol
 from whimbrel.base.static_typing import IntEnum
 from whimbrel.config.execute import root_relative
 from whimbrel.config.mpm_config import MpmConfig
-from whimbrel.modules.proxy.mod_proxy.mapping import interpolated
+from whimbrel.modules.proxy.mod_proxy.proxy_pass import interpolated
 from whimbrel.modules.proxy.mod_proxy.scheme import SCHEMES
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyDirConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope

@@ -13,8 +13,8 @@ from whimbrel.engine.identity import scheme as own_scheme
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.walk.matching import regex_matches
 from whimbrel.http.syntax.target import default_port
-from whimbrel.modules.proxy.mod_proxy.canonical import PREFIX, is_proxied
-from whimbrel.modules.proxy.mod_proxy.mapping import MappedPath, interpolate, map_path
+from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, is_proxied
+from whimbrel.modules.proxy.mod_proxy.proxy_pass import MappedPath, interpolate, map_path
 from whimbrel.modules.proxy.mod_proxy.scheme import SCHEMES
 from whimbrel.modules.proxy.mod_proxy.settings import (
     ProxyAlias,

@@ -1,34 +1,92 @@
-"""Exchanges of relayed requests: what the schemes share.
+"""Relays to back ends: what the schemes share.
 
 An answer is recognized if it arrives in one piece, or the rest of it soon after its head. With every other
 answer, with a failure, and where the client is gone, the general path takes over
-(`RelayedExchange.continue_as`).
+(`BackendRelayExchange.continue_as`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.connection import RelayReader
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.doorkeeper import Doorkeeper
+from whimbrel.engine.relay.cache import RelayOffer
+from whimbrel.engine.relay.relay import RELAYABLE, Relay
+from whimbrel.modules.proxy.mod_proxy.backend import answer_timeout, is_debugged
 
 if TYPE_CHECKING:
     from whimbrel.backends.connection import BackendConnection
     from whimbrel.engine.cache.entry import CachedResponse
+    from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.engine.relay.relayed_request import RelayedRequest
     from whimbrel.http.client.answer import AnswerReader
+    from whimbrel.modules.proxy.mod_proxy.backend import Endpoint, WorkerBackend
+    from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
     from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 
 
 # seconds after which the general path passes on what has arrived of an answer
 REST_WAIT: Final = 0.005
 MAX_PARTIAL: Final = 64 * 1024  # bytes of an answer of which a part waits for the rest
+MAX_SENT: Final = 16384  # bytes of a request
+MAX_RELAYS: Final = 256  # requests of each plan; a full table is emptied
+MAX_SEEN: Final = 64  # hashes of answers that came once to one request
+NOTE: Final = "proxy relays"
 
 
-class RelayedExchange(RelayReader):
-    """One relayed request: reader of the answer, and what the connection to the back end resumes.
+class BackendRelay(Relay):
+    """The way of equal requests without a body to one back end; *seen*: answers that came once."""
+
+    __slots__ = ("_pool", "_state", "_timeout", "seen")
+
+    def __init__(self, call: ProxyCall, backend: WorkerBackend, endpoint: Endpoint) -> None:
+        self._pool = endpoint.pool
+        self._state = backend.state
+        self._timeout = answer_timeout(call, backend.worker)
+        self.seen = Doorkeeper(MAX_SEEN)
+
+
+def may_offer(call: ProxyCall) -> bool:
+    """Return True if nothing forbids that requests equal to that of *call* are relayed."""
+    r = call.r
+    return (
+        r.relay is RELAYABLE
+        and r.method == "GET"
+        and call.proxy is None
+        and call.balancer is None
+        and r.body_in.length == 0
+        and r.user is None
+        and not r.output_filters
+        and not r.connection.is_http2
+        and not r.engine.is_general_only
+        and not is_debugged(r)  # each request logs its way
+    )
+
+
+def offer(call: ProxyCall, sent: tuple[Any, ...], answer: bytes, make: Callable[[], BackendRelay]) -> None:
+    """Let the request be relayed, if both what was *sent* and the *answer* came before.
+
+    *sent* identifies the bytes and the pool of their connection; *answer* is the key of the reply.
+    """
+    r = call.r
+    relays: BoundedDict[tuple[Any, ...], BackendRelay] | None = r.plan.notes.get(NOTE)
+    if relays is None:
+        relays = BoundedDict(MAX_RELAYS)
+        r.plan.notes[NOTE] = relays
+    relay = relays.get(sent)
+    if relay is None:
+        relays[sent] = make()
+    elif relay.seen.has_seen(hash(answer)):
+        r.relay = RelayOffer(relay, answer)
+
+
+class BackendRelayExchange(RelayReader):
+    """A request that was relayed: reader of the answer, and what the connection to the back end resumes.
 
     As a reader it has no head and is never done: an answer that is recognized ends the exchange.
 
@@ -65,7 +123,7 @@ class RelayedExchange(RelayReader):
 
     def __init__(
         self,
-        request: RelayedRequest,
+        request: RelayEntry,
         client: RelayClient,
         connection: BackendConnection,
         state: ProxyWorkerState,
@@ -90,12 +148,12 @@ class RelayedExchange(RelayReader):
         """See RelayReader; call `pass_on` with an answer that came before."""
 
     def pass_on(self, response: bytes, *, is_reusable: bool) -> None:
-        """Send `reply` to the client; *response*: see `RelayClient.relayed`."""
+        """Send `reply` to the client; *response*: see `RelayClient.finish_relay`."""
         client, self._client = self._client, None
         self.state.count(len(self.sent), len(self.body))
         self.connection.complete(is_reusable=is_reusable)
         if client is not None:
-            client.relayed(self, response)
+            client.finish_relay(self, response)
 
     def wait_for_rest(self, data: bytes) -> None:
         """Wait for a moment for the rest of an answer that begins with *data*.
@@ -115,7 +173,7 @@ class RelayedExchange(RelayReader):
         """Leave the answer to the general path, unless it was passed on."""
         client, self._client = self._client, None
         if client is not None:
-            client.unrelayed(self)
+            client.abandon_relay(self)
 
     def cancel(self) -> None:
         """See RelayExchange."""

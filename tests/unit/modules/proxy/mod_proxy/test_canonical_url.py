@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.modules.proxy.mod_proxy.canonical import UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import UrlPart, canonical_encoding
 
 
 @pytest.mark.parametrize(
