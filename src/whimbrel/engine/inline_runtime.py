@@ -48,6 +48,12 @@ class InlineRuntime:
         """Call *work* in this thread."""
         return work()
 
+    async def check_password(self, password: str, stored: str) -> bool:
+        """Check in this thread."""
+        from whimbrel.modules.support.auth.passwords import verify
+
+        return verify(password, stored)
+
     async def compute(self, work: Callable[[], T]) -> T:
         """Call *work* in this thread."""
         return work()

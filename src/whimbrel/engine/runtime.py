@@ -111,6 +111,9 @@ class Runtime(Protocol):
         script, which waits for it in its own thread.
         """
 
+    async def check_password(self, password: str, stored: str) -> bool:
+        """Return True if *password* matches the hash *stored*, whose cost its author chose."""
+
     async def compute(self, work: Callable[[], T]) -> T:
         """Run *work* that keeps a core busy and releases the GIL beside the event loop."""
 

@@ -15,6 +15,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, Unknow
 from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
+from whimbrel.verify.password_checks import MAX_SECONDS
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
@@ -57,6 +58,14 @@ class RequestKnowledge:
         if probe.user is None or self._lines is None:
             return
         files = list(self._password_files(self._lines))
+        if self.side.runtime.passwords.unfinished:
+            line = files[0][1] if files else None
+            yield UnknownItem(
+                UnknownKind.USERS_UNKNOWN,
+                SourceLocation(line.path, line.line) if line is not None else None,
+                f"the stored password of {probe.user.name} takes more than {MAX_SECONDS} s to check",
+                "the password was taken as wrong",
+            )
         texts = [text for text, _ in files if text]
         if texts and not any(f"\n{probe.user.name}:" in text for text in texts):
             line = files[0][1]

@@ -11,6 +11,7 @@ from typing import Any
 from whimbrel.engine.inline_runtime import InlineRuntime
 from whimbrel.engine.runtime import Address, P, PeriodicWork
 from whimbrel.engine.tls import BackendTlsParameters
+from whimbrel.verify.password_checks import PasswordChecks
 
 
 class _NoWork:
@@ -26,6 +27,7 @@ class ProbeRuntime(InlineRuntime):
         names: host names by client address, confirmed in both directions.
         time: the time of all probes, seconds since the epoch.
         backends: the addresses that the last probe wanted to connect to.
+        passwords: the checks of passwords.
     """
 
     def __init__(self, now: float | None = None) -> None:
@@ -34,10 +36,15 @@ class ProbeRuntime(InlineRuntime):
         self.names: dict[str, str] = {}
         self.backends: list[Address] = []
         self.rewriting: list[Any] = []
+        self.passwords = PasswordChecks()
 
     def now(self) -> float:
         """Return `time`."""
         return self.time
+
+    async def check_password(self, password: str, stored: str) -> bool:
+        """Return True if *password* matches, False too if the check takes too long."""
+        return self.passwords.is_right(password, stored) is True
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in `names`."""

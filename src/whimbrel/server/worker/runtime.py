@@ -93,6 +93,12 @@ class ServerRuntime:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await _run(self._pool, work)
 
+    async def check_password(self, password: str, stored: str) -> bool:
+        """See Runtime.check_password."""
+        from whimbrel.modules.support.auth.passwords import verify
+
+        return await self.in_thread(lambda: verify(password, stored))
+
     async def in_script_thread(
         self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
     ) -> T:
