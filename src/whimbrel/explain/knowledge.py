@@ -54,18 +54,19 @@ class RequestKnowledge:
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(self._unknown_user(probe))
 
     def _unknown_user(self, probe: Probe) -> Iterator[UnknownItem]:
-        """Yield an item for a user that no password file of the configuration has."""
+        """Yield an item for a user that no password file of the configuration has, and for a stored password
+        whose check was not ended.
+        """
+        if self.side.runtime.passwords.unfinished:
+            yield UnknownItem(
+                UnknownKind.USERS_UNKNOWN,
+                None,
+                f"the stored password of the user takes more than {MAX_SECONDS} s to check",
+                "the password was taken as wrong",
+            )
         if probe.user is None or self._lines is None:
             return
         files = list(self._password_files(self._lines))
-        if self.side.runtime.passwords.unfinished:
-            line = files[0][1] if files else None
-            yield UnknownItem(
-                UnknownKind.USERS_UNKNOWN,
-                SourceLocation(line.path, line.line) if line is not None else None,
-                f"the stored password of {probe.user.name} takes more than {MAX_SECONDS} s to check",
-                "the password was taken as wrong",
-            )
         texts = [text for text, _ in files if text]
         if texts and not any(f"\n{probe.user.name}:" in text for text in texts):
             line = files[0][1]
