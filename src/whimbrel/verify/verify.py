@@ -40,8 +40,8 @@ from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 MAX_SECONDS: Final = 30.0
-"""Processor time for the requests of all hosts, programs in the place of others included, where the user gives
-no number of requests. Each host has an equal part of it, and what those before it have left."""
+"""Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
+counts, too. Each host has an equal part of it, and what those before it have left."""
 _FLUSHED: Final = 250
 """Hosts after which plans are dropped."""
 MAX_GROUPS: Final = 500
