@@ -13,7 +13,6 @@ from whimbrel.engine.runtime import Address, P, PeriodicWork
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.verify.password_checks import PasswordChecks
 
-
 MAX_TEXT: Final = 4 << 20
 """Characters of the steps of rewriting of one request."""
 _SIZE: Final = 256
