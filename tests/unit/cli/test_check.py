@@ -212,3 +212,12 @@ def test_a_main_file_that_comes_and_goes_is_one_sentence(
     monkeypatch.setattr("os.path.isfile", lambda _path: False)
     assert run("-d", conf.parent, "-f", "httpd.conf").exit_code == 2
     assert f"{conf}: it was changed while the command read it\n" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("shape", ["text", "html", "github", "junit"])
+def test_a_name_with_a_line_end_begins_no_line(shape: str, tmp_path: Path) -> None:
+    (tmp_path / "n\nFORGED line.conf").write_text("NameVirtualHost *:80\nDocumentRooot x\n")
+    (tmp_path / "httpd.conf").write_text("Include *line.conf\nLoadModule FORGED modules/x\n")
+    found = run("-d", tmp_path, "-f", "httpd.conf", "--format", shape)
+    assert found.exit_code == 1 and "FORGED line.conf" in found.stdout
+    assert not [line for line in found.stdout.splitlines() if line.startswith("FORGED")]
