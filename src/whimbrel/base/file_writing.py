@@ -244,14 +244,14 @@ class Tree:
         self._tops = [_Top.machine()] if is_open else list(map(_Top.named, named))
 
     @classmethod
-    def made(cls, path: bytes, mode: int = 0o777, *, is_private: bool = False) -> Tree:
+    def create(cls, path: bytes, mode: int = 0o777, *, is_private: bool = False) -> Tree:
         """Return the tree of a directory that the user named, which is made with those above it if it is
         missing; raises OSError.
         """
         tree = cls(mode=mode, is_private=is_private)
         with _naming(path):
             tree.top = os.path.abspath(path)
-            tree._tops = [_Top.made(tree.top, mode)]
+            tree._tops = [_Top.open(tree.top, mode)]
         return tree
 
     def place(
@@ -325,12 +325,12 @@ class _Top:
     def named(cls, name: bytes) -> _Top:
         """Return the directory of an absolute path."""
         try:
-            return cls.made(name, None)
+            return cls.open(name, None)
         except OSError as problem:
             return cls(name, name, -1, problem.with_traceback(None))
 
     @classmethod
-    def made(cls, name: bytes, mode: int | None) -> _Top:
+    def open(cls, name: bytes, mode: int | None) -> _Top:
         """Return the directory of an absolute path; without *mode* it must exist. Raises OSError."""
         machine = Tree(is_open=True, mode=mode or 0)
         top, inside = machine.enter(name)
@@ -388,7 +388,7 @@ class _Walk:
             elif rest:
                 self._enter(first)
             else:
-                self._settle()
+                self._check_owner()
                 return first
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
@@ -433,7 +433,7 @@ class _Walk:
             users.add(os.stat(name, dir_fd=self._handles[-1], follow_symlinks=False).st_uid)
         return users - {0, os.geteuid()}
 
-    def _settle(self) -> None:
+    def _check_owner(self) -> None:
         """Raise ForeignLink if a link of another user led here, and the present directory is not that user's.
 
         Its owner can put anything under each of its names without a link, too.
@@ -448,7 +448,7 @@ class _Walk:
         except FileNotFoundError:
             if not self._create:
                 raise
-            self._settle()
+            self._check_owner()
             with suppress(FileExistsError):
                 os.mkdir(name, self._tree.mode, dir_fd=self._handles[-1])
             handle = os.open(name, _DIRECTORY, dir_fd=self._handles[-1])
@@ -462,7 +462,7 @@ class _Walk:
 
 def make_directories(path: bytes, mode: int = 0o777) -> None:
     """Make a directory that the user named, and those above it; raises OSError."""
-    Tree.made(path, mode)
+    Tree.create(path, mode)
 
 
 def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:

@@ -193,7 +193,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
     stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
     """
     try:
-        copied = Tree.made(os.fsencode(to))
+        copied = Tree.create(os.fsencode(to))
         if not copied.is_empty():
             raise UsageError(f"{to} is not empty")
         root = f"{directory.rstrip('/')}/"

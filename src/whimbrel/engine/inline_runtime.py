@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
-from whimbrel.engine.runtime import NoScoreboard, Scoreboard
+from whimbrel.engine.runtime import NoScoreboard, PasswordCheck, Scoreboard
 
 T = TypeVar("T")
 
@@ -48,11 +48,9 @@ class InlineRuntime:
         """Call *work* in this thread."""
         return work()
 
-    async def check_password(self, password: str, stored: str) -> bool:
+    async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
         """Check in this thread."""
-        from whimbrel.modules.support.auth.passwords import verify
-
-        return verify(password, stored)
+        return check(password, stored)
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Call *work* in this thread."""

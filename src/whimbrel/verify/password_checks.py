@@ -11,7 +11,7 @@ import signal
 from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
-from whimbrel.modules.support.auth.passwords import verify
+from whimbrel.engine.runtime import PasswordCheck
 from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD
 
 MAX_SECONDS: Final = 2
@@ -33,7 +33,7 @@ class PasswordChecks:
         self.unfinished = set[str]()
         self._known: BoundedDict[tuple[str, str], bool] = BoundedDict(MAX_CHECKS)
 
-    def is_right(self, password: str, stored: str) -> bool | None:
+    def is_right(self, check: PasswordCheck, password: str, stored: str) -> bool | None:
         """Return True if *password* matches *stored*, None if that was not found out.
 
         The passwords of probes match nothing: `verify.assumptions` says what they are.
@@ -45,7 +45,7 @@ class PasswordChecks:
             return found
         if stored in self.unfinished or len(self.unfinished) >= MAX_UNFINISHED:
             return None
-        found = _checked(password, stored)
+        found = _checked(check, password, stored)
         if found is None:
             self.unfinished.add(stored)
         else:
@@ -53,7 +53,7 @@ class PasswordChecks:
         return found
 
 
-def _checked(password: str, stored: str) -> bool | None:
+def _checked(check: PasswordCheck, password: str, stored: str) -> bool | None:
     """Check in a new process; return None if it reaches its limit."""
     import resource
 
@@ -63,7 +63,7 @@ def _checked(password: str, stored: str) -> bool | None:
         try:
             signal.signal(signal.SIGXCPU, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
-            status = int(verify(password, stored))
+            status = int(check(password, stored))
         finally:
             os._exit(status)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

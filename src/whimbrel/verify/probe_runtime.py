@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from whimbrel.engine.inline_runtime import InlineRuntime
-from whimbrel.engine.runtime import Address, P, PeriodicWork
+from whimbrel.engine.runtime import Address, P, PasswordCheck, PeriodicWork
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.verify.password_checks import PasswordChecks
 
@@ -77,9 +77,9 @@ class ProbeRuntime(InlineRuntime):
         """Return `time`."""
         return self.time
 
-    async def check_password(self, password: str, stored: str) -> bool:
+    async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
         """Return True if *password* matches, False too if the check takes too long."""
-        return self.passwords.is_right(password, stored) is True
+        return self.passwords.is_right(check, password, stored) is True
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in `names`."""

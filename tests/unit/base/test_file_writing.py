@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -202,7 +203,7 @@ def test_reading_of_a_place_follows_nothing(root: Path) -> None:
 def test_a_tree_stays_where_it_was_when_it_was_named(root: Path) -> None:
     """A link that comes to stand above it leads nowhere else."""
     tree = Tree(bytes(root / "sub"))
-    made = Tree.made(bytes(root / "sub/made"))
+    made = Tree.create(bytes(root / "sub/made"))
     root.rename(root.with_name("moved"))
     root.symlink_to("out")
     with tree.place(bytes(root / "sub/new")) as place:
@@ -236,7 +237,7 @@ def test_the_step_between_making_and_entering_a_directory(
     monkeypatch.setattr(os, "mkdir", made_and_replaced)
     for write in (
         lambda: Tree(bytes(root)).place(bytes(root / "new/victim"), create=True),
-        lambda: Tree.made(bytes(root / "made/victim")),
+        lambda: Tree.create(bytes(root / "made/victim")),
         lambda: Tree(bytes(root)).make_directory(bytes(root / "below/sub")),
     ):
         with pytest.raises(OSError) as caught:
@@ -268,7 +269,7 @@ def test_a_swap_at_each_step_of_the_walk(root: Path, step: str, monkeypatch: pyt
 
 
 def test_private_directories_are_the_users_alone(root: Path) -> None:
-    tree = Tree.made(bytes(root / "home"), is_private=True)
+    tree = Tree.create(bytes(root / "home"), is_private=True)
     (root / "home/state").mkdir(0o700)
     (root / "home/state").chmod(0o770)
     with pytest.raises(NotPrivate, match="another user can write there") as caught:
@@ -308,13 +309,14 @@ def test_the_link_of_another_user_leads_to_what_is_that_users(root: Path) -> Non
     (root / "top").symlink_to("../out")
     for path in (root, root / "sub", root / "a", root / "link", root / "sub/own", root / "top"):
         os.chown(path, 65534, 65534, follow_symlinks=False)
-    for write in (
+    writes: tuple[Callable[[], object], ...] = (
         lambda: replace(root.parent, "tree/link"),
         lambda: replace(root, "link", is_open=True),
         lambda: replace(root / "top", "victim"),
         lambda: write_named(bytes(root / "link"), b"named"),
         lambda: write_over(bytes(root / "top/victim"), b"named"),
-    ):
+    )
+    for write in writes:
         with pytest.raises(ForeignLink, match="what that user does not own"):
             write()
     assert victim(root) == b"victim"

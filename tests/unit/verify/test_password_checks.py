@@ -7,6 +7,7 @@ import time
 import bcrypt
 import pytest
 
+from whimbrel.modules.support.auth.passwords import verify
 from whimbrel.verify import password_checks
 from whimbrel.verify.password_checks import PasswordChecks
 from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD
@@ -18,9 +19,9 @@ _ENDLESS = "$2y$31$abcdefghijklmnopqrstuuKX1b0Qm3vH1mZ5o1bqXnJc8aXJ7D1fm"
 def test_right_and_wrong_passwords() -> None:
     checks = PasswordChecks()
     stored = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
-    assert checks.is_right("secret", stored) is True
-    assert checks.is_right("other", stored) is False
-    assert checks.is_right("secret", stored) is True
+    assert checks.is_right(verify, "secret", stored) is True
+    assert checks.is_right(verify, "other", stored) is False
+    assert checks.is_right(verify, "secret", stored) is True
     assert checks.unfinished == set()
 
 
@@ -30,11 +31,11 @@ def test_a_check_without_an_end_is_not_decided(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(password_checks, "MAX_UNFINISHED", 1)
     checks = PasswordChecks()
     began = time.monotonic()
-    assert checks.is_right("secret", _ENDLESS) is None
+    assert checks.is_right(verify, "secret", _ENDLESS) is None
     assert checks.unfinished == {_ENDLESS}
     took = time.monotonic() - began
     for stored in (_ENDLESS, _ENDLESS.replace("a", "b"), "$6$rounds=999999999$salt$abc"):
-        assert checks.is_right("secret", stored) is None
+        assert checks.is_right(verify, "secret", stored) is None
     assert time.monotonic() - began < took + 0.5
     assert checks.unfinished == {_ENDLESS}
 
@@ -42,5 +43,5 @@ def test_a_check_without_an_end_is_not_decided(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("password", [RIGHT_PASSWORD, WRONG_PASSWORD])
 def test_the_passwords_of_probes_are_not_checked(password: str) -> None:
     checks = PasswordChecks()
-    assert checks.is_right(password, _ENDLESS) is False
+    assert checks.is_right(verify, password, _ENDLESS) is False
     assert checks.unfinished == set()

@@ -70,7 +70,7 @@ class StateDirectory:
         The directory and those above it up to ``whimbrel`` must be the user's alone.
         """
         try:
-            tree = Tree.made(self._home, 0o700, is_private=True) if create else self._tree()
+            tree = Tree.create(self._home, 0o700, is_private=True) if create else self._tree()
             return tree.place(os.path.join(to_bytes(self.path), to_bytes(name)), create=create, follow=False)
         except NotPrivate as problem:
             raise NoStateDirectory(
