@@ -5,6 +5,9 @@ walked by directory descriptors: each component is opened without following link
 hand within the tree. What is found that way is the descriptor of a directory and a name in it; the new file
 is created under a random name with O_EXCL and O_NOFOLLOW, synced, and renamed within the descriptor. A rename
 replaces the name itself, a link that comes to stand there too.
+
+No path is resolved twice: the top of a tree is a descriptor from the moment it is named. A link that another
+user can change, on the way to the top or below it, leads to directories of that user alone (ForeignLink).
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ MAX_LINKS: Final = 40
 """Symbolic links in one path, as in Linux."""
 _DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LISTED: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OVERWRITTEN: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 _ANYWHERE: Final = b"/"
 
 
@@ -34,12 +39,24 @@ class NotInTree(OSError):
 
 
 class ForeignLink(OSError):
-    """A link on the way to a new directory that another user can change at any time."""
+    """A link that another user can change at any time, to a directory that is not that user's."""
 
     def __init__(self, path: bytes) -> None:
         super().__init__(
-            errno.EPERM, "it is a link in a directory of another user; name a directory of your own", path
+            errno.EPERM, "a link in a directory of another user leads to what that user does not own", path
         )
+
+
+class NotPrivate(OSError):
+    """A directory that is to be the user's alone, and in which another user can write.
+
+    Attributes:
+        directory: its path.
+    """
+
+    def __init__(self, path: bytes) -> None:
+        super().__init__(errno.EPERM, "another user can write there", path)
+        self.directory = path
 
 
 class Owner(NamedTuple):
@@ -132,6 +149,12 @@ class Place:
                 os.utime(handle, ns=owner.times)
         os.fsync(handle)
 
+    def overwrite(self, data: bytes, mode: int = 0o666) -> None:
+        """Write *data* into the file or device that has the name, not in one step; raises OSError."""
+        with _naming(self.path):
+            with open(os.open(self.name, _OVERWRITTEN, mode, dir_fd=self.directory), "wb") as file:
+                file.write(data)
+
     def beside(self, name: bytes) -> Place:
         """Return another name of the directory; it needs no `close` of its own."""
         return Place(self.directory, name, os.path.join(os.path.dirname(self.path), name))
@@ -205,18 +228,31 @@ def _naming(path: bytes) -> Iterator[None]:
 class Tree:
     """Directories below which files may be written; the first one is the place for messages.
 
-    *tops* are named by the user; links in the way to them are followed. With *is_open* every other path may
-    be written as well. New directories get *mode* less the umask.
+    *tops* are named by the user; links in the way to them are followed, once. With *is_open* every other path
+    may be written as well. New directories get *mode* less the umask. With *is_private* the directories below
+    the tops must be the user's alone.
     """
 
-    def __init__(self, *tops: bytes, is_open: bool = False, mode: int = 0o777) -> None:
+    def __init__(
+        self, *tops: bytes, is_open: bool = False, mode: int = 0o777, is_private: bool = False
+    ) -> None:
         named = list(dict.fromkeys(map(os.path.abspath, tops)))
-        self._tops = [(top, os.path.realpath(top)) for top in named]
         self.is_open = is_open
         self.mode = mode
-        if is_open:
-            self._tops = [(_ANYWHERE, _ANYWHERE)]
+        self.is_private = is_private
         self.top = named[0] if named else _ANYWHERE
+        self._tops = [_Top.machine()] if is_open else list(map(_Top.named, named))
+
+    @classmethod
+    def create(cls, path: bytes, mode: int = 0o777, *, is_private: bool = False) -> Tree:
+        """Return the tree of a directory that the user named, which is made with those above it if it is
+        missing; raises OSError.
+        """
+        tree = cls(mode=mode, is_private=is_private)
+        with _naming(path):
+            tree.top = os.path.abspath(path)
+            tree._tops = [_Top.open(tree.top, mode)]
+        return tree
 
     def place(
         self, path: bytes, *, create: bool = False, follow: bool = True, replaces_link: bool = False
@@ -227,63 +263,133 @@ class Tree:
         that has no reason to have one. With *replaces_link* a link at its end is the place itself.
         """
         with _naming(path):
-            absolute = os.path.abspath(path)
-            real, inside = self._split(absolute)
-            walk = _Walk(self, real, create=create, follow=follow, replaces_link=replaces_link)
-            return walk.to(inside)
+            top, inside = self.enter(os.path.abspath(path))
+            return _Walk(self, top, create=create, follow=follow, replaces_link=replaces_link).to(inside)
 
-    def _split(self, path: bytes) -> tuple[bytes, list[bytes]]:
-        """Return the top that *path* is below, and the components below it."""
-        for top, real in self._tops:
-            for prefix in (top, real):
+    def make_directory(self, path: bytes) -> None:
+        """Make the directory *path*, and those above it below the top; raises NotInTree and OSError."""
+        with _naming(path):
+            top, inside = self.enter(os.path.abspath(path))
+            os.close(_Walk(self, top, create=True).directory(inside)[0])
+
+    def is_empty(self) -> bool:
+        """Return True if the first top has no entry; raises OSError."""
+        with _naming(self.top):
+            handle = os.open(b".", _LISTED, dir_fd=self._tops[0].handle())
+            try:
+                return not os.listdir(handle)
+            finally:
+                os.close(handle)
+
+    def enter(self, path: bytes) -> tuple[_Top, list[bytes]]:
+        """Return the top that *path* is below, and the components below it; raises NotInTree."""
+        for top in self._tops:
+            for prefix in (top.name, top.real):
                 if path.startswith(prefix.rstrip(b"/") + b"/"):
-                    return real, path[len(prefix.rstrip(b"/")) + 1 :].split(b"/")
+                    return top, path[len(prefix.rstrip(b"/")) + 1 :].split(b"/")
         raise NotInTree(path, self.top)
 
-    def enter(self, path: bytes) -> tuple[bytes, list[bytes]]:
-        """Return where an absolute link continues; raises NotInTree."""
-        return self._split(path)
+
+class _Top:
+    """The top of a tree: a directory that stays open; one that is missing raises its error when it is used.
+
+    Attributes:
+        name: its path, as the user named it.
+        real: the same without links.
+    """
+
+    __slots__ = ("_handle", "_problem", "name", "real")
+
+    def __init__(self, name: bytes, real: bytes, handle: int, problem: OSError | None = None) -> None:
+        self.name = name
+        self.real = real
+        self._handle = handle
+        self._problem = problem
+
+    def __del__(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+    def handle(self) -> int:
+        """Return the descriptor; raises the OSError that there was when the directory was named."""
+        if self._problem is not None:
+            raise self._problem
+        return self._handle
+
+    @classmethod
+    def machine(cls) -> _Top:
+        """Return the top of all paths."""
+        return cls(_ANYWHERE, _ANYWHERE, os.open(_ANYWHERE, _DIRECTORY))
+
+    @classmethod
+    def named(cls, name: bytes) -> _Top:
+        """Return the directory of an absolute path."""
+        try:
+            return cls.open(name, None)
+        except OSError as problem:
+            return cls(name, name, -1, problem.with_traceback(None))
+
+    @classmethod
+    def open(cls, name: bytes, mode: int | None) -> _Top:
+        """Return the directory of an absolute path; without *mode* it must exist. Raises OSError."""
+        machine = Tree(is_open=True, mode=mode or 0)
+        top, inside = machine.enter(name)
+        handle, real = _Walk(machine, top, create=mode is not None).directory(inside)
+        return cls(name, real, handle)
 
 
 class _Walk:
     """One way from a top to a place: a stack of open directories, so that ``..`` goes back by descriptor."""
 
-    def __init__(self, tree: Tree, top: bytes, *, create: bool, follow: bool, replaces_link: bool) -> None:
+    def __init__(
+        self, tree: Tree, top: _Top, *, create: bool, follow: bool = True, replaces_link: bool = False
+    ) -> None:
         self._tree = tree
-        self._top = top
+        self._top = top.real
         self._create = create
         self._follow = follow
         self._replaces_link = replaces_link
         self._links = MAX_LINKS
+        self._strangers = set[int]()
         self._names = list[bytes]()
-        self._handles = [_open_real(top)]
+        self._handles = [os.dup(top.handle())]
 
     def to(self, components: list[bytes]) -> Place:
         """Return the place of *components* below the top."""
         try:
             name = self._walk([part for part in components if part not in (b"", b".")])
-            path = os.path.join(self._top, *self._names, name)
-            return Place(self._handles.pop(), name, path)
+            return Place(self._handles.pop(), name, self._path(name))
         finally:
             self._drop()
+
+    def directory(self, components: list[bytes]) -> tuple[int, bytes]:
+        """Return the directory of *components* below the top: a descriptor, and the path without links."""
+        try:
+            self._walk([*(part for part in components if part not in (b"", b".")), b"."])
+            return self._handles.pop(), self._path()
+        finally:
+            self._drop()
+
+    def _path(self, *names: bytes) -> bytes:
+        return os.path.join(self._top, *self._names, *names)
 
     def _drop(self) -> None:
         while self._handles:
             os.close(self._handles.pop())
 
     def _walk(self, rest: list[bytes]) -> bytes:
+        """Open the directories of *rest*; return its last name."""
         while rest:
             first, *rest = rest
             if first == b"..":
                 self._up()
-            elif self._replaces_link and not rest:
-                return first
-            elif (link := self._link(first)) is not None:
-                rest = [*self._resolved(link), *rest]
-            elif not rest:
-                return first
-            else:
+            elif not (self._replaces_link and not rest) and (link := self._link(first)) is not None:
+                rest = [*self._resolved(first, link), *rest]
+            elif rest:
                 self._enter(first)
+            else:
+                self._check_owner()
+                return first
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
     def _link(self, name: bytes) -> bytes | None:
@@ -295,16 +401,18 @@ class _Walk:
                 return None
             raise
 
-    def _resolved(self, link: bytes) -> list[bytes]:
-        """Return the components of a link, from the present directory; raises OSError."""
+    def _resolved(self, name: bytes, link: bytes) -> list[bytes]:
+        """Return the components of the link *name*, from the present directory; raises OSError."""
         self._links -= 1
         if not self._follow or self._links < 0:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        self._strangers |= self._holders(name)
         if link.startswith(b"/"):
-            self._top, inside = self._tree.enter(os.path.normpath(link))
+            top, inside = self._tree.enter(os.path.normpath(link))
+            self._top = top.real
             self._drop()
             self._names.clear()
-            self._handles.append(_open_real(self._top))
+            self._handles.append(os.dup(top.handle()))
             return inside
         return [part for part in link.split(b"/") if part not in (b"", b".")]
 
@@ -315,66 +423,46 @@ class _Walk:
         elif not self._tree.is_open:
             raise NotInTree(os.path.join(self._top, b".."), self._tree.top)
 
+    def _holders(self, name: bytes) -> set[int]:
+        """Return the users who can change the link *name* of the present directory, without those who may
+        write everywhere.
+        """
+        directory = os.fstat(self._handles[-1])
+        users = {directory.st_uid}
+        if directory.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            users.add(os.stat(name, dir_fd=self._handles[-1], follow_symlinks=False).st_uid)
+        return users - {0, os.geteuid()}
+
+    def _check_owner(self) -> None:
+        """Raise ForeignLink if a link of another user led here, and the present directory is not that user's.
+
+        Its owner can put anything under each of its names without a link, too.
+        """
+        if self._strangers - {os.fstat(self._handles[-1]).st_uid}:
+            raise ForeignLink(self._path())
+        self._strangers.clear()
+
     def _enter(self, name: bytes) -> None:
         try:
             handle = os.open(name, _DIRECTORY, dir_fd=self._handles[-1])
         except FileNotFoundError:
             if not self._create:
                 raise
+            self._check_owner()
             with suppress(FileExistsError):
                 os.mkdir(name, self._tree.mode, dir_fd=self._handles[-1])
             handle = os.open(name, _DIRECTORY, dir_fd=self._handles[-1])
         self._handles.append(handle)
         self._names.append(name)
-
-
-class _NamedWalk(_Walk):
-    """The way to a new directory; links in directories of other users are refused."""
-
-    def make(self, components: list[bytes]) -> None:
-        """Make the directories of *components*."""
-        try:
-            self._walk([*components, b"."])
-        finally:
-            self._drop()
-
-    def _link(self, name: bytes) -> bytes | None:
-        text = super()._link(name)
-        if text is not None:
-            directory = os.fstat(self._handles[-1])
-            link = os.stat(name, dir_fd=self._handles[-1], follow_symlinks=False)
-            holders = (
-                {directory.st_uid, link.st_uid} if directory.st_mode & stat.S_IWOTH else {directory.st_uid}
-            )
-            if holders - {0, os.geteuid()}:
-                raise ForeignLink(os.path.join(_ANYWHERE, *self._names, name))
-        return text
-
-
-def _open_real(path: bytes) -> int:
-    """Return the descriptor of a directory whose path had no link when it was resolved; raises OSError if one
-    was put there since.
-    """
-    handle = os.open(_ANYWHERE, _DIRECTORY)
-    for name in filter(None, path.split(b"/")):
-        above = handle
-        try:
-            handle = os.open(name, _DIRECTORY, dir_fd=above)
-        finally:
-            os.close(above)
-    return handle
+        if self._tree.is_private:
+            status = os.fstat(handle)
+            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise NotPrivate(self._path())
 
 
 def make_directories(path: bytes, mode: int = 0o777) -> None:
-    """Make a directory that the user named, and those above it; raises OSError.
-
-    Links on the way are followed, but none that another user could put there to lead the directory elsewhere:
-    ForeignLink.
-    """
-    tree = Tree(is_open=True, mode=mode)
-    with _naming(path):
-        walk = _NamedWalk(tree, _ANYWHERE, create=True, follow=True, replaces_link=False)
-        walk.make([part for part in os.path.abspath(path).split(b"/") if part])
+    """Make a directory that the user named, and those above it; raises OSError."""
+    Tree.create(path, mode)
 
 
 def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
@@ -383,19 +471,16 @@ def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
     Links are followed. The content is written in place if the directory is not writable or the target is not
     a regular file, such as /dev/stdout.
     """
-    tree = Tree(is_open=True)
-    try:
-        with tree.place(path) as place:
-            status = place.status()
-            if status is None or stat.S_ISREG(status.st_mode):
+    with Tree(is_open=True).place(path) as place:
+        status = place.status()
+        if status is None or stat.S_ISREG(status.st_mode):
+            try:
                 place.replace(data, mode=mode)
+            except PermissionError:
+                pass
+            else:
                 return
-    except PermissionError:
-        pass
-    with _naming(path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC, mode)
-        with open(handle, "wb") as file:
-            file.write(data)
+        place.overwrite(data, mode)
 
 
 def write_over(path: bytes, data: bytes, mode: int = 0o666) -> None:

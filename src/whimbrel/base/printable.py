@@ -44,6 +44,11 @@ def file_problem(problem: OSError) -> str:
     return printable_line(f"{shown}: {problem.strerror}")
 
 
+def html_line(text: str) -> str:
+    """Return `html_text` of *text* in one line: a name with a line end in it begins no line of the page."""
+    return html_text(text).replace("\n", " ")
+
+
 def html_text(text: str) -> str:
     """Return *text* for a page of HTML, which has no control characters; a terminal may show its source."""
     return escape(printable(text))

@@ -70,7 +70,7 @@ def fmt(
         raise typer.Exit(_filter(check, diff, indent))
     changed = 0
     failed = 0
-    for path, top in _expand(files):
+    for path, tree in _expand(files, is_open):
         name = from_system(str(path))
         try:
             data = read_regular(bytes(path))
@@ -87,7 +87,7 @@ def fmt(
                 _print_diff(name, data, formatted_data)
                 continue
             if not check:
-                _replace(path, Tree(bytes(top), is_open=is_open), data, formatted_data)
+                _replace(path, tree, data, formatted_data)
             echo_line(f"{'would format' if check else 'formatted'} {name}")
         except NotTheSame:
             echo_line(f"{name}: left as it is: formatting would change what it says", is_error=True)
@@ -125,22 +125,24 @@ def _spellings() -> dict[str, str]:
     return {row.name.lower(): row.name for row in rows} | _MANUAL
 
 
-def _expand(files: list[str]) -> Iterator[tuple[Path, Path]]:
-    """Yield the files that the arguments name, those of a directory in order, each with the directory that
-    holds all it may be a link to.
+def _expand(files: list[str], is_open: bool) -> Iterator[tuple[Path, Tree]]:
+    """Yield the files that the arguments name, those of a directory in order, each with the tree that holds
+    all it may be a link to.
     """
     working = Path.cwd()
     for name in files:
         path = Path(name)
         if not path.is_dir():
             absolute = Path(os.path.abspath(path))
-            yield path, working if absolute.is_relative_to(working) else absolute.parent
+            top = working if absolute.is_relative_to(working) else absolute.parent
+            yield path, Tree(bytes(top), is_open=is_open)
             continue
+        tree = Tree(bytes(path), is_open=is_open)
         for where, below, names in os.walk(path):
             below.sort()
             for found in sorted(Path(where, each) for each in names):
                 if (found.suffix == ".conf" or found.name == ".htaccess") and found.is_file():
-                    yield found, path
+                    yield found, tree
 
 
 def _replace(path: Path, tree: Tree, old: bytes, new: bytes) -> None:

@@ -111,6 +111,13 @@ def main() -> None:
     except MemoryError:
         os.write(2, b"whimbrel: stopped: this needs more than %d MB of memory\n" % (MAX_MEMORY >> 20))
         sys.exit(2)
+    except OSError as problem:  # of a file that another process changed between two looks at it
+        from whimbrel.base.printable import file_problem
+        from whimbrel.cli.options import encoded
+
+        reason = problem.strerror if problem.filename is None else file_problem(problem)
+        os.write(2, encoded(f"whimbrel: stopped: {reason}\n"))
+        sys.exit(2)
 
 
 def limit_memory() -> None:

@@ -181,8 +181,11 @@ def build_name(name: str) -> str:
     return name
 
 
-def with_hint(fault: str) -> str:
-    """Return why a file cannot be read, with the options that help."""
+def why_unread(path: str) -> str:
+    """Return why a file was not read, with the options that help; one that can be read was changed."""
+    fault = fault_of(path)
+    if not fault:
+        return f"{path}: it was changed while the command read it\nhint: run the command again"
     if fault.endswith("Permission denied"):
         return f"{fault}\nhint: run the command as the owner of the file, or name a copy: -d COPY"
     return f"{fault}\nhint: name the directory of the server, or its main file: -d DIRECTORY -f FILE"
@@ -217,7 +220,7 @@ def sources(
     fragments = [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():
-            raise UsageError(with_hint(fault_of(str(path))))
+            raise UsageError(why_unread(str(path)))
     directories = [path for path in conf if path.is_dir()]
     is_relocated = root is None and file is None and bool(conf)
     if is_relocated:
@@ -246,7 +249,7 @@ def sources(
         copied=tuple((from_system(original), from_system(place)) for original, place in server.copied),
     )
     if not os.path.isfile(server.path):
-        raise UsageError(with_hint(fault_of(server.path)))
+        raise UsageError(why_unread(server.path))
     others = [_text(path) for path in fragments] + [
         file_found for directory in directories for file_found in _files(directory)
     ]

@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import to_system
+from whimbrel.base.real_paths import without_links
 from whimbrel.cli.config_loader import ConfigLoader, print_error
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.includes import has_wildcards
@@ -81,23 +82,23 @@ class Watched:
 def watched(configuration: Configuration) -> Watched:
     """Return what to watch of *configuration*, which may be incomplete."""
     paths = [to_system(included.path) for included in configuration.includes]
-    directories = {os.path.realpath(os.path.dirname(path)) for path in paths}
-    directories |= {os.path.dirname(os.path.realpath(path)) for path in paths}
+    directories = {without_links(os.path.dirname(path)) for path in paths}
+    directories |= {os.path.dirname(without_links(path)) for path in paths}
     directories |= {_directory_of(to_system(pattern)) for pattern in configuration.include_patterns}
     written = [*(sink.target for sink in configuration.spec.log_sinks), configuration.spec.pid_file]
     return Watched(
-        tuple(sorted(directories)), tuple(os.path.realpath(to_system(path)) for path in written if path)
+        tuple(sorted(directories)), tuple(without_links(to_system(path)) for path in written if path)
     )
 
 
 def _directory_of(pattern: str) -> str:
     """Return the directory whose entries decide what an Include line reads."""
     if os.path.isdir(pattern):
-        return os.path.realpath(pattern)
+        return without_links(pattern)
     directory = os.path.dirname(pattern)
     while has_wildcards(directory):
         directory = os.path.dirname(directory)
-    return os.path.realpath(directory)
+    return without_links(directory)
 
 
 def _existing(directory: str) -> str:

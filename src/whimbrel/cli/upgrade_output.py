@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from whimbrel.base.file_reading import read_regular
-from whimbrel.base.file_writing import Owner, Tree, make_directories
+from whimbrel.base.file_writing import Owner, Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.base.real_paths import real_path, without_links
@@ -193,10 +193,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
     stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
     """
     try:
-        make_directories(os.fsencode(to))
-        if any(to.iterdir()):
+        copied = Tree.create(os.fsencode(to))
+        if not copied.is_empty():
             raise UsageError(f"{to} is not empty")
-        copied = Tree(os.fsencode(to))
         root = f"{directory.rstrip('/')}/"
         texts = {
             path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
@@ -220,7 +219,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
 def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:
     """Make the directories for what the server of the copy writes, and link those of its modules."""
     for name in sorted(move.written):
-        make_directories(os.fsencode(to / to_system(name)))
+        copied.make_directory(os.fsencode(to / to_system(name)))
     for name, modules in links_of(directory, move.linked):
         with copied.place(os.fsencode(to / to_system(name)), create=True, follow=False) as link:
             link.make_link(modules)

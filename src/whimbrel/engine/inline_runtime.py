@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
-from whimbrel.engine.runtime import NoScoreboard, Scoreboard
+from whimbrel.engine.runtime import NoScoreboard, PasswordCheck, Scoreboard
 
 T = TypeVar("T")
 
@@ -47,6 +47,10 @@ class InlineRuntime:
     ) -> T:
         """Call *work* in this thread."""
         return work()
+
+    async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
+        """Check in this thread."""
+        return check(password, stored)
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Call *work* in this thread."""

@@ -16,6 +16,8 @@ T = TypeVar("T")
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 # host and port, or the path of a Unix socket
 Address = tuple[str, int] | str
+PasswordCheck = Callable[[str, str], bool]
+"""Whether a password matches a stored hash."""
 
 
 class ScoreboardRow(dict[str, Any]):
@@ -110,6 +112,9 @@ class Runtime(Protocol):
         A cancellation calls *abandon*, after which the script should end. *is_input*: it reads for another
         script, which waits for it in its own thread.
         """
+
+    async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
+        """Return what *check* says of *password* and the hash *stored*, whose cost its author chose."""
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Run *work* that keeps a core busy and releases the GIL beside the event loop."""

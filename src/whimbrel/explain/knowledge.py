@@ -15,6 +15,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, Unknow
 from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
+from whimbrel.verify.password_checks import MAX_SECONDS
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
@@ -53,7 +54,16 @@ class RequestKnowledge:
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(self._unknown_user(probe))
 
     def _unknown_user(self, probe: Probe) -> Iterator[UnknownItem]:
-        """Yield an item for a user that no password file of the configuration has."""
+        """Yield an item for a user that no password file of the configuration has, and for a stored password
+        whose check was not ended.
+        """
+        if self.side.runtime.passwords.unfinished:
+            yield UnknownItem(
+                UnknownKind.USERS_UNKNOWN,
+                None,
+                f"the stored password of the user takes more than {MAX_SECONDS} s to check",
+                "the password was taken as wrong",
+            )
         if probe.user is None or self._lines is None:
             return
         files = list(self._password_files(self._lines))

@@ -150,7 +150,7 @@ class SideAnswers:
         """Return the reply to the head *raw*, which ends with *tail*; *client_host* is the name of *client*,
         "" for none. Stored replies are those to clients without a name.
         """
-        self.side.runtime.names = {client: client_host} if client_host else {}
+        self.side.runtime.begin(client, client_host, is_traced=False)
         if client_host:
             return self._general(raw, client, tail)
         connection, index = self._connection(client, tail.address, tail.port)

@@ -64,7 +64,7 @@ class ChangeCauses:
             return None
         what = words_of(difference)
         plans = tuple(id(check.plan) for check in (*old_checks, *new_checks))
-        steps = (*self._old.runtime.rewriting, *self._new.runtime.rewriting)
+        steps = (*self._old.runtime.steps, *self._new.runtime.steps)
         rules = tuple(step.place for step in steps if step.applied)
         paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
         return self._key(probe, what, (what, plans, rules, str(paths), before.server, after.server))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.base.printable import html_text
+from whimbrel.base.printable import html_line
 from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey
 from whimbrel.replay.text import names_of, place
@@ -44,7 +44,7 @@ def _body(summary: Summary) -> Iterator[str]:
         )
     )
     for error in summary.errors:
-        yield f"<p><strong>{html_text(error)}</strong></p>"
+        yield f"<p><strong>{html_line(error)}</strong></p>"
     if tally.malformed_examples:
         yield "<h2>Lines that were not replayed</h2>"
         yield from _list(tally.malformed_examples)
@@ -62,7 +62,7 @@ def _body(summary: Summary) -> Iterator[str]:
 
 
 def _change(key: ChangeKey, change: Change) -> Iterator[str]:
-    yield f"<h2>{change.requests} requests: {html_text(key.what)}</h2>"
+    yield f"<h2>{change.requests} requests: {html_line(key.what)}</h2>"
     rows = [("old line", place(line)) for line in key.old]
     rows += [("new line", place(line)) for line in key.new]
     for what, names in (
@@ -80,12 +80,12 @@ def _change(key: ChangeKey, change: Change) -> Iterator[str]:
 def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield "<table>"
     for row in rows:
-        yield "<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>"
+        yield "<tr>" + "".join(f"<td>{html_line(cell)}</td>" for cell in row) + "</tr>"
     yield "</table>"
 
 
 def _list(texts: list[str]) -> Iterator[str]:
     yield "<ul>"
     for text in texts:
-        yield f"<li><code>{html_text(text)}</code></li>"
+        yield f"<li><code>{html_line(text)}</code></li>"
     yield "</ul>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from whimbrel.base.printable import html_text
+from whimbrel.base.printable import html_line
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 
@@ -83,5 +83,5 @@ def html(scope: KnowledgeScope, directory: str = "") -> Iterator[str]:
         what = "; ".join(filter(None, (item.subject, item.advice)))
         consequence = item.consequence or ("not decided" if item.matters else "no answer depends on it")
         cells = (item.kind.value, _place(item, directory), what, consequence)
-        yield "<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in cells) + "</tr>"
+        yield "<tr>" + "".join(f"<td>{html_line(cell)}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table>"

@@ -93,9 +93,7 @@ def connection_of(engine: Engine, probe: Probe) -> Connection:
 def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
     """Return the answer to *probe*, and the access checks on the way."""
     runtime = engine.probe_runtime
-    runtime.names = {probe.client: probe.client_host} if probe.client_host else {}
-    runtime.backends = []
-    runtime.rewriting = []
+    runtime.begin(probe.client, probe.client_host, is_traced=True)
     engine.checks.clear()
     engine.limit_files()
     engine.worker_state[USER_KEY] = probe.user

@@ -46,7 +46,7 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
         for section in trace.sections:
             if section.place is not None:
                 lines[DecidingLine(section.place.path, section.place.line, section.written, "section")] = None
-    for step in side.runtime.rewriting:
+    for step in side.runtime.steps:
         if step.applied and step.place is not None:
             text = f"RewriteRule {step.pattern}"
             lines[DecidingLine(step.place.path, step.place.line, text, "mapping")] = None
@@ -60,8 +60,7 @@ def explain(side: Side, probe: Probe, *, is_dry: bool = False) -> Explained | No
     """
     configuration = side.loaded
     runtime = side.runtime
-    runtime.names = {probe.client: probe.client_host} if probe.client_host else {}
-    runtime.rewriting = []
+    runtime.begin(probe.client, probe.client_host, is_traced=True)
     server = configuration.main.config(CoreServerConfig)
     rules = head_rules(server, configuration)
     head = read_head(probe.head(), head_limits(server), rules, ending=InputState.EOF)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
@@ -38,6 +39,9 @@ from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
+MAX_SECONDS: Final = 30.0
+"""Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
+counts, too. Each host has an equal part of it, and what those before it have left."""
 _FLUSHED: Final = 250
 """Hosts after which plans are dropped."""
 MAX_GROUPS: Final = 500
@@ -66,6 +70,11 @@ def verify(
     return result
 
 
+def _processor_time() -> float:
+    """Return the seconds of this process and of the programs that it waited for."""
+    return sum(os.times()[:4])
+
+
 class Comparison:
     """One verification while it runs."""
 
@@ -74,6 +83,7 @@ class Comparison:
         self.new = new
         self.result = result
         new.runtime.time = old.runtime.time  # times in responses must be equal
+        self.is_timed = limit is None
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
@@ -113,8 +123,14 @@ class Comparison:
         for probe in more:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
+        began = _processor_time()
+        cut = 0
         for number, routes in enumerate(groups):
+            ends = began + MAX_SECONDS * (number + 1) / len(groups)
             for count, probe in enumerate(self.source.of_group(routes)):
+                if self.is_timed and count and _processor_time() > ends:
+                    cut += 1
+                    break
                 if has_many:
                     report_progress("hosts", number, len(groups))
                 else:
@@ -124,9 +140,15 @@ class Comparison:
                 self._forget()
         if has_many:
             gc.unfreeze()
-        if not has_many:
+        if not (has_many or cut):
             self._cover_behind_redirects()
         self.finish()
+        if cut:
+            hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
+            self.result.limits.append(
+                f"the requests of {hosts} ended after their part of {MAX_SECONDS:.0f} s of processor time; "
+                "--limit N asks N requests in any time"
+            )
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
         self.result.files = sorted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from whimbrel.base.file_writing import (
     ForeignLink,
     NotInTree,
+    NotPrivate,
     Place,
     Tree,
     make_directories,
@@ -201,11 +203,80 @@ def test_reading_of_a_place_follows_nothing(root: Path) -> None:
 def test_a_tree_stays_where_it_was_when_it_was_named(root: Path) -> None:
     """A link that comes to stand above it leads nowhere else."""
     tree = Tree(bytes(root / "sub"))
+    made = Tree.create(bytes(root / "sub/made"))
     root.rename(root.with_name("moved"))
     root.symlink_to("out")
-    with pytest.raises(OSError, match="Not a directory"):
-        tree.place(bytes(root / "sub/new"))
+    with tree.place(bytes(root / "sub/new")) as place:
+        place.replace(b"new")
+    made.make_directory(bytes(root / "sub/made/below"))
+    assert (root.parent / "moved/sub/new").read_bytes() == b"new"
+    assert (root.parent / "moved/sub/made/below").is_dir() and not made.is_empty()
     assert list((root.parent / "out/sub").iterdir()) == []
+
+
+def test_a_missing_top_is_named_when_it_is_used(root: Path) -> None:
+    """It is missing for good: what comes to stand there is not what was named."""
+    tree = Tree(bytes(root / "none"))
+    (root / "none").symlink_to("../out")
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            tree.place(bytes(root / "none/victim"))
+
+
+def test_the_step_between_making_and_entering_a_directory(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process replaces each new directory by a link at once."""
+    make = os.mkdir
+
+    def made_and_replaced(name: bytes, mode: int, *, dir_fd: int) -> None:
+        make(name, mode, dir_fd=dir_fd)
+        os.rmdir(name, dir_fd=dir_fd)
+        os.symlink(root.parent / "out", name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "mkdir", made_and_replaced)
+    for write in (
+        lambda: Tree(bytes(root)).place(bytes(root / "new/victim"), create=True),
+        lambda: Tree.create(bytes(root / "made/victim")),
+        lambda: Tree(bytes(root)).make_directory(bytes(root / "below/sub")),
+    ):
+        with pytest.raises(OSError) as caught:
+            write()
+        assert caught.value.errno in (errno.ENOTDIR, errno.ELOOP)
+    assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]
+
+
+@pytest.mark.parametrize("step", ["readlink", "open"])
+def test_a_swap_at_each_step_of_the_walk(root: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory becomes a link before or after the look at it."""
+    function = getattr(os, step)
+    steps = list[object]()
+
+    def swapped(name: bytes, *arguments: int, dir_fd: int | None = None) -> object:
+        if name == b"sub":
+            steps.append(name)
+            (root / "sub").rename(root / "moved")
+            (root / "sub").symlink_to("../out")
+        return function(name, *arguments, dir_fd=dir_fd)
+
+    (root / "sub/victim").write_bytes(b"old")
+    tree = Tree(bytes(root))
+    monkeypatch.setattr(os, step, swapped)
+    with pytest.raises(OSError) as caught:
+        tree.place(bytes(root / "sub/victim"))
+    assert steps and caught.value.errno in (errno.ENOTDIR, errno.EXDEV)
+    assert victim(root) == b"victim"
+
+
+def test_private_directories_are_the_users_alone(root: Path) -> None:
+    tree = Tree.create(bytes(root / "home"), is_private=True)
+    (root / "home/state").mkdir(0o700)
+    (root / "home/state").chmod(0o770)
+    with pytest.raises(NotPrivate, match="another user can write there") as caught:
+        tree.place(bytes(root / "home/state/journal"))
+    assert caught.value.directory == bytes(root / "home/state")
+    (root / "home/state").chmod(0o755)
+    tree.place(bytes(root / "home/state/journal")).close()
 
 
 def test_directories_are_made_through_own_links(root: Path) -> None:
@@ -228,3 +299,46 @@ def test_no_directory_is_made_through_the_link_of_another_user(owner: int, mode:
         make_directories(bytes(root / "link/new"))
     make_directories(bytes(root / "sub/new"))
     assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another user")
+def test_the_link_of_another_user_leads_to_what_is_that_users(root: Path) -> None:
+    """In a tree, as the top of one, and as a named file."""
+    (root / "link").symlink_to("../out/victim")
+    (root / "sub/own").symlink_to("../a")
+    (root / "top").symlink_to("../out")
+    for path in (root, root / "sub", root / "a", root / "link", root / "sub/own", root / "top"):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+    writes: tuple[Callable[[], object], ...] = (
+        lambda: replace(root.parent, "tree/link"),
+        lambda: replace(root, "link", is_open=True),
+        lambda: replace(root / "top", "victim"),
+        lambda: write_named(bytes(root / "link"), b"named"),
+        lambda: write_over(bytes(root / "top/victim"), b"named"),
+    )
+    for write in writes:
+        with pytest.raises(ForeignLink, match="what that user does not own"):
+            write()
+    assert victim(root) == b"victim"
+    replace(root, "sub/own")
+    assert (root / "a").read_bytes() == b"new"
+    os.chown(root.parent / "out", 65534, 65534)
+    replace(root / "top", "victim")
+    assert victim(root) == b"new"
+
+
+def test_a_device_that_becomes_a_link_is_not_overwritten(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The named file is no regular one when it is looked at, and a link when it is opened."""
+    os.mkfifo(root / "pipe")
+    look = Place.status
+
+    def swapped(place: Place) -> os.stat_result | None:
+        status = look(place)
+        (root / "pipe").unlink()
+        (root / "pipe").symlink_to("../out/victim")
+        return status
+
+    monkeypatch.setattr(Place, "status", swapped)
+    with pytest.raises(OSError) as caught:
+        write_named(bytes(root / "pipe"), b"named")
+    assert caught.value.errno == errno.ELOOP and victim(root) == b"victim"

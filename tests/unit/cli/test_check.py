@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import check
-from whimbrel.cli.options import with_hint
+from whimbrel.cli.options import why_unread
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
 
@@ -197,6 +197,27 @@ def test_a_directory_without_main_file_gets_a_hint(tmp_path: Path, capfd: pytest
     assert "hint: name the directory of the server, or its main file" in capfd.readouterr().err
 
 
-def test_faults_name_the_options_that_help() -> None:
-    assert with_hint("a: No such file or directory").endswith("main file: -d DIRECTORY -f FILE")
-    assert "run the command as the owner" in with_hint("a: Permission denied")
+def test_faults_name_the_options_that_help(
+    tmp_path: Path, conf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert why_unread(f"{tmp_path}/a").endswith("main file: -d DIRECTORY -f FILE")
+    monkeypatch.setattr("os.access", lambda _path, _mode: False)
+    assert "run the command as the owner" in why_unread(str(conf))
+
+
+def test_a_main_file_that_comes_and_goes_is_one_sentence(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Another process takes it away while the command looks, and puts it back before the second look."""
+    monkeypatch.setattr("os.path.isfile", lambda _path: False)
+    assert run("-d", conf.parent, "-f", "httpd.conf").exit_code == 2
+    assert f"{conf}: it was changed while the command read it\n" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("shape", ["text", "html", "github", "junit"])
+def test_a_name_with_a_line_end_begins_no_line(shape: str, tmp_path: Path) -> None:
+    (tmp_path / "n\nFORGED line.conf").write_text("NameVirtualHost *:80\nDocumentRooot x\n")
+    (tmp_path / "httpd.conf").write_text("Include *line.conf\nLoadModule FORGED modules/x\n")
+    found = run("-d", tmp_path, "-f", "httpd.conf", "--format", shape)
+    assert found.exit_code == 1 and "FORGED line.conf" in found.stdout
+    assert not [line for line in found.stdout.splitlines() if line.startswith("FORGED")]

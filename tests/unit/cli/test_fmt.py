@@ -124,3 +124,34 @@ def test_a_diff_is_printed_and_the_file_left(tmp_path: Path) -> None:
         *(f"-{line}" for line in UGLY.splitlines()),
         *(f"+{line}" for line in PRETTY.splitlines()),
     ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another user")
+@pytest.mark.parametrize("named", ["tree/conf.d", "tree/conf.d/a.conf", "tree"])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_directory_that_its_owner_replaces_by_a_link(
+    named: str, is_before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the command, or between its look at the file and its write, which would be of the same bytes."""
+    tree, victims = tmp_path / "tree", tmp_path / "victims"
+    for directory in (tree / "conf.d", victims):
+        directory.mkdir(parents=True)
+        (directory / "a.conf").write_text(UGLY)
+    for path in (tree, tree / "conf.d", tree / "conf.d/a.conf"):
+        os.chown(path, 65534, 65534)
+
+    def swap() -> None:
+        (tree / "conf.d").rename(tree / "moved")
+        (tree / "conf.d").symlink_to(victims)
+        os.chown(tree / "conf.d", 65534, 65534, follow_symlinks=False)
+
+    def refusal_of(_data: bytes) -> str:
+        swap()
+        return ""
+
+    if is_before:
+        swap()
+    else:
+        monkeypatch.setattr(fmt, "refusal_of", refusal_of)
+    CliRunner().invoke(fmt.app, [str(tmp_path / named)])
+    assert (victims / "a.conf").read_text() == UGLY

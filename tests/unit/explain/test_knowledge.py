@@ -60,3 +60,12 @@ def test_users_that_no_file_has(tmp_path: Path) -> None:
 def test_a_password_file_that_is_not_here(tmp_path: Path) -> None:
     found = run(site(tmp_path, PROTECTED.format("conf/none")), "/index.html")
     assert found.exit_code == 3 and "conf/none is not on this machine" in found.stdout
+
+
+def test_a_stored_password_whose_check_does_not_end(tmp_path: Path) -> None:
+    """The author of the file chose more than a day; the answer is no, and the reason is named."""
+    file = site(tmp_path, PROTECTED.format("users"))
+    (tmp_path / "users").write_text("alice:$2y$31$abcdefghijklmnopqrstuuKX1b0Qm3vH1mZ5o1bqXnJc8aXJ7D1fm\n")
+    found = run(file, "/index.html", "--user", "alice:secret")
+    assert found.exit_code == 3 and found.stdout.startswith("401 ")
+    assert "the stored password of the user takes more than 2 s to check" in found.stdout

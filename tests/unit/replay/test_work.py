@@ -313,3 +313,27 @@ def test_pages_of_both_versions_agree_without_a_probe(
         (404, 404): 9,
         (302, 302): 9,
     }
+
+
+def test_a_rule_that_repeats_itself_leaves_nothing_behind(tmp_path: Path) -> None:
+    """The steps of rewriting are those of the present request, and of none where no change is explained."""
+    growing = (
+        "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\nRewriteRule ^/g(.*) /gg$1 [N]\n"
+    )
+    replayer = plain_replayer(tmp_path, ("2.4", growing), ("2.4", growing))
+    tally = replayed(replayer, *(line(f"/g{n}", status=299) for n in range(3)))
+    assert {key[1:] for key in tally.statuses} == {(500, 500)}
+    assert [side.runtime.steps for side in (replayer.old, replayer.new)] == [(), ()]
+
+
+def test_the_steps_of_one_explanation_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first ones are kept: they name the rules."""
+    growing = (
+        "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\nRewriteRule ^/g(.*) /gg$1 [N]\n"
+    )
+    monkeypatch.setattr("whimbrel.verify.probe_runtime.MAX_TEXT", 1 << 20)
+    replayer = plain_replayer(tmp_path, ("2.4", growing), ("2.4", growing + "ServerSignature On\n"))
+    replayed(replayer, line("/g", status=299))
+    steps = replayer.new.runtime.steps
+    assert steps and sum(len(step.subject) for step in steps) <= (1 << 20) + (1 << 15)
+    assert steps[0].subject == "/g" and steps[0].applied

@@ -192,3 +192,19 @@ def test_hosts_that_are_not_asked_are_equal_to_one_that_is(
     assert "their lines are those of a host that was asked" in proof
     other = verify(side(root, "old", text(""), "2.4"), side(root, "new", text("Redirect 410 /x"), "2.4"))
     assert other.verdict is Verdict.DIFFERENT
+
+
+def test_the_time_of_the_requests_is_shared_by_the_hosts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each host is asked, the sentence names how many were cut, and a number of requests knows no time."""
+    host = "<VirtualHost *:8080>\nServerName h{n}.test\nAlias /a{n} @ROOT@/htdocs\n</VirtualHost>\n"
+    text = "".join(host.format(n=n) for n in range(4))
+    sides = side(root, "old", text, "2.4"), side(root, "new", text, "2.4")
+    whole = verify(*sides)
+    assert not any("processor time" in line for line in whole.limits)
+    monkeypatch.setattr("whimbrel.verify.verify.MAX_SECONDS", 0.0)
+    cut = verify(*sides)
+    (sentence,) = [line for line in cut.limits if "processor time" in line]
+    hosts = int(sentence.partition("the requests of ")[2].partition(" of ")[0])
+    assert hosts >= 4 and "--limit N asks N requests in any time" in sentence
+    assert hosts <= cut.probes < whole.probes
+    assert not any("processor time" in line for line in verify(*sides, limit=40_000).limits)

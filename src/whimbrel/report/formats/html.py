@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from whimbrel.base.printable import html_text
+from whimbrel.base.printable import html_line, html_text
 from whimbrel.report import knowledge
 from whimbrel.report.model import (
     Report,
@@ -60,7 +60,7 @@ def render(report: Report) -> str:
         "<main>",
         "<h1>From httpd 2.2 to 2.4</h1>",
         "<ul>",
-        *(f"<li>{html_text(line.strip())}</li>" for line in (*report.inputs, *counts(report))),
+        *(f"<li>{html_line(line.strip())}</li>" for line in (*report.inputs, *counts(report))),
         "</ul>",
     ]
     for path, group in groupby(sorted_entries(report.entries), key=lambda entry: entry.path):
@@ -73,7 +73,7 @@ def render(report: Report) -> str:
 
 
 def _file(report: Report, path: str, entries: list[ReportEntry]) -> Iterator[str]:
-    yield f"<h2>{html_text(path)}</h2>"
+    yield f"<h2>{html_line(path)}</h2>"
     yield "<table>"
     columns = "".join(f'<th scope="col">{name}</th>' for name in ("Line", "Row", "Risk", "What"))
     yield f"<thead><tr>{columns}</tr></thead><tbody>"
@@ -83,14 +83,14 @@ def _file(report: Report, path: str, entries: list[ReportEntry]) -> Iterator[str
 
 
 def _row(report: Report, entry: ReportEntry) -> Iterator[str]:
-    title = html_text(title_of(report, entry.rule))
+    title = html_line(title_of(report, entry.rule))
     yield f'<tr><td class="line">{entry.line or ""}</td>'
-    yield f'<td class="rule" title="{title}">{html_text(entry.rule)}</td>'
+    yield f'<td class="rule" title="{title}">{html_line(entry.rule)}</td>'
     marks = f"<br>{entry.mark}" if entry.mark else ""
     yield f'<td class="risk {CLASSES[entry.risk]}">{entry.risk.value}{marks}</td>'
-    yield f"<td>{html_text(entry.message)}"
-    yield f'<div class="advice">{html_text(entry.advice)}</div>' if entry.advice else ""
-    yield f'<div class="advice">decide: {html_text(entry.decision)}</div>' if entry.decision else ""
+    yield f"<td>{html_line(entry.message)}"
+    yield f'<div class="advice">{html_line(entry.advice)}</div>' if entry.advice else ""
+    yield f'<div class="advice">decide: {html_line(entry.decision)}</div>' if entry.decision else ""
     yield f"<pre>{html_text(entry.text)}</pre>" if entry.text else ""
     yield f"<pre>{html_text(chr(10).join(new_lines(entry)))}</pre>" if entry.new else ""
     yield f"<pre>{html_text(entry.evidence)}</pre>" if entry.evidence else ""

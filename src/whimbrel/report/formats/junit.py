@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
+from whimbrel.base.printable import printable_line
 from whimbrel.report.model import Report, ReportEntry, sorted_entries
 
 _FORBIDDEN: Final = {code: "?" for code in [*range(32), 0x7F] if code not in (9, 10, 13)}
@@ -44,12 +45,11 @@ def _suite(path: str, entries: list[ReportEntry]) -> str:
 
 def _case(entry: ReportEntry) -> str:
     name = _attribute(f"{entry.rule} line {entry.line}")
-    inner = f"<system-out>{_text(entry.message)}</system-out>"
+    inner = f"<system-out>{_text(printable_line(entry.message))}</system-out>"
     if not entry.is_note:
+        further = entry.advice, entry.evidence
         body = "\n".join(
-            line
-            for line in (f"{entry.path}:{entry.line}: {entry.message}", entry.advice, entry.evidence)
-            if line
+            line for line in (printable_line(f"{entry.path}:{entry.line}: {entry.message}"), *further) if line
         )
         kind = f"type={_attribute(entry.risk.value)} message={_attribute(entry.message)}"
         inner = f"<failure {kind}>{_text(body)}</failure>"

@@ -18,7 +18,7 @@ from whimbrel.backends.unix_transport import UnixConnector
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.model import LogSink
 from whimbrel.engine.coroutines import yield_to_loop
-from whimbrel.engine.runtime import Address, NoScoreboard, P, PeriodicWork, Scoreboard
+from whimbrel.engine.runtime import Address, NoScoreboard, P, PasswordCheck, PeriodicWork, Scoreboard
 from whimbrel.server.logs.logs import Logs
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ class ServerRuntime:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await _run(self._pool, work)
+
+    async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
+        """See Runtime.check_password."""
+        return await self.in_thread(lambda: check(password, stored))
 
     async def in_script_thread(
         self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False

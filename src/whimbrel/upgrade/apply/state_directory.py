@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
-import stat
 from contextlib import suppress
 from typing import Final
 
-from whimbrel.base.file_writing import Place, Tree, make_directories
+from whimbrel.base.file_writing import NotPrivate, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import without_links
 
@@ -63,8 +62,7 @@ class StateDirectory:
         home = state_home()
         self._home = home
         key = hashlib.sha256(real).hexdigest()[:32]
-        self._root = os.path.join(home, b"whimbrel")
-        self.path = to_text(os.path.join(self._root, b"upgrades", key.encode()))
+        self.path = to_text(os.path.join(home, b"whimbrel/upgrades", key.encode()))
 
     def place(self, name: str, *, create: bool = False) -> Place:
         """Return the place of a file of this directory; raises OSError and NoStateDirectory.
@@ -72,35 +70,21 @@ class StateDirectory:
         The directory and those above it up to ``whimbrel`` must be the user's alone.
         """
         try:
-            if create:
-                make_directories(self._home, 0o700)
-            place = Tree(self._home, mode=0o700).place(
-                os.path.join(to_bytes(self.path), to_bytes(name)), create=create, follow=False
-            )
+            tree = Tree.create(self._home, 0o700, is_private=True) if create else self._tree()
+            return tree.place(os.path.join(to_bytes(self.path), to_bytes(name)), create=create, follow=False)
+        except NotPrivate as problem:
+            raise NoStateDirectory(
+                f"{to_text(problem.directory)}: not used for the journal of the upgrade: {problem.strerror}"
+            ) from None
         except FileNotFoundError:
             if create:
                 raise self._refused("No such file or directory") from None
             raise
         except OSError as problem:
             raise self._refused(problem.strerror or "") from None
-        try:
-            self._check()
-        except BaseException:
-            place.close()
-            raise
-        return place
 
-    def _check(self) -> None:
-        """Raise NoStateDirectory if another user can write to a directory on the way."""
-        path = to_bytes(self.path)
-        while len(path) >= len(self._root):
-            status = os.lstat(path)
-            is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-            if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise NoStateDirectory(
-                    f"{to_text(path)}: not used for the journal of the upgrade: another user can write there"
-                )
-            path = os.path.dirname(path)
+    def _tree(self) -> Tree:
+        return Tree(self._home, is_private=True)
 
     def _refused(self, reason: str) -> NoStateDirectory:
         return NoStateDirectory(
@@ -110,5 +94,5 @@ class StateDirectory:
 
     def remove(self) -> None:
         """Remove this directory if it is empty."""
-        with suppress(OSError), Tree(self._home).place(to_bytes(self.path), follow=False) as place:
+        with suppress(OSError), self._tree().place(to_bytes(self.path), follow=False) as place:
             place.remove_directory()

@@ -152,7 +152,7 @@ class Verifier:
         good = (
             verify(password, stored)
             if is_cheap(stored)
-            else await r.engine.runtime.in_thread(lambda: verify(password, stored))
+            else await r.engine.runtime.check_password(verify, password, stored)
         )
         if good:
             self._right[user] = known
