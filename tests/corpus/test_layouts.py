@@ -15,8 +15,8 @@ from whimbrel.cli.arguments import parse
 from whimbrel.cli.check_sources import run as run_check
 from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.cli.options import sources
-from whimbrel.cli.servers import FoundServer, server_at
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.servers import FoundServer, server_at
 from whimbrel.engine.engine import Engine
 from whimbrel.report.model import Report
 from whimbrel.testing.fake_runtime import FakeRuntime

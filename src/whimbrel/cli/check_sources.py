@@ -10,7 +10,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
-from whimbrel.cli.servers import server_at
+from whimbrel.config.servers import server_at
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
 from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all

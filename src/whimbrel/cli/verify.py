@@ -30,7 +30,7 @@ from whimbrel.cli.options import (
     encoded,
     is_colored,
 )
-from whimbrel.cli.servers import why_no_server
+from whimbrel.config.servers import why_no_server
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _options(
 
 def is_fragment(path: Path) -> bool:
     """Return True for a file that `whimbrel check` takes for a part of a configuration."""
-    from whimbrel.cli.servers import server_at
+    from whimbrel.config.servers import server_at
 
     return path.is_file() and server_at(str(path)) is None
 
