@@ -11,10 +11,9 @@ from typing import Final
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
 from whimbrel.config.servers import server_at
-from whimbrel.report.entries import entry_of
+from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
-from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
-from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.check.check import Selection, batches, check_all
 from whimbrel.upgrade.model import Finding, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
@@ -90,22 +89,6 @@ def run(
             "; ".join(f"{finding.place}: {finding.message}" for finding in unread_findings) or "no files"
         )
     return report
-
-
-def as_report(result: CheckResult, directory: str) -> Report:
-    """Convert *checked* to a report with paths relative to *directory*."""
-    entries = [
-        entry_of(finding, directory, result.texts.get((finding.place.path, finding.place.line), ""))
-        for finding in result.findings
-    ]
-    return Report(
-        [display_path(path, directory) for path in result.files],
-        entries,
-        sum(result.files.values()),
-        inputs=list(result.inputs),
-        scope=result.scope,
-        directory=directory,
-    )
 
 
 # single files --------------------------------------------------------------------------------------

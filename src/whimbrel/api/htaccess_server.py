@@ -1,0 +1,76 @@
+"""A server around one .htaccess file: its directory is the document root, or stands at a URL path."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Final
+
+MODULES: Final = (
+    "authn_core authn_file authz_host authz_groupfile authz_user auth_basic mime dir alias env setenvif"
+    " headers expires rewrite negotiation autoindex include deflate filter actions"
+).split()
+"""Modules of both versions that lines of a .htaccess file need."""
+MODULES_24: Final = ("authz_core", "access_compat", "mpm_event", "unixd")
+
+
+class HtaccessServer:
+    """A server root in a temporary directory, which is removed with the object.
+
+    Attributes:
+        root: the server root; `file`: its main file.
+    """
+
+    def __init__(self, htaccess: str, at: str, dialect: str) -> None:
+        self._holder = tempfile.TemporaryDirectory(prefix="whimbrel-", ignore_cleanup_errors=True)
+        self.root = self._holder.name
+        self.file = os.path.join(self.root, "conf/httpd.conf")
+        directory, name = os.path.split(os.path.abspath(htaccess))
+        for part in ("conf", "logs", "htdocs"):
+            os.mkdir(os.path.join(self.root, part))
+        with open(os.path.join(self.root, "conf/mime.types"), "xb"):
+            pass  # types are those that the lines name, and none of this machine
+        documents = self._documents(directory, at.strip("/"))
+        with open(self.file, "xb") as file:
+            file.write(os.fsencode("\n".join((*_lines(self.root, documents, name, dialect), ""))))
+
+    def _documents(self, directory: str, at: str) -> str:
+        """Return the document root in which *directory* stands at the URL path *at*."""
+        if not at:
+            return directory
+        if directory.endswith(f"/{at}"):
+            return directory.removesuffix(f"/{at}")
+        documents = os.path.join(self.root, "htdocs")
+        link = os.path.join(documents, at)
+        os.makedirs(os.path.dirname(link), exist_ok=True)
+        os.symlink(directory, link)
+        return documents
+
+    def close(self) -> None:
+        """Remove the directory."""
+        self._holder.cleanup()
+
+
+def _lines(root: str, documents: str, name: str, dialect: str) -> list[str]:
+    is_24 = dialect != "2.2"
+    names = [*MODULES, *(MODULES_24 if is_24 else ())]
+    grant = ["Require all granted"] if is_24 else ["Order allow,deny", "Allow from all"]
+    return [
+        f'ServerRoot "{root}"',
+        *(f"LoadModule {module}_module modules/mod_{module}.so" for module in names),
+        "Listen 80",
+        "ServerName localhost",
+        "ErrorLog logs/error_log",
+        "TypesConfig conf/mime.types",
+        f'DocumentRoot "{documents}"',
+        *(["AccessFileName .htaccess"] if name == ".htaccess" else [f'AccessFileName "{name}" .htaccess']),
+        "<Directory />",
+        "AllowOverride None",
+        "Options FollowSymLinks",
+        "</Directory>",
+        f'<Directory "{documents}">',
+        "AllowOverride All",
+        "Options FollowSymLinks",
+        *grant,
+        "</Directory>",
+    ]

@@ -1,0 +1,64 @@
+"""LoadedSite: one configuration that answers probes and explains them, in process and without programs."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.knowledge import RequestKnowledge
+from whimbrel.explain.step import RequestExplanation
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+from whimbrel.verify.dry_engine import DryAnswer, DryEngine
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+
+MAX_BODY: Final = 16 << 20
+"""Bytes of a body that an answer has."""
+T = TypeVar("T")
+
+
+class LoadedSite:
+    """A loaded side with what is known about it; one thread at a time uses its engine."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.knowledge = RequestKnowledge(side)  # assumes the directories that are not here
+        self._engine: DryEngine | None = None
+        self._lock = threading.Lock()
+
+    def explain(self, probe: Probe) -> tuple[RequestExplanation, KnowledgeScope]:
+        """Return the explanation of the answer to *probe*, and what is not known about it."""
+
+        def explained() -> tuple[RequestExplanation, KnowledgeScope]:
+            if self.side.is_loaded:
+                self.side.probing.forget_files()
+            explanation = explain_probe(self.side, probe)
+            return explanation, self.knowledge.of(probe, explanation)
+
+        return self._run(explained)
+
+    def answer(self, probe: Probe) -> DryAnswer:
+        """Return the answer to *probe* of a side that is loaded."""
+
+        def answered() -> DryAnswer:
+            if self._engine is None:
+                self._engine = DryEngine(self.side.loaded, self.side.runtime)
+                self._engine.assume_as(self.side.probing)
+            self._engine.forget_files()
+            return self._engine.answer_with_body(probe, MAX_BODY)
+
+        return self._run(answered)
+
+    def _run(self, work: Callable[[], T]) -> T:
+        """Run *work*, in a thread of its own where this one runs an event loop already."""
+        with self._lock:
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                return work()
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(work).result()
