@@ -7,11 +7,11 @@ import tempfile
 from typing import Final
 
 MODULES: Final = (
-    "authn_core authn_file authz_host authz_groupfile authz_user auth_basic mime dir alias env setenvif"
+    "authn_file authz_host authz_groupfile authz_user auth_basic mime dir alias env setenvif"
     " headers expires rewrite negotiation autoindex include deflate filter actions"
 ).split()
 """Modules of both versions that lines of a .htaccess file need."""
-MODULES_24: Final = ("authz_core", "access_compat", "mpm_event", "unixd")
+MODULES_24: Final = ("authn_core", "authz_core", "access_compat", "mpm_event", "unixd")
 
 
 class HtaccessServer:

@@ -22,12 +22,16 @@ T = TypeVar("T")
 
 
 class LoadedSite:
-    """A loaded side with what is known about it; one thread at a time uses its engine."""
+    """A loaded side with what is known about it; one thread at a time asks it.
+
+    Each thread has an engine, since the greenlets of one belong to its thread.
+    """
 
     def __init__(self, side: Side) -> None:
         self.side = side
         self.knowledge = RequestKnowledge(side)  # assumes the directories that are not here
-        self._engine: DryEngine | None = None
+        self._engines = threading.local()
+        self._helper: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
 
     def explain(self, probe: Probe) -> tuple[RequestExplanation, KnowledgeScope]:
@@ -45,20 +49,28 @@ class LoadedSite:
         """Return the answer to *probe* of a side that is loaded."""
 
         def answered() -> DryAnswer:
-            if self._engine is None:
-                self._engine = DryEngine(self.side.loaded, self.side.runtime)
-                self._engine.assume_as(self.side.probing)
-            self._engine.forget_files()
-            return self._engine.answer_with_body(probe, MAX_BODY)
+            engine = self._engine()
+            engine.forget_files()
+            return engine.answer_with_body(probe, MAX_BODY)
 
         return self._run(answered)
 
+    def _engine(self) -> DryEngine:
+        """Return the engine of this thread."""
+        engine: DryEngine | None = getattr(self._engines, "engine", None)
+        if engine is None:
+            engine = DryEngine(self.side.loaded, self.side.runtime)
+            engine.assume_as(self.side.probing)
+            self._engines.engine = engine
+        return engine
+
     def _run(self, work: Callable[[], T]) -> T:
-        """Run *work*, in a thread of its own where this one runs an event loop already."""
+        """Run *work*, in a second thread where this one runs an event loop already."""
         with self._lock:
             try:
                 asyncio.get_running_loop()
             except RuntimeError:
                 return work()
-            with ThreadPoolExecutor(1) as pool:
-                return pool.submit(work).result()
+            if self._helper is None:
+                self._helper = ThreadPoolExecutor(1, "whimbrel-site")
+            return self._helper.submit(work).result()

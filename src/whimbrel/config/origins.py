@@ -38,7 +38,7 @@ class OriginKey(NamedTuple):
     item: Hashable = ENTIRE
 
 
-Origins = dict[Any, tuple[Origin, ...]]  # by OriginKey
+Origins = dict[Any, list[Origin]]  # by OriginKey
 
 
 def command_context(
@@ -138,7 +138,7 @@ def _record(holder: Holder, kind: Any, before: dict[str, Any], origin: Origin) -
 def _add(holder: Holder, key: OriginKey, origin: Origin) -> None:
     if holder.origins is None:
         holder.origins = {}
-    holder.origins[key] = (*holder.origins.get(key, ()), origin)
+    holder.origins.setdefault(key, []).append(origin)
 
 
 def _new_items(old: object, new: object) -> Iterable[Hashable]:
@@ -172,7 +172,7 @@ def merged_origins(base: Origins | None, over: Origins | None) -> Origins | None
     merged = dict(base)
     for key, origins in over.items():
         below = base.get(key) if key.item is ENTIRE and has_merge(key.record, key.field) else None
-        merged[key] = (*below, *origins) if below else origins
+        merged[key] = [*below, *origins] if below else origins
     return merged
 
 
@@ -186,6 +186,5 @@ def origin_of(holders: Sequence[Holder], key: OriginKey) -> tuple[Origin, ...]:
         return tuple(line for holder in holders if holder.origins for line in holder.origins.get(key, ()))
     for holder in reversed(holders):
         if holder.origins and key in holder.origins:
-            lines: tuple[Origin, ...] = holder.origins[key]
-            return lines
+            return tuple(holder.origins[key])
     return ()
