@@ -37,6 +37,7 @@ class NamedInput:
         path: absolute. `directory`: the one that reports show paths relative to.
         sources: what check and upgrade read: the configuration of a server, or a file without its server.
         options: of the server that answers; None for a directory of files without a server.
+        lines: those that are added to the text.
         holder: the server around a .htaccess file, which lives as long as it; None for others.
     """
 
@@ -44,7 +45,13 @@ class NamedInput:
     directory: str
     sources: Sources
     options: LoadOptions | None
+    lines: FurtherLines
     holder: HtaccessServer | None = None
+
+    @property
+    def served(self) -> str:
+        """The path that `whimbrel serve` takes."""
+        return self.path if self.holder is None else self.holder.file
 
 
 def named_input(path: str, dialect: str, at: str, lines: FurtherLines) -> NamedInput:
@@ -59,10 +66,11 @@ def named_input(path: str, dialect: str, at: str, lines: FurtherLines) -> NamedI
     if "htaccess" in os.path.basename(full):
         holder = HtaccessServer(full, at, dialect)
         options = _read(holder.file, lines, as_server=True)[0].options
-        return NamedInput(full, directory, found, options, holder)
+        return NamedInput(full, directory, found, options, lines, holder)
     if found.options is not None or os.path.isdir(full):
-        return NamedInput(full, directory, found, found.options)
-    return NamedInput(full, directory, found, _read(full, lines, as_server=True)[0].options)
+        return NamedInput(full, directory, found, found.options, lines)
+    options = _read(full, lines, as_server=True)[0].options
+    return NamedInput(full, directory, found, options, lines)
 
 
 def _read(path: str, lines: FurtherLines, *, as_server: bool) -> tuple[Sources, str]:

@@ -87,6 +87,34 @@ class Site:
 
         return unknown_of(self._ready().knowledge.scope)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that were read, those of requests excepted."""
+        from whimbrel.api.conversion import path_of
+
+        read = map(path_of, self._ready().knowledge.scope.files_read)
+        return tuple(dict.fromkeys((self.path, *read)))
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports that the text listens to."""
+        listeners = self._ready().side.loaded.spec.listeners
+        return tuple(dict.fromkeys(listener.port for listener in listeners))
+
+    @property
+    def server_name(self) -> str:
+        """The host of requests that name none: ServerName of the main server."""
+        return self._ready().side.loaded.main.name or "localhost"
+
+    @property
+    def serve_arguments(self) -> tuple[str, ...]:
+        """The arguments of `whimbrel serve` that serve this site; valid as long as this object lives."""
+        lines = self._named.lines
+        pairs = [("-D", lines.defines), ("-C", lines.before), ("-c", lines.after)]
+        words = [word for option, values in pairs for value in values for word in (option, value)]
+        envvars = ["--envvars", lines.envvars] if lines.envvars is not None else []
+        return (self._named.served, "--dialect", self.dialect, *words, *envvars)
+
     def get(
         self,
         url: str,
