@@ -6,6 +6,8 @@ import os
 import tempfile
 from typing import Final
 
+from whimbrel.base.file_writing import Tree, make_directories, write_over
+
 MODULES: Final = (
     "authn_file authz_host authz_groupfile authz_user auth_basic mime dir alias env setenvif"
     " headers expires rewrite negotiation autoindex include deflate filter actions"
@@ -27,12 +29,11 @@ class HtaccessServer:
         self.file = os.path.join(self.root, "conf/httpd.conf")
         directory, name = os.path.split(os.path.abspath(htaccess))
         for part in ("conf", "logs", "htdocs"):
-            os.mkdir(os.path.join(self.root, part))
-        with open(os.path.join(self.root, "conf/mime.types"), "xb"):
-            pass  # types are those that the lines name, and none of this machine
+            make_directories(os.fsencode(os.path.join(self.root, part)))
+        write_over(os.fsencode(os.path.join(self.root, "conf/mime.types")), b"")  # not those of this machine
         documents = self._documents(directory, at.strip("/"))
-        with open(self.file, "xb") as file:
-            file.write(os.fsencode("\n".join((*_lines(self.root, documents, name, dialect), ""))))
+        lines = _lines(self.root, documents, name, dialect)
+        write_over(os.fsencode(self.file), os.fsencode("\n".join((*lines, ""))))
 
     def _documents(self, directory: str, at: str) -> str:
         """Return the document root in which *directory* stands at the URL path *at*."""
@@ -41,9 +42,9 @@ class HtaccessServer:
         if directory.endswith(f"/{at}"):
             return directory.removesuffix(f"/{at}")
         documents = os.path.join(self.root, "htdocs")
-        link = os.path.join(documents, at)
-        os.makedirs(os.path.dirname(link), exist_ok=True)
-        os.symlink(directory, link)
+        path = os.fsencode(os.path.join(documents, at))
+        with Tree(os.fsencode(documents)).place(path, create=True, follow=False) as link:
+            link.make_link(os.fsencode(directory))
         return documents
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from whimbrel.api import Answer, Request, RequestError, Site
 from whimbrel.api.loaded_site import MAX_BODY
+from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.pytest_plugin.tested_answer import TestedAnswer
 from whimbrel.testing.ports import free_ports
 
@@ -28,12 +29,12 @@ MAX_OUTPUT: Final = 8192
 """Bytes of the output of a server that a failure shows."""
 
 
-class NotStarted(Exception):
+class ServerNotStarted(Exception):
     """A server that has ended, or does not listen; the message is its output."""
 
 
 class LiveServer:
-    """A server of *site*; `stop` ends it. Raises NotStarted.
+    """A server of *site*; `stop` ends it. Raises ServerNotStarted.
 
     Attributes:
         ports: the port that is listened on, by the port in the text.
@@ -45,13 +46,15 @@ class LiveServer:
         self.ports = dict(zip(ports, free_ports(len(ports)), strict=True))
         self._output: IO[bytes] = tempfile.TemporaryFile()
         pairs = [word for old, new in self.ports.items() for word in ("--port", f"{old}={new}")]
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _MAIN, "serve", *site.serve_arguments, *pairs],
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with programs_permitted():
+            require_programs()
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _MAIN, "serve", *site.serve_arguments, *pairs],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
             self._wait()
         except BaseException:
@@ -106,7 +109,7 @@ class LiveServer:
         waiting = list(self.ports.values())
         while waiting:
             if self._process.poll() is not None or time.monotonic() > end:
-                raise NotStarted(f"{self.site.path}: the server does not start\n{self._text()}")
+                raise ServerNotStarted(f"{self.site.path}: the server does not start\n{self._text()}")
             with socket.socket() as probe:
                 probe.settimeout(1)
                 if probe.connect_ex(("127.0.0.1", waiting[0])) == 0:

@@ -11,7 +11,7 @@ import pytest
 
 from whimbrel.api import ConfigurationError, Request, RequestError, Site, load
 from whimbrel.api.requests import CLIENT
-from whimbrel.pytest_plugin.live_server import LiveAnswer, LiveServer, NotStarted
+from whimbrel.pytest_plugin.live_server import LiveAnswer, LiveServer, ServerNotStarted
 from whimbrel.pytest_plugin.tested_answer import TestedAnswer
 
 MAX_SITES: Final = 16
@@ -109,7 +109,7 @@ class Sites:
         try:
             site = self._site(key)
             return TestedSite(site, self._server(site) if live else None)
-        except (ConfigurationError, ValueError, NotStarted) as problem:
+        except (ConfigurationError, ValueError, ServerNotStarted) as problem:
             message = str(problem)
         fail(message)
 

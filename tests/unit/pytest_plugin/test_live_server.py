@@ -11,7 +11,7 @@ import pytest
 
 from whimbrel.api import RequestError, Site, load
 from whimbrel.api.requests import Request
-from whimbrel.pytest_plugin.live_server import LiveServer, NotStarted
+from whimbrel.pytest_plugin.live_server import LiveServer, ServerNotStarted
 from whimbrel.pytest_plugin.tested_site import Defaults, HttpdSites, Sites
 
 MODULES = "mpm_event alias authn_core authn_file authz_core authz_host authz_user auth_basic unixd".split()
@@ -92,5 +92,5 @@ def test_the_error_of_a_server_that_does_not_start(conf: Path) -> None:
     site: Site = load(broken)
     assert site.ports == (80, 81)
     broken.write_text(conf.read_text() + "Bogus on\n")
-    with pytest.raises(NotStarted, match="Invalid command 'Bogus'"):
+    with pytest.raises(ServerNotStarted, match="Invalid command 'Bogus'"):
         LiveServer(site)
