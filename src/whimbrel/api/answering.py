@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from ipaddress import ip_address
 from typing import Final
 
 from whimbrel.api.answers import Answer, Explanation, Step
-from whimbrel.api.conversion import lines_of, path_of, place_of, text_of, unknown_of
+from whimbrel.api.conversion import lines_of, path_of, place_of, shown_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError, RequestError
 from whimbrel.api.loaded_site import LoadedSite
 from whimbrel.api.named_files import NamedInput, why_no_answers
@@ -71,7 +72,7 @@ def explain_request(loaded: LoadedSite, request: Request, directory: str) -> Exp
         text_of(cause.sentence),
         tuple(map(_step, explanation.steps)),
         tuple(item for item in unknown_of(scope) if item.matters),
-        "\n".join(map(text_of, lines)),
+        "\n".join(map(shown_of, lines)),
     )
 
 
@@ -90,9 +91,14 @@ def _described(request: Request) -> RequestDescription:
     for name, value in request.headers.items():
         if not _TOKEN.fullmatch(name) or _CONTROL.search(value):
             raise RequestError(f"header field {name!r}: {value!r}: not of the form of HTTP")
-    for value in (request.host, request.client, request.user, request.address):
+    for value in (request.host, request.user):
         if _CONTROL.search(value):
             raise RequestError(f"{value!r}: control characters")
+    for address in filter(None, (request.client, request.address)):
+        try:
+            ip_address(address)
+        except ValueError:
+            raise RequestError(f"{address!r}: not an IP address") from None
     if request.user and ":" in request.user:
         raise RequestError(f"user {request.user!r}: a name for Basic has no colon")
     credentials = request.user if request.password is None else f"{request.user}:{request.password}"

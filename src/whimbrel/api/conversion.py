@@ -22,6 +22,11 @@ def text_of(text: str) -> str:
         return text
 
 
+def shown_of(text: str) -> str:
+    """Return text that was decoded for a terminal, with escapes for its bytes that are not UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def path_of(path: str) -> str:
     """Return a path as Python's own interfaces take it."""
     try:
