@@ -14,6 +14,24 @@ MODULES: Final = (
 ).split()
 """Modules of both versions that lines of a .htaccess file need."""
 MODULES_24: Final = ("authn_core", "authz_core", "access_compat", "mpm_event", "unixd")
+TYPES: Final = """\
+application/json json
+application/pdf pdf
+application/xml xml xsl
+application/zip zip
+font/woff woff
+font/woff2 woff2
+image/gif gif
+image/jpeg jpeg jpg jpe
+image/png png
+image/svg+xml svg svgz
+image/webp webp
+text/css css
+text/html html htm
+text/javascript js mjs
+text/plain txt text conf def list log in
+"""
+"""The usual media types, alike on every machine."""
 
 
 class HtaccessServer:
@@ -30,7 +48,7 @@ class HtaccessServer:
         directory, name = os.path.split(os.path.abspath(htaccess))
         for part in ("conf", "logs", "htdocs"):
             make_directories(os.fsencode(os.path.join(self.root, part)))
-        write_over(os.fsencode(os.path.join(self.root, "conf/mime.types")), b"")  # not those of this machine
+        write_over(os.fsencode(os.path.join(self.root, "conf/mime.types")), TYPES.encode())
         documents = self._documents(directory, at.strip("/"))
         lines = _lines(self.root, documents, name, dialect)
         write_over(os.fsencode(self.file), os.fsencode("\n".join((*lines, ""))))
