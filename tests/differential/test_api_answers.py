@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
@@ -104,6 +105,7 @@ def pair() -> Iterator[Pair]:
         (root / "htdocs/shop").mkdir(parents=True)
         for name in ("page.html", "shop/view.html", "shop/secret.html", "shop/a.note"):
             (root / "htdocs" / name).write_text(f"{name}\n")
+            os.utime(root / "htdocs" / name, (1_600_000_000,) * 2)  # a file of this second has a weak ETag
         (root / "htdocs/shop/.htaccess").write_text(SHOP)
         (root / "mime.types").write_text("text/html html\n")
         # {SHA} of "secret", as htpasswd -s writes it

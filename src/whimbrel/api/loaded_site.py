@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -65,8 +66,9 @@ class LoadedSite:
         return engine
 
     def _run(self, work: Callable[[], T]) -> T:
-        """Run *work*, in a second thread where this one runs an event loop already."""
+        """Run *work* at the present time, in a second thread where this one runs an event loop already."""
         with self._lock:
+            self.side.runtime.time = time.time()
             try:
                 asyncio.get_running_loop()
             except RuntimeError:

@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import re
 import threading
+import time
 import typing
 from pathlib import Path
 
@@ -109,6 +110,15 @@ def test_a_changed_file_is_seen_by_the_next_request(conf: Path) -> None:
     assert site.explain(Request("/private/x.html", client="10.0.0.7")).answer.status == 403
     page.unlink()
     assert site.get("/index.html").status == 404
+
+
+def test_each_request_has_its_own_time(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = load(conf)
+    dates = []
+    for seconds in (1_000_000_000, 1_000_003_600):
+        monkeypatch.setattr(time, "time", lambda seconds=seconds: float(seconds))
+        dates.append(site.get("/").header("Date"))
+    assert dates == ["Sun, 09 Sep 2001 01:46:40 GMT", "Sun, 09 Sep 2001 02:46:40 GMT"]
 
 
 def test_the_body_of_an_answer_is_bounded(conf: Path) -> None:
