@@ -44,6 +44,7 @@ class HtaccessServer:
     def __init__(self, htaccess: str, at: str, dialect: str) -> None:
         self._holder = tempfile.TemporaryDirectory(prefix="whimbrel-", ignore_cleanup_errors=True)
         self.root = self._holder.name
+        os.chmod(self.root, 0o755)  # the account of a live server goes through it to the documents
         self.file = os.path.join(self.root, "conf/httpd.conf")
         directory, name = os.path.split(os.path.abspath(htaccess))
         for part in ("conf", "logs", "htdocs"):

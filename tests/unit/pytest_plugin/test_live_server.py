@@ -12,7 +12,7 @@ import pytest
 from whimbrel.api import RequestError, Site, load
 from whimbrel.api.requests import Request
 from whimbrel.pytest_plugin.live_server import LiveServer, ServerNotStarted
-from whimbrel.pytest_plugin.tested_site import Defaults, HttpdSites, Sites
+from whimbrel.pytest_plugin.tested_site import Defaults, HtaccessSites, HttpdSites, Sites
 
 MODULES = "mpm_event alias authn_core authn_file authz_core authz_host authz_user auth_basic unixd".split()
 CONF = """Listen 80
@@ -84,6 +84,21 @@ def test_a_live_server_answers_and_ends(conf: Path) -> None:
         sites.close()
     assert site.server._process.returncode is not None
     assert all(map(refuses, site.server.ports.values()))
+
+
+def test_a_htaccess_file_is_served_live(conf: Path) -> None:
+    (conf.parent / "htdocs/.htaccess").write_text("Redirect /shop/old /shop/new\nBogus on\n")
+    sites = Sites(Defaults(conf.parent))
+    try:
+        site = HtaccessSites(sites)("htdocs/.htaccess", at="/shop/", live=True)
+        with pytest.raises(AssertionError, match=r"(?s)got 500.*Invalid command 'Bogus'"):
+            site.get("/shop/page.txt").serves("page.txt")
+        (conf.parent / "htdocs/.htaccess").write_text("Redirect /shop/old /shop/new\n")
+        site.get("/shop/page.txt").serves("page.txt")
+        site.get("/shop/old").redirects_to("/shop/new")
+    finally:
+        sites.close()
+        (conf.parent / "htdocs/.htaccess").unlink()
 
 
 def test_the_error_of_a_server_that_does_not_start(conf: Path) -> None:
