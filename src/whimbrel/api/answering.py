@@ -132,5 +132,11 @@ def _answer(found: DryAnswer) -> Answer:
 
 
 def _step(step: ExplanationStep) -> Step:
-    texts = map(text_of, (step.kind, step.what, step.result, step.detail))
-    return Step(*texts, lines_of(step.lines), tuple(map(_step, step.children)))
+    return Step(
+        step.kind,
+        text_of(step.what),
+        text_of(step.result),
+        text_of(step.detail),
+        lines_of(step.lines),
+        tuple(map(_step, step.children)),
+    )

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Final
 
-from whimbrel.api.conversion import finding_of, path_of, unknown_of
+from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
 from whimbrel.api.named_files import NamedInput
+from whimbrel.base.latin1 import from_system
 from whimbrel.report.entries import as_report, entry_of
-from whimbrel.upgrade.check.check import UnknownRule, check, parse_selection, source_lines
+from whimbrel.report.model import Report
+from whimbrel.upgrade.check.check import (
+    Selection,
+    UnknownRule,
+    batches,
+    check_all,
+    parse_selection,
+    source_lines,
+)
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
-from whimbrel.upgrade.model import NEWEST, Style, UpgradeOptions
+from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
+from whimbrel.upgrade.rules import all_rules, rule_names
+from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.upgrade.source.line_map import LineMap
-from whimbrel.upgrade.source.reading import read_config_tree
+from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
+from whimbrel.utilities.usage_error import UsageError
 from whimbrel.verify.upgraded import verify_upgrade
 
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
@@ -38,10 +51,10 @@ def check_input(named: NamedInput, select: Sequence[str], ignore: Sequence[str])
         wanted = parse_selection(" ".join(select), " ".join(ignore))
     except UnknownRule as problem:
         raise ValueError(str(problem)) from None
-    result = check(named.sources, wanted)
-    report = as_report(result, "")
-    if not report.files:
-        raise _unread(named, [f"{finding.place}: {finding.message}" for finding in result.findings])
+    try:
+        report = check_parts([(named.sources, "")], wanted)
+    except UsageError as problem:
+        raise ConfigurationError(named.path, 0, text_of(problem.message)) from None
     findings = [finding_of(entry) for entry in report.entries]
     return CheckReport(
         tuple(finding for finding in findings if not finding.is_note),
@@ -52,11 +65,38 @@ def check_input(named: NamedInput, select: Sequence[str], ignore: Sequence[str])
     )
 
 
+def check_parts(
+    parts: list[tuple[Sources, str]],
+    wanted: Selection,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    step: ReportProgress = no_progress,
+    options: UpgradeOptions | None = None,
+) -> Report:
+    """Return one report about all parts, up to *jobs* of them at a time.
+
+    Paths are relative to the directory of the only part, or to the working directory. Raises UsageError if no
+    file can be read.
+    """
+    report = Report(titles={rule.number: rule.title for rule in all_rules()}, names=rule_names())
+    work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
+    unread: list[Finding] = []
+    results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
+    for (_batch, directory), result in zip(work, results, strict=True):
+        base = directory if len(parts) == 1 else from_system(os.getcwd())
+        report.add(as_report(result, base))
+        unread += [finding for finding in result.findings if not result.files]
+    if not report.files:
+        raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")
+    return report
+
+
 def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bool) -> UpgradePlan:
     """Return the upgrade; raises ConfigurationError if no file can be read."""
     tree = read_config_tree(named.sources, options)
     if not tree.files:
-        raise _unread(named, [f"{item.place}: {item.subject}" for item in tree.unread])
+        reasons = "; ".join(f"{item.place}: {item.subject}" for item in tree.unread)
+        raise ConfigurationError(named.path, 0, text_of(reasons) or "no configuration in there")
     result = upgrade(tree)
     add_load_errors(result, named.sources.options)
     verified = ""
@@ -74,7 +114,3 @@ def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bo
         for finding in result.findings
     ]
     return UpgradePlan(tuple(changes), tuple(map(finding_of, entries)), verified, unknown_of(result.scope))
-
-
-def _unread(named: NamedInput, reasons: Sequence[str]) -> ConfigurationError:
-    return ConfigurationError(named.path, 0, "; ".join(reasons) or "no configuration in there")
