@@ -9,14 +9,14 @@ import pytest
 
 from tests.support.client import fetch
 from tests.support.layout_trees import TREES, LayoutTree
+from whimbrel.api.checking import check_parts
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.arguments import parse
-from whimbrel.cli.check_sources import run as run_check
 from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.cli.options import sources
-from whimbrel.cli.servers import FoundServer, server_at
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.servers import FoundServer, server_at
 from whimbrel.engine.engine import Engine
 from whimbrel.report.model import Report
 from whimbrel.testing.fake_runtime import FakeRuntime
@@ -82,7 +82,7 @@ def test_check_finds_the_server(name: str, tmp_path: Path) -> None:
     assert options is not None and set(tree.defines) <= set(options.defines)
     if tree.variable[0]:
         assert options.environment[tree.variable[0]] == tree.variable[1]
-    report: Report = run_check([(read(path), str(path))], parse_selection("", ""), 1, lambda _path: None)
+    report: Report = check_parts([(read(path), str(path))], parse_selection("", ""), 1, lambda _path: None)
     assert any(tree.main.endswith(file.lstrip("/")) for file in report.files)
     assert bool(report.scope.items) is not tree.has_documents, report.scope.items
 

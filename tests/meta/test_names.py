@@ -21,6 +21,23 @@ RETIRED = frozenset(
 ALLOWED = frozenset({"kept_body", "KeptBodySize", "connection_made"})
 # Class names that stand twice: why that is clear to a reader.
 SHARED = {
+    **dict.fromkeys(
+        (
+            "Answer",
+            "DecidingLine",
+            "Difference",
+            "Edit",
+            "Explanation",
+            "Finding",
+            "Request",
+            "Step",
+            "Verdict",
+        ),
+        "api: the public view of what another package computes",
+    ),
+    **dict.fromkeys(
+        ("ChangedFile", "ChangedStep", "UnknownItem"), "api.schema_models: the JSON of the class of that name"
+    ),
     "AddressChain": "config: virtual hosts of one address; mod_remoteip: addresses of a proxy chain",
     "CachedResponder": "the same part of a connection of HTTP/1 and of one of HTTP/2",
     "Condition": "a condition of SetEnvIf, CustomLog env=, RewriteCond, <IfDefine>: private to their modules",

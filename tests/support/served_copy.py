@@ -11,7 +11,7 @@ from tests.support.client import Reply
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.serve_places import ServePlaces
 from whimbrel.cli.served_server import ServedServer
-from whimbrel.cli.servers import server_at
+from whimbrel.config.servers import server_at
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient

@@ -23,8 +23,8 @@ from whimbrel.base.programs import permit_programs
 from whimbrel.cli import httpd
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.run_directories import make_directories, remove_session_caches
-from whimbrel.cli.servers import server_of
-from whimbrel.cli.service_settings import envvars_of, sourced_envvars
+from whimbrel.config.servers import server_of
+from whimbrel.config.service_settings import envvars_of, sourced_envvars
 from whimbrel.utilities.options import UtilityProgram
 from whimbrel.utilities.usage_error import UsageError
 

@@ -227,11 +227,14 @@ def _parts(
 def _run_check(
     parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: UpgradeOptions
 ) -> Report:
-    from whimbrel.cli.check_sources import run
+    import gc
+
+    from whimbrel.api.checking import check_parts
     from whimbrel.cli.progress import ProgressBar
 
+    gc.disable()  # a configuration tree is a million live objects, which each collection would traverse
     with ProgressBar() as bar:
-        return run(parts, wanted, jobs, bar.on_file, bar.on_step, options)
+        return check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
 
 
 def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:

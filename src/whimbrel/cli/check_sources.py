@@ -1,25 +1,16 @@
-"""Run a check over servers, fragments and single files, and merge the results into one report."""
+"""The servers below a directory, and reports about single files that options name."""
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
-from whimbrel.cli.servers import server_at
+from whimbrel.config.servers import server_at
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
-from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
-from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import Finding, UpgradeOptions
-from whimbrel.upgrade.rules import all_rules, rule_names
-from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
-from whimbrel.upgrade.source.reading import Progress, Sources
-from whimbrel.utilities.usage_error import UsageError
 
 MAX_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""
@@ -64,47 +55,6 @@ def _has_configuration(directory: Path) -> bool:
         name.endswith((".conf", ".htaccess"))
         for _where, _directories, names in os.walk(directory)
         for name in names
-    )
-
-
-def run(
-    parts: list[tuple[Sources, str]],
-    wanted: Selection,
-    jobs: int,
-    progress: Progress,
-    step: ReportProgress = no_progress,
-    options: UpgradeOptions | None = None,
-) -> Report:
-    """Check all parts; raises UsageError if no file can be read."""
-    report = Report(titles={rule.number: rule.title for rule in all_rules()}, names=rule_names())
-    work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
-    unread_findings: list[Finding] = []
-    gc.disable()  # a configuration tree is a million live objects, which each collection would traverse
-    results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
-    for (_batch, directory), result in zip(work, results, strict=True):
-        base = directory if len(parts) == 1 else from_system(os.getcwd())
-        report.add(as_report(result, base))
-        unread_findings += [finding for finding in result.findings if not result.files]
-    if not report.files:
-        raise UsageError(
-            "; ".join(f"{finding.place}: {finding.message}" for finding in unread_findings) or "no files"
-        )
-    return report
-
-
-def as_report(result: CheckResult, directory: str) -> Report:
-    """Convert *checked* to a report with paths relative to *directory*."""
-    entries = [
-        entry_of(finding, directory, result.texts.get((finding.place.path, finding.place.line), ""))
-        for finding in result.findings
-    ]
-    return Report(
-        [display_path(path, directory) for path in result.files],
-        entries,
-        sum(result.files.values()),
-        inputs=list(result.inputs),
-        scope=result.scope,
-        directory=directory,
     )
 
 

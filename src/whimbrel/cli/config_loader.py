@@ -20,8 +20,6 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.static_typing import Any
 from whimbrel.cli.arguments import Arguments
 from whimbrel.cli.missing_extras import missing_extras, used_modules
-from whimbrel.cli.servers import server_of
-from whimbrel.cli.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import read_overlaid
@@ -29,6 +27,8 @@ from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.messages import escaped, format_error, format_message
 from whimbrel.config.model import Stage
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.servers import server_of
+from whimbrel.config.service_settings import ServiceSettings, settings_to_serve
 from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
 

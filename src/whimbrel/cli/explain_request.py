@@ -82,9 +82,8 @@ def explain_request(
     choice: ConfigurationChoice, request: RequestChoice, diff: str, output: OutputChoice
 ) -> int:
     """Print the explanation; return the exit code.  Raises UsageError."""
+    from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.cause import cause_of
-    from whimbrel.explain.explanation import explain_probe
-    from whimbrel.explain.knowledge import RequestKnowledge
     from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import load_side
 
@@ -94,9 +93,7 @@ def explain_request(
     new = load_side(options, choice.dialect)
     probe = _probe(new, request)
     if not diff:
-        known = RequestKnowledge(new)
-        explanation = explain_probe(new, probe)
-        scope = known.of(probe, explanation)
+        explanation, scope = LoadedSite(new).explain(probe)
         if output.as_json:
             document = {
                 **explanation.as_dict(),
@@ -135,16 +132,14 @@ def _print_one(
 
 
 def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:
+    from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
-    from whimbrel.explain.explanation import explain_probe
-    from whimbrel.explain.knowledge import RequestKnowledge
     from whimbrel.explain.text import OutputStyle, difference_lines
     from whimbrel.report.knowledge import as_json as as_json_scope
 
-    known = RequestKnowledge(old), RequestKnowledge(new)
-    before = explain_probe(old, probe)
-    after = explain_probe(new, probe)
-    scope = known[0].of(probe, before).merge(known[1].of(probe, after))
+    before, old_scope = LoadedSite(old).explain(probe)
+    after, new_scope = LoadedSite(new).explain(probe)
+    scope = old_scope.merge(new_scope)
     changes = list(changed_steps(before, after))
     if output.as_json:
         steps = [

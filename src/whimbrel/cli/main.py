@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "replay": "whimbrel.cli.replay",
     "verify": "whimbrel.cli.verify",
     "rewrite-test": "whimbrel.cli.rewrite_test",
+    "schema": "whimbrel.cli.schema",
 }
 
 

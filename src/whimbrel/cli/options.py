@@ -9,25 +9,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TextIO
+from typing import Annotated, Final, TextIO
 
 import typer
 
-from whimbrel.base.builds import AUTO
 from whimbrel.base.builds import NAMES as BUILDS
-from whimbrel.base.file_reading import read_regular
-from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.base.printable import file_problem, printable, printable_line
-from whimbrel.base.real_paths import without_links
-from whimbrel.cli.servers import FoundServer, fault_of, server_at, server_of
-from whimbrel.cli.service_settings import ServiceSettings, service_settings
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.printable import printable, printable_line
+from whimbrel.upgrade.source.named_sources import sources as sources
 from whimbrel.utilities.usage_error import UsageError
-
-if TYPE_CHECKING:
-    from whimbrel.upgrade.source.reading import Sources
 
 EXIT_OK = 0
 EXIT_FINDINGS = 1
@@ -181,16 +173,6 @@ def build_name(name: str) -> str:
     return name
 
 
-def why_unread(path: str) -> str:
-    """Return why a file was not read, with the options that help; one that can be read was changed."""
-    fault = fault_of(path)
-    if not fault:
-        return f"{path}: it was changed while the command read it\nhint: run the command again"
-    if fault.endswith("Permission denied"):
-        return f"{fault}\nhint: run the command as the owner of the file, or name a copy: -d COPY"
-    return f"{fault}\nhint: name the directory of the server, or its main file: -d DIRECTORY -f FILE"
-
-
 def release(target: str) -> int:
     """Return the N of 2.4.N, the newest for 2.4; raises UsageError."""
     from whimbrel.upgrade.model import NEWEST
@@ -199,119 +181,3 @@ def release(target: str) -> int:
     if found is None:
         raise UsageError(f"--target {target}: not a release of 2.4, such as 2.4.58")
     return int(found[1]) if found[1] else NEWEST
-
-
-def sources(
-    conf: list[Path],
-    root: Path | None,
-    file: Path | None,
-    before: list[str],
-    after: list[str],
-    defines: list[str],
-    envvars: Path | None,
-    as_server: bool = False,
-    built_in: Path | None = None,
-    build: str = AUTO,
-) -> tuple[Sources, str]:
-    """Return the sources to read, and the directory to which they belong; raises UsageError."""
-    from whimbrel.config.options import LoadOptions
-    from whimbrel.upgrade.source.reading import Sources
-
-    fragments = [path for path in conf if path.is_file()]
-    for path in conf:
-        if not path.exists():
-            raise UsageError(why_unread(str(path)))
-    directories = [path for path in conf if path.is_dir()]
-    is_relocated = root is None and file is None and bool(conf)
-    if is_relocated:
-        server = server_at(str(conf[0]), as_server=as_server)
-        if server is None:
-            return _fragments(conf, fragments, directories)
-        fragments = [path for path in fragments if without_links(str(path)) != without_links(server.path)]
-    else:
-        named = os.path.abspath(file) if root is None and file is not None else str(file or "")
-        server = server_of(str(root) if root is not None else "", named)
-    top = server.root
-    if not os.path.isdir(top):
-        raise UsageError(f"{top}: no such directory")
-    settings = _settings(server, envvars)
-    options = LoadOptions(
-        server_root=from_system(top),
-        file=from_system(server.file),
-        build=build,
-        defines=_all([*defines, *settings.defines]),
-        before=_all([*settings.before, *before]),
-        after=_all([*settings.after, *after]),
-        environment={from_system(key): from_system(value) for key, value in settings.environment.items()},
-        undecided=tuple(settings.undecided),
-        overlay=settings.overlay,
-        is_copy=is_relocated,
-        copied=tuple((from_system(original), from_system(place)) for original, place in server.copied),
-    )
-    if not os.path.isfile(server.path):
-        raise UsageError(why_unread(server.path))
-    others = [_text(path) for path in fragments] + [
-        file_found for directory in directories for file_found in _files(directory)
-    ]
-    return Sources(
-        options=options,
-        fragments=tuple(dict.fromkeys(others)),
-        is_relocated=is_relocated,
-        built_in=_listed(built_in),
-    ), from_system(top)
-
-
-def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:
-    from whimbrel.upgrade.source.reading import Sources
-
-    named = [_text(path) for path in files] + [
-        found for directory in directories for found in _files(directory)
-    ]
-    if not named:
-        raise UsageError(
-            f"{conf[0]}: no configuration in there\n"
-            f"hint: name the main file of the server: -d {conf[0]} -f FILE, with FILE below the directory"
-        )
-    return Sources(fragments=tuple(dict.fromkeys(named))), _text(
-        conf[0] if conf[0].is_dir() else conf[0].parent
-    )
-
-
-def _listed(path: Path | None) -> frozenset[str] | None:
-    """Return the source files of modules in the output of `httpd -l`; None if no file is given."""
-    if path is None:
-        return None
-    try:
-        found = frozenset(re.findall(r"\b\w+\.c\b", to_text(read_regular(bytes(path)))))
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
-    if not found:
-        raise UsageError(f"{path}: no list of modules, as `httpd -l` prints it")
-    return found
-
-
-def _all(lines: list[str]) -> tuple[str, ...]:
-    return tuple(map(from_system, lines))
-
-
-def _text(path: Path) -> str:
-    """Return the absolute path, one character per byte."""
-    return from_system(os.path.abspath(path))
-
-
-def _settings(server: FoundServer, envvars: Path | None) -> ServiceSettings:
-    """Return what the service passes to httpd; raises UsageError for an unreadable file."""
-    try:
-        return service_settings(server, os.environ, os.path.abspath(envvars) if envvars is not None else "")
-    except OSError as problem:
-        raise UsageError(file_problem(problem)) from None
-
-
-def _files(directory: Path) -> Iterator[str]:
-    """Yield every configuration file below *directory*, in order."""
-    for where, below, names in os.walk(to_bytes(_text(directory))):
-        below.sort()
-        in_sites = os.path.basename(where) in (b"sites-enabled", b"sites-available")
-        for name in sorted(names):
-            if name.endswith((b".conf", b".htaccess")) or (in_sites and not name.endswith((b"~", b".bak"))):
-                yield to_text(os.path.join(where, name))

@@ -5,7 +5,6 @@ server.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from whimbrel.base.file_reading import read_regular
-from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import programs_permitted
@@ -32,21 +30,6 @@ EPILOG: Final = epilog(
 )
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-# Modules that a .htaccess file of redirects may need; those without behaviour are left out.
-MODULES: Final = (
-    "authz_core",
-    "mime",
-    "dir",
-    "alias",
-    "env",
-    "setenvif",
-    "headers",
-    "expires",
-    "rewrite",
-    "negotiation",
-    "autoindex",
-    "include",
-)
 LOOPS: Final = {
     "AH00124": "loops: it exceeds the limit of internal redirects",
     "AH02596": "loops: it exceeds the limit of [N] rounds",
@@ -89,8 +72,8 @@ def rewrite_test(
 
     try:
         table = read_cases(to_text(read_regular(bytes(cases))))
-        with _directory() as directory:
-            serving = _engine(conf, root, at, directory, defines or [], dialect)
+        with _server(conf, root, at, dialect) as (server_root, file):
+            serving = _engine(server_root, file, defines or [], dialect)
             outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
     except (OSError, BadTable, ConfigError, StartError) as problem:
@@ -102,73 +85,40 @@ def rewrite_test(
 
 
 @contextmanager
-def _directory() -> Iterator[str]:
-    """Make a directory for a server root."""
+def _server(conf: Path, root: Path | None, at: str, dialect: str) -> Iterator[tuple[str, str]]:
+    """Return server root and main file; those of a .htaccess file exist for the duration of the context."""
+    from whimbrel.api.htaccess_server import HtaccessServer
+    from whimbrel.base.dialect import DIALECTS
+    from whimbrel.cli.serve import root_and_file
+
+    if dialect not in DIALECTS:
+        raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    if not conf.name.endswith("htaccess"):
+        yield root_and_file(conf, root)
+        return
     with programs_permitted():
-        holder = tempfile.TemporaryDirectory(prefix="whimbrel-")
+        read_regular(bytes(conf))
+        server = HtaccessServer(str(conf), at, dialect)
     try:
-        yield holder.name
+        yield server.root, server.file
     finally:
         with programs_permitted():
-            holder.cleanup()
+            server.close()
 
 
-def _engine(
-    conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str
-) -> Engine:
+def _engine(server_root: str, file: str, defines: list[str], dialect: str) -> Engine:
     from whimbrel.base.dialect import DIALECTS
-    from whimbrel.base.latin1 import from_system
-    from whimbrel.cli.serve import root_and_file
     from whimbrel.config.load import load
     from whimbrel.config.options import LoadOptions
     from whimbrel.engine.engine import Engine
     from whimbrel.modules import ALL
     from whimbrel.testing.fake_runtime import FakeRuntime
 
-    if dialect not in DIALECTS:
-        raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
-    if conf.name.endswith("htaccess"):
-        with programs_permitted():
-            server_root = directory
-            file = _make_server_root(conf, at, directory, dialect)
-    else:
-        server_root, file = root_and_file(conf, root)
     options = LoadOptions(
         server_root=from_system(server_root), file=from_system(file), defines=tuple(defines), check_only=True
     )
     runtime: Any = Recorder(FakeRuntime())
     return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
-
-
-def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> str:
-    """Build a server root in *directory* with the file at the URL path *at*; return the path of its
-    configuration.
-    """
-    place = Path(directory, "htdocs", at.strip("/"))
-    place.mkdir(parents=True, exist_ok=True)
-    write_over(bytes(place / ".htaccess"), read_regular(bytes(htaccess)))
-    Path(directory, "conf").mkdir()
-    Path(directory, "conf/mime.types").touch()
-    Path(directory, "logs").mkdir()
-    is_24 = dialect != "2.2"
-    modules = [name for name in MODULES if is_24 or name != "authz_core"]
-    lines = [
-        f"LoadModule {name}_module modules/mod_{name}.so"
-        for name in ((*modules, "mpm_event") if is_24 else (*modules, "authz_host"))
-    ]
-    lines += [
-        "Listen 80",
-        "ServerName localhost",
-        f'DocumentRoot "{directory}/htdocs"',
-        f'<Directory "{directory}/htdocs">',
-        "AllowOverride All",
-        "Options FollowSymLinks",
-        *(["Require all granted"] if is_24 else []),
-        "</Directory>",
-    ]
-    path = Path(directory, "conf/httpd.conf")
-    write_over(bytes(path), ("\n".join(lines) + "\n").encode())
-    return str(path)
 
 
 class Recorder:

@@ -172,7 +172,7 @@ def run(
     from whimbrel.cli import serve_watch
     from whimbrel.cli.serve_places import ServePlaces
     from whimbrel.cli.served_server import ServedServer
-    from whimbrel.cli.servers import server_at, server_of, why_no_server
+    from whimbrel.config.servers import server_at, server_of, why_no_server
 
     permit_programs()
     opened: list[ServePlaces] = []

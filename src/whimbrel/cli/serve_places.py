@@ -15,10 +15,10 @@ from typing import Final
 from whimbrel.base.file_writing import Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.real_paths import without_links
-from whimbrel.cli.servers import FoundServer
 from whimbrel.config.detected_build import main_text, server_root_of
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
+from whimbrel.config.servers import FoundServer
 
 SYSTEM: Final = ("/dev", "/proc", "/sys")
 """Directories that belong to the kernel: their paths are this machine's."""

@@ -17,12 +17,12 @@ from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.cli.serve_both import OFFSETS
 from whimbrel.cli.serve_places import ServePlaces
 from whimbrel.cli.served_lines import ServedLines
-from whimbrel.cli.servers import FoundServer
-from whimbrel.cli.service_settings import ServiceSettings, service_settings
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink, all_nodes
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.servers import FoundServer
+from whimbrel.config.service_settings import ServiceSettings, service_settings
 from whimbrel.directives.node import Node
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.http.syntax.url import escape_logitem

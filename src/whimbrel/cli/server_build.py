@@ -8,8 +8,8 @@ from whimbrel.base.builds import Build, presumed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.layouts import UPSTREAM
 from whimbrel.cli.arguments import Arguments
-from whimbrel.cli.servers import server_of
 from whimbrel.config.detected_build import main_text, paths_of
+from whimbrel.config.servers import server_of
 
 
 def detected_server(arguments: Arguments) -> tuple[str, str, Build]:

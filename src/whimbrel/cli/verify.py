@@ -30,7 +30,7 @@ from whimbrel.cli.options import (
     encoded,
     is_colored,
 )
-from whimbrel.cli.servers import why_no_server
+from whimbrel.config.servers import why_no_server
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _options(
 
 def is_fragment(path: Path) -> bool:
     """Return True for a file that `whimbrel check` takes for a part of a configuration."""
-    from whimbrel.cli.servers import server_at
+    from whimbrel.config.servers import server_at
 
     return path.is_file() and server_at(str(path)) is None
 
@@ -181,19 +181,16 @@ def _run(
 ) -> VerifyResult:
     import gc
 
+    from whimbrel.api.comparing import compare_options
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
-    from whimbrel.verify.verify import verify as compare_sides
 
     gc.disable()  # configurations and plans are a million live objects
     with ProgressBar() as bar:
-        names = f"old ({dialects[0]})", f"new ({dialects[1]})"
-        copied = with_files_of_old(first, with_copied_htaccess(first, second))
-        old, new = load_sides((first, copied), dialects, names)
-        result = compare_sides(old, new, report_progress=bar.on_step, limit=limit)
-        if with_httpd is not None and new.is_loaded:
-            if copied is not second:  # httpd reads the files at their places
-                _, new = load_sides((first, second), dialects, names)
+        result = compare_options((first, second), dialects, limit, bar.on_step)
+        if with_httpd is not None and not result.errors[1]:
+            from whimbrel.verify.loading import load_sides
+
+            _, new = load_sides((first, second), dialects, result.names)  # httpd reads files at their places
             _add_httpd(with_httpd, new, result)
     return result
 

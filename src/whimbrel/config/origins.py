@@ -21,6 +21,8 @@ R = TypeVar("R")
 ENTIRE: Final = object()  # the item that stands for a whole field
 SERVER_FIELDS: Final = ("name", "names", "wild_names", "port", "path", "admin", "scheme")
 Holder = Layer | Server
+MAX_COPIED: Final = 64
+"""Items of a list that is copied before each directive."""
 
 
 class Origin(NamedTuple):
@@ -38,7 +40,7 @@ class OriginKey(NamedTuple):
     item: Hashable = ENTIRE
 
 
-Origins = dict[Any, tuple[Origin, ...]]  # by OriginKey
+Origins = dict[Any, list[Origin]]  # by OriginKey
 
 
 def command_context(
@@ -106,14 +108,25 @@ def _server_fields(server: Server) -> tuple[Any, ...]:
     return (server.name, tuple(names), tuple(wild), server.port, server.path, server.admin, server.scheme)
 
 
+class _LongList(NamedTuple):
+    """A list of more than MAX_COPIED items, with its length before a directive.
+
+    Directives only append to such a list; a copy for each of them would take quadratic time.
+    """
+
+    items: list[Any]
+    length: int
+
+
 def _snapshot(record: object) -> dict[str, Any]:
     """Return the values of a record's fields; those that setters may change in place are copied."""
-    if record is None:
-        return {}
-    return {
-        name: value.copy() if isinstance(value := getattr(record, name), dict | list | set) else value
-        for name in _names(record)
-    }
+    return {} if record is None else {name: _copied(getattr(record, name)) for name in _names(record)}
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, list) and len(value) > MAX_COPIED:
+        return _LongList(value, len(value))
+    return value.copy() if isinstance(value, dict | list | set) else value
 
 
 def _names(record: object) -> tuple[str, ...]:
@@ -128,17 +141,24 @@ def _record(holder: Holder, kind: Any, before: dict[str, Any], origin: Origin) -
     for name in field_names(kind):
         old = before.get(name, UNSET)
         new = getattr(record, name)
-        if new is old or (type(new) is type(old) and isinstance(new, dict | list | set) and new == old):
-            continue
+        if isinstance(old, _LongList) and new is old.items:
+            if len(new) == old.length:
+                continue
+            items: Iterable[Hashable] = map(item_key, new[old.length :])
+        else:
+            old = old.items if isinstance(old, _LongList) else old
+            if new is old or (type(new) is type(old) and isinstance(new, dict | list | set) and new == old):
+                continue
+            items = _new_items(old, new)
         _add(holder, OriginKey(kind, name), origin)
-        for item in _new_items(old, new):
+        for item in items:
             _add(holder, OriginKey(kind, name, item), origin)
 
 
 def _add(holder: Holder, key: OriginKey, origin: Origin) -> None:
     if holder.origins is None:
         holder.origins = {}
-    holder.origins[key] = (*holder.origins.get(key, ()), origin)
+    holder.origins.setdefault(key, []).append(origin)
 
 
 def _new_items(old: object, new: object) -> Iterable[Hashable]:
@@ -172,7 +192,7 @@ def merged_origins(base: Origins | None, over: Origins | None) -> Origins | None
     merged = dict(base)
     for key, origins in over.items():
         below = base.get(key) if key.item is ENTIRE and has_merge(key.record, key.field) else None
-        merged[key] = (*below, *origins) if below else origins
+        merged[key] = [*below, *origins] if below else origins
     return merged
 
 
@@ -186,6 +206,5 @@ def origin_of(holders: Sequence[Holder], key: OriginKey) -> tuple[Origin, ...]:
         return tuple(line for holder in holders if holder.origins for line in holder.origins.get(key, ()))
     for holder in reversed(holders):
         if holder.origins and key in holder.origins:
-            lines: tuple[Origin, ...] = holder.origins[key]
-            return lines
+            return tuple(holder.origins[key])
     return ()

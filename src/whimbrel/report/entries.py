@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.report.model import ReportEntry
+from whimbrel.report.model import Report, ReportEntry
+from whimbrel.upgrade.check.check import CheckResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import Finding
 
@@ -25,4 +26,20 @@ def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEnt
         finding.new,
         finding.decision,
         finding.old,
+    )
+
+
+def as_report(result: CheckResult, directory: str) -> Report:
+    """Return *result* as a report with paths relative to *directory*."""
+    entries = [
+        entry_of(finding, directory, result.texts.get((finding.place.path, finding.place.line), ""))
+        for finding in result.findings
+    ]
+    return Report(
+        [display_path(path, directory) for path in result.files],
+        entries,
+        sum(result.files.values()),
+        inputs=list(result.inputs),
+        scope=result.scope,
+        directory=directory,
     )

@@ -18,7 +18,7 @@ from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
-from whimbrel.http.syntax.head import InputState, read_head
+from whimbrel.http.syntax.head import Head, InputState, read_head
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe, TlsFacts
@@ -28,6 +28,7 @@ _CLIENT_PORT: Final = 50000
 _MAX_BODY: Final = 1 << 20
 """Bytes of a body that its digest is made of; of longer files its ends and its length."""
 _SECURE: Final = ("proxy:https:", "proxy:wss:", "proxy:h2:")
+_NO_TIME: Final = "Thu, 01 Jan 1970 00:00:00 GMT"
 _OWN_VARIABLES: Final = re.compile(r"^(UNIQUE_ID|REQUEST_TIME.*|.*_PORT)$")
 """Variables that differ between requests, not between configurations."""
 
@@ -90,8 +91,12 @@ def connection_of(engine: Engine, probe: Probe) -> Connection:
     return connection
 
 
-def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
-    """Return the answer to *probe*, and the access checks on the way."""
+BegunProbe = tuple[Connection, Head, RequestBody]
+"""The arguments of `Engine.answer` for a probe."""
+
+
+def begin_probe(engine: ProbeEngine, probe: Probe) -> BegunProbe | None:
+    """Prepare *engine* for a probe; return what it answers, None for bytes that are no request."""
     runtime = engine.probe_runtime
     runtime.begin(probe.client, probe.client_host, is_traced=True)
     engine.checks.clear()
@@ -99,21 +104,22 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
     engine.worker_state[USER_KEY] = probe.user
     engine.initial_environment = probe.environment
     head = read_head(probe.head(), engine.limits, engine.rules, ending=InputState.EOF)
-    if head is None:
+    return None if head is None else (connection_of(engine, probe), head, RequestBody(0))
+
+
+def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+    """Return the answer to *probe*, and the access checks on the way."""
+    begun = begin_probe(engine, probe)
+    if begun is None:
         return Answer(400, dialect=engine.configuration.dialect.name), ()
-    connection = connection_of(engine, probe)
     with without_programs():
-        result: Any = (
-            engine.answer(connection, head, RequestBody(0))
-            if engine.needs_loop
-            else engine.respond(connection, head, RequestBody(0))
-        )
+        result: Any = engine.answer(*begun) if engine.needs_loop else engine.respond(*begun)
         if isinstance(result, Response):
             response = result
             (digest, length) = _digest_now(engine, result)
         else:
             response, (digest, length) = engine.loop.run_until_complete(_finish(result))
-    return _answer(engine, response, digest, length), tuple(engine.checks)
+    return answer_of(engine, response, digest, length), tuple(engine.checks)
 
 
 def _digest_now(engine: ProbeEngine, response: Response) -> tuple[str, int]:
@@ -175,12 +181,13 @@ def _hash_file(hashed: Any, part: FileSegment) -> None:
         hashed.update(os.pread(part.handle, 65536, at))
 
 
-def _answer(engine: Engine, response: Response, digest: str, length: int) -> Answer:
+def answer_of(engine: Engine, response: Response, digest: str, length: int, date: str = _NO_TIME) -> Answer:
+    """Return the answer that *response* is, with the *digest* and the *length* of its body."""
     last = final_request(response.request)
     first = last
     while first.prev is not None:
         first = first.prev
-    head = response.head(b"Thu, 01 Jan 1970 00:00:00 GMT").decode("latin-1").partition("\r\n\r\n")[0]
+    head = response.head(date.encode()).decode("latin-1").partition("\r\n\r\n")[0]
     line, *rest = head.split("\r\n")
     words = line.split(" ", 2)
     status = int(words[1]) if len(words) > 1 and words[1].isdigit() else last.status

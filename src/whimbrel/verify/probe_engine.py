@@ -107,14 +107,16 @@ class ProbeEngine(Engine):
     Attributes:
         checks: the access checks of the present probe, in their order.
         initial_environment: the variables that each request begins with.
+        plan_cache: the class of `probe_plans`.
     """
 
     initial_environment: tuple[tuple[str, str], ...] = ()
+    plan_cache: type[ProbePlanCache] = ProbePlanCache
 
     def __init__(self, configuration: Configuration, runtime: ProbeRuntime) -> None:
         super().__init__(configuration, runtime)
         self.is_general_only = True
-        self.probe_plans = ProbePlanCache(configuration)
+        self.probe_plans = self.plan_cache(configuration)
         self.plans = self.probe_plans
         self.htaccess = HtaccessResolver(configuration, self.plans)
         self.probe_runtime = runtime
@@ -180,10 +182,15 @@ class ProbeEngine(Engine):
         self.checks.clear()
         self.limit_files()
 
+    def forget_files(self) -> None:
+        """Look at all files anew from here on."""
+        self.stat_cache.tick += 1
+        self.stat_cache.known = dict(self._assumed)
+
     def limit_files(self) -> None:
         """Drop the looks at files if there are many."""
         if len(self.stat_cache.known) > MAX_FILES + len(self._assumed):
-            self.stat_cache.known = dict(self._assumed)
+            self.forget_files()
         if len(self.stat_cache.dependencies) > MAX_FILES:
             self.stat_cache.dependencies.clear()
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import check
-from whimbrel.cli.options import why_unread
+from whimbrel.upgrade.source.named_sources import why_unread
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
 

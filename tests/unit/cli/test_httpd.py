@@ -10,12 +10,13 @@ import pytest
 
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.catalogue.load import catalogue
-from whimbrel.cli import servers, service_settings, version_text
+from whimbrel.cli import version_text
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.httpd import run
-from whimbrel.cli.service_settings import envvars_of, sourced_envvars
+from whimbrel.config import servers, service_settings
 from whimbrel.config.load import new_configuration
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.service_settings import envvars_of, sourced_envvars
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
 from whimbrel.utilities.usage_error import UsageError

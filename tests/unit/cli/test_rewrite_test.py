@@ -64,3 +64,12 @@ def test_unreadable_input(tmp_path: Path) -> None:
     status, lines = run(tmp_path, "/a 200\n", "--dialect", "3.0")
     assert status == 2
     assert any("dialect" in line for line in lines)
+
+
+def test_conditions_see_the_files_beside_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("page\n")
+    rules = "RewriteEngine On\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^ /start [R=302,L]\n"
+    table = "/page.html 200\n/none 302 /start\n"
+    assert run(tmp_path, table, rules=rules) == (0, ["2 cases, 2 as expected, 0 different"])
+    under = "/shop/page.html 200\n/shop/none 302 /start\n"
+    assert run(tmp_path, under, "--at", "/shop/", rules=rules)[0] == 0

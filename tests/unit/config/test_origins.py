@@ -10,9 +10,11 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.load import load
 from whimbrel.config.model import Server
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.origins import MAX_COPIED, OriginKey
 from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
 from whimbrel.modules.http.mod_mime import MimeDirConfig
+from whimbrel.modules.mappers.mod_rewrite.settings import RewriteServerConfig
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -38,8 +40,8 @@ Header set X-A 1
 """
 
 
-def loaded(root: Path, *, origins: bool = True) -> Configuration:
-    (root / "httpd.conf").write_text(CONF)
+def loaded(root: Path, text: str = CONF, *, origins: bool = True) -> Configuration:
+    (root / "httpd.conf").write_text(text)
     options = LoadOptions(
         server_root=str(root), file="httpd.conf", check_only=True, origins=origins, is_elsewhere=True
     )
@@ -64,6 +66,20 @@ def test_a_plan_knows_the_line_of_each_field(tmp_path: Path) -> None:
     ]
     assert numbers(inner.origin(MimeDirConfig, "extensions", "a")) == [6]
     assert numbers(inner.origins(MimeDirConfig)) == [6, 7, 10]
+
+
+def test_each_line_of_a_long_list_is_found(tmp_path: Path) -> None:
+    """Beyond MAX_COPIED items a list is recorded by its length."""
+    rules = "".join(f"RewriteRule ^/{n}$ /new\n" for n in range(2 * MAX_COPIED))
+    loads = "LoadModule rewrite_module modules/mod_rewrite.so\n"
+    server = loaded(tmp_path, loads + CONF + rules).main
+    lines = (server.origins or {})[OriginKey(RewriteServerConfig, "rules")]
+    assert [line.text for line in lines] == rules.splitlines()
+    assert isinstance(server.records[RewriteServerConfig].rules, list), "a tuple is copied for each rule"
+    first = len((loads + CONF).splitlines()) + 1
+    assert [line.place.line for line in lines] == list(range(first, first + 2 * MAX_COPIED))
+    for rule in server.config(RewriteServerConfig).rules:
+        assert (server.origins or {})[OriginKey(RewriteServerConfig, "rules", rule)][0].place == rule.place
 
 
 def test_names_of_a_host_have_their_lines(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class TracedPlan(Plan):
                 )
                 compiled = CompiledHook(fn, compiled.reads, compiled.is_async)
             elif phase is HANDLER:
-                compiled = replace(compiled, fn=_guarded(compiled, module), is_async=True)
+                compiled = replace(compiled, fn=guarded(compiled, module), is_async=True)
             out.append(replace(compiled, fn=recorder.wrap(compiled, phase, module, _hooks_of), constant=None))
         return out
 
@@ -149,7 +149,7 @@ def _hooks_of(r: Request) -> list[HookTrace]:
     return trace_of(r).hooks
 
 
-def _guarded(compiled: CompiledHook, module: str) -> HookFn:
+def guarded(compiled: CompiledHook, module: str) -> HookFn:
     """Return the function of a handler; one that reaches beyond this process ends a dry explanation.
 
     The handlers of SCRIPTS refuse requests first (ExecCGI, missing files), and then start a program.

@@ -25,6 +25,8 @@ _PACKAGE: Final = "whimbrel"
 _OF_THE_MASTER: Final = (
     "whimbrel.base.lazy_dataclasses",
     "whimbrel.cli",
+    "whimbrel.config.servers",
+    "whimbrel.config.service_settings",
     "whimbrel.modules.database.dbd_drivers",
     "whimbrel.modules.ssl.mod_ssl.contexts",
     "whimbrel.modules.ssl.mod_ssl.start",

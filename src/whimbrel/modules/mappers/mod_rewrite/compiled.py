@@ -134,7 +134,7 @@ def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
     """Return the compiled form of *rules* under *scope*; equal rules with equal logging are compiled once."""
     server = scope.server_config(RewriteServerConfig)
     level = log_level(scope)
-    key = (rules, directory, level)
+    key = (tuple(rules), directory, level)
     compiled: RuleList | None = server.compiled.get(key)
     if compiled is None:
         if len(server.compiled) >= MAX_COMPILED:

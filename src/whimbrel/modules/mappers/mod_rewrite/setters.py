@@ -181,7 +181,10 @@ def add_rule(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> No
         if name:
             note_handler(state_of(cmd), name, is_type=is_type)
     record.pending = ()
-    record.rules = (*given(record.rules, ()), rule)
+    if isinstance(record.rules, list):
+        record.rules.append(rule)
+    else:
+        record.rules = [*given(record.rules, ()), rule]  # a tuple would be copied for each rule
 
 
 def _output(text: str, draft: Draft, old: bool) -> str:

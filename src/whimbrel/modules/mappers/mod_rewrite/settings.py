@@ -5,6 +5,7 @@ Manual: mod/mod_rewrite.html, rewrite/htaccess.html.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, IntFlag
 from typing import Any, Final
 
@@ -138,7 +139,8 @@ class Rule:
     place: SourceLocation | None = None
 
 
-Rules = tuple[Rule, ...]
+Rules = Sequence[Rule]
+"""A list while lines are read, a tuple after merging."""
 
 
 def _joined(options: int, outer_options: int, outer: Any, inner: Any) -> Any:
@@ -191,7 +193,7 @@ class RewriteDirConfig:
         outer = given(base.options, 0)
         merged.base = base.base if self.base is UNSET and options & RewriteOptions.MERGE_BASE else self.base
         merged.directory = self.directory
-        merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
+        merged.rules = _joined(options, outer, tuple(given(base.rules, ())), tuple(given(self.rules, ())))
         return merged
 
 
@@ -225,7 +227,7 @@ class RewriteServerConfig:
         outer = given(base.options, 0)
         maps = given(self.maps, {})
         merged.maps = {**given(base.maps, {}), **maps} if _inherits(options, outer) else maps
-        merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
+        merged.rules = _joined(options, outer, tuple(given(base.rules, ())), tuple(given(self.rules, ())))
         merged.log = base.log if self.log is UNSET else self.log
         merged.log_level = base.log_level if self.log_level is UNSET else self.log_level
         return merged

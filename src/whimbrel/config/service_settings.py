@@ -21,7 +21,7 @@ from whimbrel.base.layouts import SUSE
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import require_programs
 from whimbrel.base.static_typing import Final
-from whimbrel.cli.servers import FoundServer, is_debian
+from whimbrel.config.servers import FoundServer, is_debian
 
 OPTIONS: Final = ("OPTIONS", "APACHE2_OPTS", "APACHE_ARGUMENTS", "apache24_flags", "apache22_flags")
 """Variables that have options of httpd's command line."""
@@ -104,7 +104,7 @@ def _read_shell(
     found: ServiceSettings, path: str, more: Mapping[str, str], *, exports_all: bool = False
 ) -> None:
     """Read a file of sh assignments; raises OSError."""
-    from whimbrel.cli.envvars import read  # most configurations have none
+    from whimbrel.config.envvars import read  # most configurations have none
 
     result = read(path, {**found.environment, **more}, exports_all=exports_all)
     found.environment = result.values
@@ -266,7 +266,7 @@ def _in_copy(server: FoundServer, path: str) -> str:
 def sourced_envvars(path: str, root: str) -> dict[str, str]:
     """Return the environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError.
 
-    For commands that serve; others read the file as text (`cli/envvars.py`).
+    For commands that serve; others read the file as text (`config/envvars.py`).
     """
     with open(path, "rb"):
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.cli.servers import server_at, why_no_server
+from whimbrel.config.servers import server_at, why_no_server
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.cli.envvars import MAX_VALUE, Envvars, read
+from whimbrel.config.envvars import MAX_VALUE, Envvars, read
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/root", "APACHE_CONFDIR": "/etc/apache2", "EMPTY": ""}
 DEBIAN = """# envvars - default environment variables for apache2ctl

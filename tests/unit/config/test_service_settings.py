@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from whimbrel.base.layouts import LAYOUTS, Layout
-from whimbrel.cli.servers import FoundServer
-from whimbrel.cli.service_settings import MAX_FILES, ServiceSettings, service_settings
+from whimbrel.config.servers import FoundServer
+from whimbrel.config.service_settings import MAX_FILES, ServiceSettings, service_settings
 
 
 def layout(name: str) -> Layout:

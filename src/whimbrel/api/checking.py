@@ -1,0 +1,116 @@
+"""Checks and upgrades of named inputs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
+from whimbrel.api.errors import ConfigurationError
+from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
+from whimbrel.api.named_files import NamedInput
+from whimbrel.base.latin1 import from_system
+from whimbrel.report.entries import as_report, entry_of
+from whimbrel.report.model import Report
+from whimbrel.upgrade.check.check import (
+    Selection,
+    UnknownRule,
+    batches,
+    check_all,
+    parse_selection,
+    source_lines,
+)
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.edits.diff import display_path, unified_diff
+from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
+from whimbrel.upgrade.rules import all_rules, rule_names
+from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
+from whimbrel.upgrade.source.line_map import LineMap
+from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
+from whimbrel.utilities.usage_error import UsageError
+from whimbrel.verify.upgraded import verify_upgrade
+
+_RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
+
+
+def upgrade_options(style: str, target: str, *, also_22: bool, exact: bool) -> UpgradeOptions:
+    """Return the options of an upgrade; raises ValueError."""
+    found = _RELEASE.fullmatch(target)
+    if found is None:
+        raise ValueError(f"target {target!r}: not a release of 2.4, such as 2.4.58")
+    number = int(found[1]) if found[1] else NEWEST
+    return UpgradeOptions(style=Style(style), also_22=also_22, exact=exact, target=number)
+
+
+def check_input(named: NamedInput, select: Sequence[str], ignore: Sequence[str]) -> CheckReport:
+    """Return the findings; raises ConfigurationError if no file can be read, ValueError for unknown rules."""
+    try:
+        wanted = parse_selection(" ".join(select), " ".join(ignore))
+    except UnknownRule as problem:
+        raise ValueError(str(problem)) from None
+    try:
+        report = check_parts([(named.sources, "")], wanted)
+    except UsageError as problem:
+        raise ConfigurationError(named.path, 0, text_of(problem.message)) from None
+    findings = [finding_of(entry) for entry in report.entries]
+    return CheckReport(
+        tuple(finding for finding in findings if not finding.is_note),
+        tuple(finding for finding in findings if finding.is_note),
+        tuple(map(path_of, report.files)),
+        report.lines,
+        unknown_of(report.scope),
+    )
+
+
+def check_parts(
+    parts: list[tuple[Sources, str]],
+    wanted: Selection,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    step: ReportProgress = no_progress,
+    options: UpgradeOptions | None = None,
+) -> Report:
+    """Return one report about all parts, up to *jobs* of them at a time.
+
+    Paths are relative to the directory of the only part, or to the working directory. Raises UsageError if no
+    file can be read.
+    """
+    report = Report(titles={rule.number: rule.title for rule in all_rules()}, names=rule_names())
+    work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
+    unread: list[Finding] = []
+    results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
+    for (_batch, directory), result in zip(work, results, strict=True):
+        base = directory if len(parts) == 1 else from_system(os.getcwd())
+        report.add(as_report(result, base))
+        unread += [finding for finding in result.findings if not result.files]
+    if not report.files:
+        raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")
+    return report
+
+
+def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bool) -> UpgradePlan:
+    """Return the upgrade; raises ConfigurationError if no file can be read."""
+    tree = read_config_tree(named.sources, options)
+    if not tree.files:
+        reasons = "; ".join(f"{item.place}: {item.subject}" for item in tree.unread)
+        raise ConfigurationError(named.path, 0, text_of(reasons) or "no configuration in there")
+    result = upgrade(tree)
+    add_load_errors(result, named.sources.options)
+    verified = ""
+    if is_verified and named.sources.options is not None:
+        verified = verify_upgrade(result, named.sources.options)
+    texts = source_lines(tree, result.findings)
+    changes = []
+    for path, new in result.files.items():
+        old = tree.files[path].document.bytes
+        shown = display_path(path, named.directory)
+        diff = unified_diff(shown, old, new, result.line_maps.get(path, LineMap()))
+        changes.append(FileChange(path_of(path), old, new, diff))
+    entries = [
+        entry_of(finding, "", texts.get((finding.place.path, finding.place.line), ""))
+        for finding in result.findings
+    ]
+    return UpgradePlan(tuple(changes), tuple(map(finding_of, entries)), verified, unknown_of(result.scope))

@@ -1,0 +1,57 @@
+"""Comparisons of two configurations, as values of the public API."""
+
+from __future__ import annotations
+
+from whimbrel.api.answering import load_error, options_of
+from whimbrel.api.conversion import deciding_lines_of, text_of, unknown_of
+from whimbrel.api.named_files import NamedInput
+from whimbrel.api.verdicts import Difference, Verdict
+from whimbrel.config.options import LoadOptions
+from whimbrel.report.verification.entries import risk_of
+from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
+from whimbrel.verify.verification import DifferenceGroup, VerifyResult
+from whimbrel.verify.verify import ReportProgress, verify
+
+
+def compare_inputs(
+    named: tuple[NamedInput, NamedInput], dialects: tuple[str, str], limit: int | None
+) -> Verdict:
+    """Return the comparison of two named inputs; raises ConfigurationError."""
+    options = options_of(named[0]), options_of(named[1])
+    result = compare_options(options, dialects, limit)
+    for side, errors in zip(options, result.errors, strict=True):
+        if errors:
+            raise load_error(side, errors[0])
+    return Verdict(
+        tuple(map(_difference, result.groups)),
+        tuple(text_of(one.reason) for one in result.not_decided),
+        result.probes,
+        unknown_of(result.scope),
+    )
+
+
+def compare_options(
+    options: tuple[LoadOptions, LoadOptions],
+    dialects: tuple[str, str],
+    limit: int | None = None,
+    report_progress: ReportProgress = lambda _what, _done, _all: None,
+) -> VerifyResult:
+    """Return the comparison of two configurations under two dialects."""
+    old, new = options
+    names = f"old ({dialects[0]})", f"new ({dialects[1]})"
+    copied = with_files_of_old(old, with_copied_htaccess(old, new))
+    sides = load_sides((old, copied), dialects, names)
+    return verify(*sides, report_progress=report_progress, limit=limit)
+
+
+def _difference(group: DifferenceGroup) -> Difference:
+    example = group.examples[0] if group.examples else None
+    return Difference(
+        group.kind,
+        risk_of(group).value,
+        group.count,
+        text_of(str(example.probe)) if example is not None else "",
+        text_of(str(example.difference)) if example is not None else "answers differ",
+        deciding_lines_of((*group.cause.old, *group.lines[0])),
+        deciding_lines_of((*group.cause.new, *group.lines[1])),
+    )

@@ -1,0 +1,367 @@
+"""The JSON documents of the commands as pydantic models; `whimbrel.api.schemas` has their JSON schemas.
+
+Only tests import this module: `python -m tools.schemas` writes the schemas. A document gets new keys within
+its version; a key that goes or changes its meaning needs the next one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Risk = Literal["breaks start-up", "opens access", "closes access", "changes answers", "cosmetic"]
+
+
+class Document(BaseModel):
+    """An object; keys that no model has are errors in tests, and allowed by the schemas."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class UnknownItem(Document):
+    """A fact that is not known here."""
+
+    kind: str
+    file: str | None
+    line: int | None
+    subject: str
+    consequence: str
+    advice: str
+    matters: bool = Field(description="the result may depend on it")
+
+
+class Knowledge(Document):
+    """What was read, and what is not known."""
+
+    complete: bool = Field(description="nothing unknown could have changed the result")
+    files_read: list[str]
+    unknown: list[UnknownItem]
+
+
+class NumberedLine(Document):
+    """A line of a file, from 1."""
+
+    line: int
+    text: str
+
+
+class FindingDocument(Document):
+    """One change of the upgrade from 2.2 to 2.4."""
+
+    rule: str = Field(description="number of the rule, such as C17")
+    file: str
+    line: int = Field(description="from 1; 0 for the whole file")
+    included_from: str | None
+    message: str
+    advice: str
+    risk: Risk
+    needs_review: bool
+    evidence: str
+    old: list[NumberedLine]
+    new: list[str]
+    decision: str
+
+
+class CheckFinding(FindingDocument):
+    """A finding of `whimbrel check`."""
+
+    note: bool = Field(description="there is nothing to do")
+    fixable: bool = Field(description="upgrade has an edit for it")
+    text: str = Field(description="the source line")
+
+
+class UpgradeFinding(FindingDocument):
+    """A finding of `whimbrel upgrade`."""
+
+    safety: Literal["safe", "review", "manual"]
+    applied: bool
+
+
+class CheckDocument(Document):
+    """whimbrel check --format json"""
+
+    input: list[str] = Field(description="what the input was taken for")
+    files: list[str]
+    lines: int
+    baselined: int
+    risks: dict[Risk, int]
+    rules: dict[str, int]
+    knowledge: Knowledge
+    findings: list[CheckFinding]
+
+
+class ChangedFile(Document):
+    """A file that the upgrade changes."""
+
+    path: str
+    diff: str
+
+
+class UpgradeDocument(Document):
+    """whimbrel upgrade --json"""
+
+    done: bool = Field(description="the files are written")
+    input: list[str]
+    passes: int
+    knowledge: Knowledge
+    read: list[str]
+    files: list[ChangedFile]
+    findings: list[UpgradeFinding]
+
+
+class PlacedLine(Document):
+    """A line of the configuration; line 0 stands for the whole file."""
+
+    file: str
+    line: int
+    text: str
+
+
+class DecidingLine(PlacedLine):
+    """A line that took part in an answer, with its result in an access decision."""
+
+    verdict: str
+
+
+class LinesOfSides(Document):
+    """Lines of both sides."""
+
+    old: list[DecidingLine]
+    new: list[DecidingLine]
+
+
+class ProbeDocument(Document):
+    """A request."""
+
+    method: str
+    target: str
+    host: str
+    address: str
+    port: int
+    client: str
+    client_host: str | None
+    user: str | None
+    fields: list[list[str]]
+    environment: list[list[str]]
+    tls: bool
+
+
+class AnswerDocument(Document):
+    """An answer of one side."""
+
+    status: int
+    fields: list[list[str]]
+    length: int
+    file: str | None
+    handler: str | None
+    user: str | None
+    log: list[str]
+
+
+class DifferingPart(Document):
+    """A part of two answers that differs."""
+
+    name: str
+    old: str
+    new: str
+
+
+class ExampleDocument(Document):
+    """A request that both sides answer differently."""
+
+    request: ProbeDocument
+    client: str | None
+    parts: list[DifferingPart]
+    old: AnswerDocument
+    new: AnswerDocument
+
+
+class DifferenceDocument(Document):
+    """Differences with one cause."""
+
+    kind: Literal["access", "response", "httpd"]
+    risk: Risk
+    count: int
+    assumed: bool
+    cause: LinesOfSides
+    lines: LinesOfSides
+    examples: list[ExampleDocument]
+
+
+class NotDecidedDocument(Document):
+    """What could not be compared."""
+
+    reason: str
+    request: ProbeDocument | None
+
+
+class VerifyDocument(Document):
+    """whimbrel verify --format json"""
+
+    verdict: Literal["same", "different", "does not load", "not decided"]
+    old: str
+    new: str
+    errors: dict[str, list[str]]
+    chains: int
+    requests: int
+    limits: list[str]
+    knowledge: Knowledge
+    differences: list[DifferenceDocument]
+    not_decided: list[NotDecidedDocument]
+
+
+class StepDocument(Document):
+    """One step on the way of a request; empty parts are left out."""
+
+    kind: str
+    what: str
+    result: str = ""
+    detail: str = ""
+    lines: list[PlacedLine] = []
+    steps: list[StepDocument] = []
+
+
+class CauseDocument(Document):
+    """Why a request has its answer."""
+
+    lines: list[PlacedLine]
+    sentence: str
+
+
+class SideDocument(Document):
+    """The way of a request on one side."""
+
+    request: str
+    dialect: Literal["2.2", "2.4", "guide"]
+    status: int | None = Field(description="null where a program or back end decides it")
+    location: str
+    errors: list[str]
+    steps: list[StepDocument]
+
+
+class ExplainDocument(SideDocument):
+    """whimbrel explain URL --json"""
+
+    because: CauseDocument
+    knowledge: Knowledge
+
+
+class ChangedStep(Document):
+    """A step that differs; null on the side that lacks it."""
+
+    old: StepDocument | None
+    new: StepDocument | None
+
+
+class ExplainDiffDocument(Document):
+    """whimbrel explain URL --diff OTHER --json"""
+
+    old: SideDocument
+    new: SideDocument
+    changes: list[ChangedStep]
+    knowledge: Knowledge
+
+
+class NamedCount(Document):
+    """A name with its number of requests."""
+
+    name: str
+    requests: int
+
+
+class Numbers(Document):
+    """How many different clients, users, hosts and paths."""
+
+    clients: int
+    users: int
+    hosts: int
+    paths: int
+
+
+class ReplayChange(Document):
+    """A change of the answers to logged requests."""
+
+    what: str
+    requests: int
+    old_lines: list[PlacedLine]
+    new_lines: list[PlacedLine]
+    clients: list[NamedCount]
+    users: list[NamedCount]
+    hosts: list[NamedCount]
+    paths: list[NamedCount]
+    numbers: Numbers
+    examples: list[str]
+
+
+class SkippedLines(Document):
+    """Lines of the log that were not replayed."""
+
+    malformed: int
+    huge: int
+    without_request: int
+    examples: list[str]
+
+
+class LogDifference(Document):
+    """A logged status that the new configuration does not give."""
+
+    logged: int
+    now: int
+    requests: int
+    example: str
+
+
+class LogComparison(Document):
+    """The logged statuses beside those of the new configuration."""
+
+    as_logged: int
+    differences: list[LogDifference]
+
+
+class ReplayDocument(Document):
+    """whimbrel replay --format json"""
+
+    old: str
+    new: str
+    logs: list[str]
+    errors: list[str]
+    lines: int
+    requests: int
+    changed: int
+    knowledge: Knowledge
+    not_run: int
+    missing_files: int
+    skipped: SkippedLines
+    changes: list[ReplayChange]
+    log: LogComparison
+
+
+MODELS: Final[dict[str, type[Document]]] = {
+    "check-1": CheckDocument,
+    "explain-1": ExplainDocument,
+    "explain-diff-1": ExplainDiffDocument,
+    "replay-1": ReplayDocument,
+    "upgrade-1": UpgradeDocument,
+    "verify-1": VerifyDocument,
+}
+"""The model of each schema: the command and the version of its document."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the JSON schema *name*; documents may have further keys."""
+    schema = MODELS[name].model_json_schema()
+    _allow_further_keys(schema)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:whimbrel:schema:{name}"}
+    return {**head, **schema}
+
+
+def _allow_further_keys(part: object) -> None:
+    if isinstance(part, dict):
+        if part.get("additionalProperties") is False:
+            del part["additionalProperties"]
+        for value in part.values():
+            _allow_further_keys(value)
+    elif isinstance(part, list):
+        for value in part:
+            _allow_further_keys(value)
