@@ -235,13 +235,14 @@ def _run_check(
 
 
 def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
+    report.next_command = output.next_command(report)
     if shape is Format.text:
         from whimbrel.report.formats.frames import FrameStyle
         from whimbrel.report.formats.text import render as render_text
 
         style = FrameStyle(terminal_width(), is_colored(output.color), report.names)
         text = render_text(
-            report, style, summary_first=output.summary_first, next_command=output.next_command(report)
+            report, style, summary_first=output.summary_first, next_command=report.next_command
         )
         write_text(text, may_page=output.may_page)
         return

@@ -1,0 +1,201 @@
+"""Entries of a report as findings of a page: by file, the worst ones if there are too many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from whimbrel.base.terminal_text import shown
+from whimbrel.report.formats.frames import mark_spans
+from whimbrel.report.model import ReportEntry
+from whimbrel.report.page.model import KEYS, CodeLine, Group, Hunk, Item, Pieces, Side
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text, without_bytes
+from whimbrel.upgrade.model import READ_ERROR, Risk
+
+MAX_FINDINGS: Final = 5000
+"""Findings of a page: the worst ones; JSON has all."""
+MAX_CHARACTERS: Final = 8_000_000
+"""Characters of the texts of all findings of a page."""
+MAX_LINES: Final = 40
+"""Lines of one side of a finding."""
+MAX_EVIDENCE: Final = 12
+OLD_SIDE: Final = "2.2, as it is"
+NEW_SIDE: Final = "2.4, as upgrade writes it"
+_WORD: Final = re.compile(r"\S+")
+
+NewNumbers = Mapping[str, Mapping[str, list[int]]]
+"""The numbers of new lines, by file and text without white space around it."""
+
+
+def left_out(entries: list[ReportEntry], limit: int = MAX_FINDINGS) -> tuple[list[ReportEntry], str]:
+    """Return the entries that a page shows, and a sentence about the others, "" for none.
+
+    The worst risks stay; within a risk the first ones.
+    """
+    kept: list[ReportEntry] = []
+    size = 0
+    for entry in sorted(entries, key=lambda one: one.risk.rank):
+        size += _size(entry)
+        if len(kept) >= limit or size > MAX_CHARACTERS:
+            break
+        kept.append(entry)
+    if len(kept) == len(entries):
+        return entries, ""
+    text = f"The first {number(len(kept))} of {number(len(entries))} findings are shown, the worst first"
+    return kept, f"{text}; --format json has all."
+
+
+def _size(entry: ReportEntry) -> int:
+    """Return the characters that the texts of *entry* take at most."""
+    sentences = sum(min(len(text), 1200) for text in (entry.message, entry.advice, entry.decision, entry.via))
+    lines = [text for _, text in entry.old[:MAX_LINES]] + list(entry.new[:MAX_LINES])
+    evidence = min(len(entry.evidence), MAX_EVIDENCE * 1200)
+    return sentences + evidence + sum(min(len(line), MAX_CODE) for line in (entry.text, *lines)) + 200
+
+
+class Grouped(NamedTuple):
+    """The findings by file, and the place of each entry in the page."""
+
+    groups: tuple[Group, ...]
+    anchors: dict[ReportEntry, str]
+
+
+def groups(
+    entries: Iterable[ReportEntry],
+    anchors: Anchors,
+    names: Mapping[str, str],
+    numbers: NewNumbers | None = None,
+    hunks: Mapping[str, tuple[tuple[Hunk, ...], str]] | None = None,
+) -> Grouped:
+    """Return the entries by file, in the order of the lines. *hunks* are the differences of whole files."""
+    places: dict[ReportEntry, str] = {}
+    hunks = hunks or {}
+    by_path: dict[str, list[ReportEntry]] = {path: [] for path in hunks}
+    for entry in entries:
+        by_path.setdefault(entry.path, []).append(entry)
+    found = []
+    for path in sorted(by_path):
+        of_file = sorted(by_path[path], key=lambda entry: entry.sort_key)
+        title = page_text(path, MAX_CODE) or "no file"
+        anchor = anchors.new(f"file {path}")
+        items = tuple(item(entry, anchors, names, (numbers or {}).get(path, {})) for entry in of_file)
+        places.update(zip(of_file, (one.anchor for one in items), strict=True))
+        parts, changed = hunks.get(path, ((), ""))
+        found.append(Group(anchor, title, items, parts, changed))
+    return Grouped(tuple(found), places)
+
+
+def item(
+    entry: ReportEntry, anchors: Anchors, names: Mapping[str, str], numbers: Mapping[str, list[int]]
+) -> Item:
+    """Return one entry; *numbers* are those of the new lines of its file."""
+    is_rule = entry.rule in names
+    code, sides = _lines(entry, numbers)
+    return Item(
+        anchors.new(f"{entry.rule} {entry.path} {entry.line}"),
+        page_text(entry.rule),
+        page_text(names.get(entry.rule, "")),
+        f"line {entry.line}" if entry.line else "whole file" if entry.path else "no line",
+        KEYS[entry.risk],
+        word_of(entry),
+        page_text(entry.message),
+        tuple(filter(None, (entry.mark, "decision" if entry.decision else ""))),
+        tuple(_notes(entry)),
+        code,
+        sides,
+        command=f"whimbrel explain {entry.rule}" if is_rule else "",
+    )
+
+
+def word_of(entry: ReportEntry) -> str:
+    """Return the words of its risk."""
+    return "could not be read" if entry.rule == READ_ERROR else entry.risk.value
+
+
+def _notes(entry: ReportEntry) -> Iterator[tuple[str, str]]:
+    if entry.advice:
+        yield "", page_text(entry.advice)
+    if entry.decision:
+        yield "Decide:", page_text(entry.decision)
+    lines = entry.evidence.splitlines()
+    yield from (("", page_text(line)) for line in lines[:MAX_EVIDENCE])
+    if len(lines) > MAX_EVIDENCE:
+        yield "", f"and {number(len(lines) - MAX_EVIDENCE)} more lines (JSON has all)"
+    if entry.via:
+        yield "Included from", page_text(entry.via)
+
+
+def _lines(
+    entry: ReportEntry, numbers: Mapping[str, list[int]]
+) -> tuple[tuple[CodeLine, ...], tuple[Side, ...]]:
+    """Return the lines of a finding: as a frame, or as two sides if the upgrade changes some."""
+    old = [CodeLine(_marked(text, entry), at, "-") for at, text in entry.old[:MAX_LINES]]
+    around: list[CodeLine] = []
+    if entry.line and entry.text and all(at != entry.line for at, _ in entry.old):
+        if not old or entry.text.startswith("<"):
+            around = [CodeLine(_marked(entry.text, entry) if not old else plain(entry.text), entry.line)]
+    if not entry.new and not entry.old:
+        return tuple(around), ()
+    known = {word for _, text in entry.old for word in text.split()}
+    after = max((at for at, _ in entry.old), default=entry.line)
+    new = [
+        CodeLine(_new_words(text, known), _next_number(numbers.get(text.strip(), []), after), "+")
+        for text in entry.new[:MAX_LINES]
+    ]
+    old += _more(len(entry.old) - MAX_LINES)
+    new += _more(len(entry.new) - MAX_LINES)
+    shared = [CodeLine(line.pieces) for line in around]
+    return (), (Side(OLD_SIDE, (*around, *old)), Side(NEW_SIDE, (*shared, *new)))
+
+
+def _more(count: int) -> list[CodeLine]:
+    return [CodeLine(plain(f"and {number(count)} more lines"))] if count > 0 else []
+
+
+def _next_number(numbers: list[int], near: int) -> int:
+    """Take the number nearest to the old line *near*; 0 if none is known."""
+    if not numbers:
+        return 0
+    best = min(numbers, key=lambda at: abs(at - near))
+    numbers.remove(best)
+    return best
+
+
+def plain(text: str) -> Pieces:
+    """Return a line without marks."""
+    return ((page_text(text, MAX_CODE), False),)
+
+
+def _marked(text: str, entry: ReportEntry) -> Pieces:
+    """Return a line with marks at the words that the finding is about."""
+    code = shown(text, MAX_CODE)
+    return _pieces(code, mark_spans(code, entry))
+
+
+def _new_words(text: str, known: set[str]) -> Pieces:
+    """Return a new line with marks at the words that no old line has."""
+    code = shown(text, MAX_CODE)
+    if not known:
+        return plain(text)
+    return _pieces(code, [found.span() for found in _WORD.finditer(code) if found[0] not in known])
+
+
+def _pieces(code: str, spans: list[tuple[int, int]]) -> Pieces:
+    """Cut *code* at *spans*, which are marked; neighbours with white space between them are one."""
+    pieces: list[tuple[str, bool]] = []
+    at = 0
+    for start, end in spans:
+        between = code[at:start]
+        if pieces and pieces[-1][1] and not between.strip():
+            pieces[-1] = (pieces[-1][0] + between + code[start:end], True)
+        else:
+            pieces += [(between, False), (code[start:end], True)]
+        at = end
+    pieces.append((code[at:], False))
+    return tuple((without_bytes(text), is_marked) for text, is_marked in pieces if text)
+
+
+def worst(entries: Iterable[ReportEntry]) -> Risk:
+    """Return the worst risk of *entries*."""
+    return min((entry.risk for entry in entries), key=lambda risk: risk.rank, default=Risk.COSMETIC)

@@ -1,0 +1,58 @@
+"""What is not known, as a table beside the verdict."""
+
+from __future__ import annotations
+
+from whimbrel.report.knowledge import ordered, place_of
+from whimbrel.report.page.model import UNDECIDED, Card, Cell, Table
+from whimbrel.report.page.texts import number, page_text
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+
+ANCHOR = "not-known"
+MAX_ROWS = 1000
+"""Rows of items that matter, and as many of the others."""
+
+
+def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:
+    """Return the count of what was not decided; *further* items stand elsewhere in the table."""
+    count = len(scope.deciding) + further
+    return Card("not decided", count, UNDECIDED, ANCHOR if count else "")
+
+
+def unknown_tables(
+    scope: KnowledgeScope, directory: str = "", further: tuple[tuple[str, str, str], ...] = ()
+) -> tuple[Table, ...]:
+    """Return the table of what is not known; none if all is known.
+
+    *further* rows are pairs of reason and request of a comparison, with the consequence.
+    """
+    items = ordered(scope)
+    deciding = [_row(item, directory) for item in items if item.matters]
+    others = [_row(item, directory) for item in items if not item.matters]
+    rows = [
+        (Cell("not decided", "chip", UNDECIDED), Cell(page_text(where), "code"), Cell(page_text(what)), Cell(then))
+        for what, where, then in further
+    ]
+    rows += deciding
+    if not rows and not others:
+        return ()
+    more = len(rows) + len(others) - MAX_ROWS * 2
+    return (
+        Table(
+            "Not known",
+            ("Why", "Place", "What", "Consequence"),
+            tuple(rows[:MAX_ROWS]),
+            ANCHOR,
+            f"{number(len(rows))} that may matter: nothing in this report says anything about them."
+            + (f" JSON has {number(more)} more." if more > 0 else ""),
+            tuple(others[:MAX_ROWS]),
+            f"{number(len(others))} that no answer depends on",
+        ),
+    )
+
+
+def _row(item: UnknownItem, directory: str) -> tuple[Cell, ...]:
+    what = "; ".join(filter(None, (item.subject, item.advice)))
+    consequence = item.consequence or ("not decided" if item.matters else "no answer depends on it")
+    why = Cell(item.kind.value, "chip", UNDECIDED) if item.matters else Cell(item.kind.value)
+    place = page_text(place_of(item, directory))
+    return why, Cell(place, "code" if place else "text"), Cell(page_text(what)), Cell(page_text(consequence))

@@ -1,0 +1,73 @@
+"""A page as HTML: templates, style sheet, script, and the policy that lets nothing else run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from whimbrel import __version__
+from whimbrel.report.page.model import Page
+from whimbrel.report.page.rule_texts import rule_texts
+from whimbrel.report.page.texts import number
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES: Final = ("base.css", "page.css")
+SCRIPTS: Final = ("page.js",)
+
+
+def write(page: Page, now: float | None = None) -> str:
+    """Return the document; *now* is the time that it names."""
+    from markupsafe import Markup
+
+    style = "".join(map(_asset, STYLES))
+    script = "".join(map(_asset, SCRIPTS))
+    rules = rule_texts(item.rule for group in page.groups for item in group.items) if page.has_rules else []
+    return _environment().get_template("page.html.j2").render(
+        page=page,
+        rules=rules,
+        documented={rule.number for rule in rules},
+        policy=policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        version=__version__,
+        day=time.strftime("%Y-%m-%d", time.localtime(now)),
+    )
+
+
+def policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy: this style sheet and this script, and nothing else."""
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("whimbrel.report.page") / name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of the templates: everything is escaped, and a misspelt name is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("whimbrel.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    return environment
