@@ -41,6 +41,7 @@ from whimbrel.cli.options import (
     Target,
     encoded,
     is_colored,
+    named_arguments,
     release,
     sources,
 )
@@ -204,7 +205,7 @@ def check(
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
-    arguments = _named(conf or [], root, file, envvars, as_server)
+    arguments = named_arguments(conf or [], root, file, envvars, as_server)
     _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments))
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
@@ -280,12 +281,3 @@ class _TextOutput(NamedTuple):
         if report.findings:
             return f"whimbrel explain {report.findings[0].rule}"
         return ""
-
-
-def _named(
-    conf: list[Path], root: Path | None, file: Path | None, envvars: Path | None, as_server: bool
-) -> list[str]:
-    """Return the arguments that name the same configuration for `whimbrel upgrade`."""
-    options = [("-d", root), ("-f", file), ("--envvars", envvars)]
-    words = [word for name, value in options if value is not None for word in (name, str(value))]
-    return [*words, *(["--whole"] if as_server else []), *map(str, conf)]

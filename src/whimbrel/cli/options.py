@@ -312,3 +312,12 @@ def _files(directory: Path) -> Iterator[str]:
         for name in sorted(names):
             if name.endswith((b".conf", b".htaccess")) or (in_sites and not name.endswith((b"~", b".bak"))):
                 yield to_text(os.path.join(where, name))
+
+
+def named_arguments(
+    conf: list[Path], root: Path | None, file: Path | None, envvars: Path | None, as_server: bool
+) -> list[str]:
+    """Return the arguments that name the same configuration for another command."""
+    options = [("-d", root), ("-f", file), ("--envvars", envvars)]
+    words = [word for name, value in options if value is not None for word in (name, str(value))]
+    return [*words, *(["--whole"] if as_server else []), *map(str, conf)]

@@ -11,7 +11,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
@@ -39,6 +39,7 @@ from whimbrel.cli.options import (
     Target,
     encoded,
     is_colored,
+    named_arguments,
     release,
     sources,
 )
@@ -68,6 +69,14 @@ class AccessStyle(StrEnum):
 
     native = "native"
     compat = "compat"
+
+
+class Format(StrEnum):
+    """Values of --format."""
+
+    text = "text"
+    json = "json"
+    html = "html"
 
 
 class BuildChoice(StrEnum):
@@ -176,6 +185,15 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
 ]
 
+Shape = Annotated[
+    Format,
+    typer.Option(
+        "--format",
+        help="Print a diff and a summary (text), JSON, or a page with everything that changes (html). "
+        "Default: text. Example: --format html",
+    ),
+]
+
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def upgrade(
@@ -205,6 +223,7 @@ def upgrade(
     verify: Verify = True,
     color: Color = ColorMode.auto,
     json: Json = False,
+    shape: Shape = Format.text,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.journal import WriteError
@@ -230,7 +249,9 @@ def upgrade(
         elif write or interactive:
             _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
-        raise typer.Exit(_print_result(result, directory, is_written, color, json, words))
+        arguments = named_arguments(conf or [], root, file, envvars, as_server)
+        output = _Output(Format.json if json else shape, color, is_written, words, arguments)
+        raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -368,18 +389,37 @@ def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
     copy_tree(result, directory, out)
 
 
-def _print_result(
-    result: UpgradeResult, directory: str, is_written: bool, color: ColorMode, json: bool, verified: str
-) -> int:
-    """Print the result, and the sentence about its verification; return the exit status."""
-    from whimbrel.cli import upgrade_output as output
+class _Output(NamedTuple):
+    """How a result is printed.
 
-    if json:
-        output.write_json(result, directory, is_written)
+    Attributes:
+        verified: a sentence about the comparison of answers, "" for none.
+        arguments: those of the command line that name the configuration.
+    """
+
+    shape: Format
+    color: ColorMode
+    is_written: bool
+    verified: str
+    arguments: list[str]
+
+
+def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
+    """Print the result; return the exit status."""
+    from whimbrel.cli import upgrade_output
+
+    is_written = output.is_written
+    if output.shape is Format.json:
+        upgrade_output.write_json(result, directory, is_written)
+    elif output.shape is Format.html:
+        upgrade_output.write_page(
+            result, directory, output.verified, output.arguments, is_written=is_written
+        )
     elif not is_written:
-        output.show_diff(result, directory, colored=is_colored(color))
-    stream = sys.stdout if is_written and not json else sys.stderr
-    output.print_summary(result, directory, is_written, stream, color)
+        upgrade_output.show_diff(result, directory, colored=is_colored(output.color))
+    is_text = output.shape is Format.text
+    stream = sys.stdout if is_written and is_text else sys.stderr
+    upgrade_output.print_summary(result, directory, is_written, stream, output.color)
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)

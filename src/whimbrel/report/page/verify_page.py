@@ -1,0 +1,173 @@
+"""The page of a verification: verdict, access that differs, what was not decided, differences by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.report.model import count_noun
+from whimbrel.report.page.access_table import access_table
+from whimbrel.report.page.items import plain
+from whimbrel.report.page.model import KEYS, SAME, Badge, Card, Cell, CodeLine, Group, Item, Page, Side, Table
+from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.unknown import unknown_card, unknown_tables
+from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, risk_of, summary
+from whimbrel.upgrade.model import Risk
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
+
+MAX_GROUPS: Final = 2000
+"""Causes of a page; JSON has all."""
+OF_VERSIONS: Final = "the versions differ in what these lines do"
+ASSUMED: Final = "no file of the configuration has this user at present"
+
+
+def verify_page(verification: VerifyResult) -> Page:
+    """Return the page of *verification*."""
+    anchors = Anchors()
+    shown = verification.groups[:MAX_GROUPS]
+    more = len(verification.groups) - len(shown)
+    first, *rest = summary(verification)
+    further = tuple(
+        (one.reason, str(one.probe) if one.probe is not None else "", "")
+        for one in verification.not_decided
+    )
+    groups = (*_load_errors(verification, anchors), *_groups(shown, verification.names, anchors))
+    places = _places(shown, groups)
+    return Page(
+        "verify",
+        "Old and new answers",
+        _badge(verification),
+        page_text(first),
+        facts=tuple(map(page_text, rest)),
+        cards=_cards(verification),
+        tables=(
+            *access_table(list(access_differences(verification.groups)), places=places),
+            *unknown_tables(verification.scope, further=further),
+        ),
+        groups=groups,
+        groups_title="Differences by cause",
+        nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",
+        left_out=f"The first {number(len(shown))} causes are shown, {number(more)} more are in --format json."
+        if more
+        else "",
+    )
+
+
+def _badge(verification: VerifyResult) -> Badge:
+    verdict = verification.verdict
+    word = WORDS[verdict].capitalize()
+    if verdict is Verdict.SAME:
+        return Badge(word, SAME)
+    if verdict is Verdict.NOT_DECIDED:
+        return Badge(word, NOT_DECIDED)
+    if verdict is Verdict.DOES_NOT_LOAD:
+        return Badge(word, KEYS[Risk.BREAKS])
+    worst = min(map(risk_of, verification.groups), key=lambda risk: risk.rank)
+    return Badge(word, KEYS[worst])
+
+
+def _cards(verification: VerifyResult) -> tuple[Card, ...]:
+    counts = dict.fromkeys(Risk, 0)
+    counts[Risk.BREAKS] = sum(map(len, verification.errors))
+    for group in verification.groups:
+        counts[risk_of(group)] += 1
+    cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
+    return (*cards, unknown_card(verification.scope, len(verification.not_decided)))
+
+
+def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[Group]:
+    for name, errors in zip(verification.names, verification.errors, strict=True):
+        items = []
+        for error in errors:
+            place = page_text(str(error.place)) if error.place is not None else "no line"
+            lines = tuple(CodeLine(plain(line)) for line in error.text.splitlines())
+            risk = KEYS[Risk.BREAKS]
+            word = Risk.BREAKS.value
+            items.append(
+                Item(anchors.new(f"load {name}"), "", "", place, risk, word, "It does not load:", code=lines)
+            )
+        if items:
+            title = page_text(f"{name} does not load")
+            yield Group(anchors.new(title), title, tuple(items))
+
+
+def _groups(groups: list[DifferenceGroup], names: tuple[str, str], anchors: Anchors) -> Iterable[Group]:
+    """Yield the causes by the file of their first line."""
+    by_path: dict[str, list[Item]] = {}
+    for at, group in enumerate(groups, 1):
+        line = _first_line(group)
+        by_path.setdefault(line.path if line is not None else "", []).append(_item(at, group, names, anchors))
+    for path, items in by_path.items():
+        title = page_text(path, MAX_CODE) or "no line of a file"
+        yield Group(anchors.new(f"file {path}"), title, tuple(items))
+
+
+def _first_line(group: DifferenceGroup) -> DecidingLine | None:
+    return next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
+
+
+def _places(groups: list[DifferenceGroup], shown: Iterable[Group]) -> dict[tuple[str, int], str]:
+    """Return the anchors of the causes, by file and line."""
+    anchors = {item.rule: item.anchor for group in shown for item in group.items if item.rule}
+    places: dict[tuple[str, int], str] = {}
+    for at, group in enumerate(groups, 1):
+        line = _first_line(group)
+        if line is not None:
+            places.setdefault((line.path, line.line), anchors[_number(at)])
+    return places
+
+
+def _number(at: int) -> str:
+    return f"#{at}"
+
+
+def _item(at: int, group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> Item:
+    risk = risk_of(group)
+    old, new = names_of(group, names)
+    line = _first_line(group)
+    notes = [ASSUMED] if group.is_assumed else []
+    notes += [OF_VERSIONS] if group.is_of_versions else []
+    sides = (Side(page_text(old), _lines(group.cause.old)), Side(page_text(new), _lines(group.cause.new)))
+    has_lines = any(side.lines for side in sides)
+    return Item(
+        anchors.new(f"cause {at}"),
+        _number(at),
+        KINDS[group.kind],
+        f"line {line.line}" if line is not None and line.line else "no line",
+        KEYS[risk],
+        risk.value,
+        page_text(headline(group)),
+        (count_noun(group.count, "difference"),),
+        tuple(("", note) for note in notes),
+        sides=sides if has_lines else (),
+        table=_examples(group, (page_text(old), page_text(new))),
+    )
+
+
+def _lines(lines: Iterable[DecidingLine]) -> tuple[CodeLine, ...]:
+    """Return lines with the file in front where it changes."""
+    out: list[CodeLine] = []
+    path = ""
+    for line in lines:
+        if line.path != path:
+            path = line.path
+            out.append(CodeLine(plain(path)))
+        out.append(CodeLine(plain(line.text), line.line))
+    return tuple(out)
+
+
+def _examples(group: DifferenceGroup, names: tuple[str, str]) -> Table | None:
+    """Return the parts in which the answers to each example differ."""
+    rows = tuple(
+        (
+            Cell(page_text(str(example.probe)), "code"),
+            Cell(page_text(part.name)),
+            Cell(page_text(part.old) or "none"),
+            Cell(page_text(part.new) or "none"),
+        )
+        for example in group.examples
+        for part in example.difference.parts
+    )
+    return Table("Examples", ("Request", "Part", *names), rows) if rows else None
