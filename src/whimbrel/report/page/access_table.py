@@ -26,7 +26,7 @@ def access_table(
         return ()
     more = len(differences) - len(rows)
     note = " ".join(filter(None, (note, f"{number(more)} more are not shown." if more else "")))
-    columns = ("Who", "Client", "Request", "Before", "After", "Line")
+    columns = ("Access", "Client", "Request", "Before", "After", "Line")
     return (Table("Who gains or loses access", columns, rows, "access", note),)
 
 

@@ -41,7 +41,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line of a file; *sign* is "-", "+" or ""; *number* 0 for a line of no known number."""
+    """A line of a file; *sign* is "-", "+", "" or "@" for the name of a file; *number* 0 if none is known."""
 
     pieces: Pieces
     number: int = 0
@@ -101,6 +101,7 @@ class Column:
     """A column of a time line, in units of its drawing: 100 are the height."""
 
     label: str
+    title: str
     at: int
     heights: tuple[float, float]
 

@@ -17,6 +17,8 @@ from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
 
+RULES: Final = {"access": "V-ACCESS", "response": "V-RESPONSE", "httpd": "V-HTTPD"}
+"""The numbers of the kinds of groups, as in SARIF."""
 MAX_GROUPS: Final = 2000
 """Causes of a page; JSON has all."""
 OF_VERSIONS: Final = "the versions differ in what these lines do"
@@ -33,8 +35,9 @@ def verify_page(verification: VerifyResult) -> Page:
         (one.reason, str(one.probe) if one.probe is not None else "", "")
         for one in verification.not_decided
     )
-    groups = (*_load_errors(verification, anchors), *_groups(shown, verification.names, anchors))
-    places = _places(shown, groups)
+    items = [_item(group, verification.names, anchors) for group in shown]
+    groups = (*_load_errors(verification, anchors), *_groups(shown, items, anchors))
+    places = _places(shown, items)
     return Page(
         "verify",
         "Old and new answers",
@@ -93,37 +96,32 @@ def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[Group
             yield Group(anchors.new(title), title, tuple(items))
 
 
-def _groups(groups: list[DifferenceGroup], names: tuple[str, str], anchors: Anchors) -> Iterable[Group]:
+def _groups(groups: list[DifferenceGroup], items: list[Item], anchors: Anchors) -> Iterable[Group]:
     """Yield the causes by the file of their first line."""
     by_path: dict[str, list[Item]] = {}
-    for at, group in enumerate(groups, 1):
+    for group, item in zip(groups, items, strict=True):
         line = _first_line(group)
-        by_path.setdefault(line.path if line is not None else "", []).append(_item(at, group, names, anchors))
-    for path, items in by_path.items():
+        by_path.setdefault(line.path if line is not None else "", []).append(item)
+    for path, of_file in by_path.items():
         title = page_text(path, MAX_CODE) or "no line of a file"
-        yield Group(anchors.new(f"file {path}"), title, tuple(items))
+        yield Group(anchors.new(f"file {path}"), title, tuple(of_file))
 
 
 def _first_line(group: DifferenceGroup) -> DecidingLine | None:
     return next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
 
 
-def _places(groups: list[DifferenceGroup], shown: Iterable[Group]) -> dict[tuple[str, int], str]:
+def _places(groups: list[DifferenceGroup], items: list[Item]) -> dict[tuple[str, int], str]:
     """Return the anchors of the causes, by file and line."""
-    anchors = {item.rule: item.anchor for group in shown for item in group.items if item.rule}
     places: dict[tuple[str, int], str] = {}
-    for at, group in enumerate(groups, 1):
+    for group, item in zip(groups, items, strict=True):
         line = _first_line(group)
         if line is not None:
-            places.setdefault((line.path, line.line), anchors[_number(at)])
+            places.setdefault((line.path, line.line), item.anchor)
     return places
 
 
-def _number(at: int) -> str:
-    return f"#{at}"
-
-
-def _item(at: int, group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> Item:
+def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> Item:
     risk = risk_of(group)
     old, new = names_of(group, names)
     line = _first_line(group)
@@ -132,8 +130,8 @@ def _item(at: int, group: DifferenceGroup, names: tuple[str, str], anchors: Anch
     sides = (Side(page_text(old), _lines(group.cause.old)), Side(page_text(new), _lines(group.cause.new)))
     has_lines = any(side.lines for side in sides)
     return Item(
-        anchors.new(f"cause {at}"),
-        _number(at),
+        anchors.new("cause"),
+        RULES[group.kind],
         KINDS[group.kind],
         f"line {line.line}" if line is not None and line.line else "no line",
         KEYS[risk],
@@ -153,7 +151,7 @@ def _lines(lines: Iterable[DecidingLine]) -> tuple[CodeLine, ...]:
     for line in lines:
         if line.path != path:
             path = line.path
-            out.append(CodeLine(plain(path)))
+            out.append(CodeLine(plain(path), sign="@"))
         out.append(CodeLine(plain(line.text), line.line))
     return tuple(out)
 
