@@ -45,6 +45,7 @@ def page_of(summary: Summary) -> Page:
         charts=tuple(chart for chart in charts if chart is not None),
         groups=(*_errors(summary), *_groups(changes, anchors)),
         groups_title="What changes",
+        noun="change",
         nothing="Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known.",
         after=(*_logged(summary), *_unread(summary)),
     )
@@ -76,12 +77,12 @@ def _facts(summary: Summary) -> Iterator[str]:
     yield f"logs: {', '.join(summary.logs)}"
     yield f"{number(tally.lines)} lines, {number(tally.requests)} requests"
     for count, what in (
-        (tally.malformed, "lines have another format"),
-        (tally.huge, "lines are too long"),
-        (tally.without_request, "lines contain no request"),
+        (tally.malformed, "of another format"),
+        (tally.huge, "that are too long"),
+        (tally.without_request, "without a request"),
     ):
         if count:
-            yield f"{number(count)} {what}"
+            yield f"lines {what}: {number(count)}"
     yield f"{number(summary.as_logged)} requests have the status that was logged"
 
 
@@ -204,7 +205,14 @@ def _for_whom(change: Change) -> Table:
             rows.append((Cell(what), Cell(f"and {number(len(names) - len(shown))} more"), Cell("")))
     for example in change.examples:
         rows.append((Cell("example"), Cell(page_text(example, MAX_CODE), "code"), Cell("")))
-    return Table("For whom", ("For whom", "Name", "Requests"), tuple(rows))
+    counts = [
+        f"{number(len(names))} {noun}{'s' * (len(names) != 1)}"
+        for noun, names in (("client", change.clients), ("user", change.users), ("path", change.paths))
+        if names
+    ]
+    title = f"For whom: {', '.join(counts)}, with examples"
+    columns = ("For whom", "Name", "Requests")
+    return Table("For whom", columns, (), folded=tuple(rows), fold_title=title)
 
 
 def _logged(summary: Summary) -> Iterator[Table]:

@@ -10,18 +10,21 @@ from whimbrel.base.terminal_text import shown
 from whimbrel.report.formats.frames import mark_spans
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.page.model import KEYS, CodeLine, Group, Hunk, Item, Pieces, Side
-from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text, without_bytes
+from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
 MAX_FINDINGS: Final = 5000
 """Findings of a page: the worst ones; JSON has all."""
-MAX_CHARACTERS: Final = 8_000_000
-"""Characters of the texts of all findings of a page."""
+MAX_BYTES: Final = 16_000_000
+"""Bytes that the texts of all findings of a page take at most, with their escapes."""
+MAX_ESCAPED: Final = 10
+"""Bytes of an escaped character: ``&`` is ``\\u0026amp;`` in the block of JSON."""
 MAX_LINES: Final = 40
 """Lines of one side of a finding."""
 MAX_EVIDENCE: Final = 12
 OLD_SIDE: Final = "2.2, as it is"
 NEW_SIDE: Final = "2.4, as upgrade writes it"
+_NOT_PLAIN: Final = re.compile(r"""[^ !#-%(-;=?-~]""")
 _WORD: Final = re.compile(r"\S+")
 
 NewNumbers = Mapping[str, Mapping[str, list[int]]]
@@ -37,7 +40,7 @@ def left_out(entries: list[ReportEntry], limit: int = MAX_FINDINGS) -> tuple[lis
     size = 0
     for entry in sorted(entries, key=lambda one: one.risk.rank):
         size += _size(entry)
-        if len(kept) >= limit or size > MAX_CHARACTERS:
+        if len(kept) >= limit or size > MAX_BYTES:
             break
         kept.append(entry)
     if len(kept) == len(entries):
@@ -47,11 +50,16 @@ def left_out(entries: list[ReportEntry], limit: int = MAX_FINDINGS) -> tuple[lis
 
 
 def _size(entry: ReportEntry) -> int:
-    """Return the characters that the texts of *entry* take at most."""
-    sentences = sum(min(len(text), 1200) for text in (entry.message, entry.advice, entry.decision, entry.via))
+    """Return the bytes that the texts of *entry* take at most."""
+    texts = [(text, MAX_MESSAGE) for text in (entry.message, entry.advice, entry.decision, entry.via)]
+    texts.append((entry.evidence, MAX_EVIDENCE * MAX_MESSAGE))
     lines = [text for _, text in entry.old[:MAX_LINES]] + list(entry.new[:MAX_LINES])
-    evidence = min(len(entry.evidence), MAX_EVIDENCE * 1200)
-    return sentences + evidence + sum(min(len(line), MAX_CODE) for line in (entry.text, *lines)) + 200
+    texts += [(text, MAX_CODE) for text in (entry.text, entry.text, *lines)]
+    return sum(_escaped_size(text[:limit]) for text, limit in texts)
+
+
+def _escaped_size(text: str) -> int:
+    return len(text) + (MAX_ESCAPED - 1) * len(_NOT_PLAIN.findall(text))
 
 
 class Grouped(NamedTuple):

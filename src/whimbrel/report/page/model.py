@@ -188,6 +188,8 @@ class Page:
         nothing: the sentence in the place of findings if there are none.
         left_out: a sentence about findings that the page does not show.
         next_command: what to run after reading.
+        has_rules: the documents of the rules stand at the end.
+        noun: the word for a finding.
     """
 
     command: str
@@ -206,3 +208,4 @@ class Page:
     left_out: str = ""
     next_command: str = ""
     has_rules: bool = False
+    noun: str = "finding"

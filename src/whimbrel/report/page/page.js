@@ -4,7 +4,25 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const byId = (name) => document.getElementById(name);
   const say = (text) => { byId("said").textContent = text; };
-  for (const part of all(".tools, .filter, .copy")) part.hidden = false;
+  for (const part of all(".tools, .filter")) part.hidden = false;
+
+  // findings whose lines stand in the block of JSON get them when they come near the view
+  const findings = all(".finding");
+  const bodies = byId("late") ? JSON.parse(byId("late").textContent) : [];
+  const complete = (finding) => {
+    if (finding.dataset.late === undefined) return;
+    finding.insertAdjacentHTML("beforeend", bodies[finding.dataset.late]);
+    delete finding.dataset.late;
+    prepare(finding);
+  };
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      complete(entry.target);
+      near.unobserve(entry.target);
+    }
+  }, { rootMargin: "1000px" });
+  for (const finding of all("[data-late]")) near.observe(finding);
 
   // colours: the system's, until the switch is used
   const root = document.documentElement;
@@ -24,6 +42,7 @@
   // printing: every fold is open on paper, and as it was afterwards
   let opened = [];
   addEventListener("beforeprint", () => {
+    findings.forEach(complete);
     opened = all("details.file:not([open]), details.more:not([open])");
     for (const fold of opened) fold.open = true;
   });
@@ -68,7 +87,7 @@
     const y = Number(b.replaceAll(",", ""));
     return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b, "en", { numeric: true }) : x - y;
   };
-  for (const table of all("table[data-sortable]")) {
+  const sortable = (table) => {
     for (const head of all("thead th", table)) {
       const button = document.createElement("button");
       button.type = "button";
@@ -84,16 +103,22 @@
         table.tBodies[0].append(...rows);
       });
     }
-  }
+  };
+  const prepare = (part) => {
+    for (const button of all(".copy", part)) button.hidden = false;
+    all("table[data-sortable]", part).forEach(sortable);
+  };
+  prepare(document);
 
   // places in the page: the folds around a target open, a hidden finding is shown
-  const findings = all(".finding");
   const files = all("details.file");
   const reveal = () => {
     let target = null;
     try { target = byId(decodeURIComponent(location.hash.slice(1))); } catch { /* no name of a place */ }
     if (!target) return;
-    if (target.closest(".finding")?.hidden) clear();
+    const finding = target.closest(".finding");
+    if (finding?.hidden) clear();
+    if (finding) complete(finding);
     for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     target.scrollIntoView({ block: "start" });
     if (target.matches(".finding")) target.focus({ preventScroll: true });
@@ -103,8 +128,12 @@
   const form = document.querySelector(".filter");
   const cards = all("[data-filter]");
   const texts = new Map();
+  const reader = new DOMParser();
   const textOf = (finding) => {
-    if (!texts.has(finding)) texts.set(finding, `${finding.parentElement.dataset.file} ${finding.textContent}`.toLowerCase());
+    if (!texts.has(finding)) {
+      const late = finding.dataset.late === undefined ? "" : reader.parseFromString(bodies[finding.dataset.late], "text/html").body.textContent;
+      texts.set(finding, `${finding.parentElement.dataset.file} ${finding.textContent} ${late}`.toLowerCase());
+    }
     return texts.get(finding);
   };
   const filter = () => {
@@ -160,6 +189,7 @@
     const next = shown[at < 0 ? (step > 0 ? 0 : shown.length - 1) : at + step];
     if (!next) return;
     next.parentElement.open = true;
+    complete(next);
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   };

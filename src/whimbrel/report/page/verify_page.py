@@ -51,6 +51,7 @@ def verify_page(verification: VerifyResult) -> Page:
         ),
         groups=groups,
         groups_title="Differences by cause",
+        noun="cause",
         nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",
         left_out=f"The first {number(len(shown))} causes are shown, {number(more)} more are in --format json."
         if more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import time
 from functools import cache
 from importlib.resources import files
@@ -19,25 +20,46 @@ if TYPE_CHECKING:
 
 STYLES: Final = ("base.css", "page.css")
 SCRIPTS: Final = ("page.js",)
+MAX_EAGER: Final = 300
+"""Findings that are whole in the document."""
 
 
 def write(page: Page, now: float | None = None) -> str:
-    """Return the document; *now* is the time that it names."""
+    """Return the document; *now* is the time that it names.
+
+    Lines, notes and folds of the findings behind the first MAX_EAGER stand in a block of JSON, from where
+    the script takes those that come into view: a browser opens thousands of findings at once.
+    """
     from markupsafe import Markup
 
     style = "".join(map(_asset, STYLES))
     script = "".join(map(_asset, SCRIPTS))
-    rules = rule_texts(item.rule for group in page.groups for item in group.items) if page.has_rules else []
-    return _environment().get_template("page.html.j2").render(
+    items = [item for group in page.groups for item in group.items]
+    rules = rule_texts(item.rule for item in items) if page.has_rules else []
+    documented = {rule.number for rule in rules}
+    environment = _environment()
+    late_items = items[MAX_EAGER:]
+    body = environment.get_template("findings.html.j2").module.body  # type: ignore[attr-defined]
+    bodies = [str(body(item, item.rule in documented)) for item in late_items]
+    return environment.get_template("page.html.j2").render(
         page=page,
         rules=rules,
-        documented={rule.number for rule in rules},
+        documented=documented,
+        late={item.anchor: at for at, item in enumerate(late_items)},
+        late_bodies=Markup(json_block(bodies)),
+        eager=MAX_EAGER,
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
         version=__version__,
         day=time.strftime("%Y-%m-%d", time.localtime(now)),
     )
+
+
+def json_block(value: object) -> str:
+    """Return *value* as JSON in which no markup begins or ends: ``</script>`` is text of it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def policy(style: str, script: str) -> str:
