@@ -102,15 +102,11 @@ class Chromium:
 
     def script(self, text: str, *arguments: object) -> Any:
         """Return what the body of a function returns in the page; its arguments are `arguments`."""
-        return self._call(
-            "POST", f"{self._session}/execute/sync", {"script": text, "args": list(arguments)}
-        )
+        return self._call("POST", f"{self._session}/execute/sync", {"script": text, "args": list(arguments)})
 
     def script_later(self, text: str, *arguments: object) -> Any:
         """Return what the body of a function gives to the callback that is its last argument."""
-        return self._call(
-            "POST", f"{self._session}/execute/async", {"script": text, "args": list(arguments)}
-        )
+        return self._call("POST", f"{self._session}/execute/async", {"script": text, "args": list(arguments)})
 
     def devtools(self, command: str, **parameters: object) -> Any:
         """Send a command of the DevTools protocol."""
@@ -120,7 +116,11 @@ class Chromium:
     def resize(self, width: int, height: int) -> None:
         """Set the size of the page's view in CSS pixels."""
         self.devtools(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
 
     def prefer_scheme(self, name: str) -> None:

@@ -412,9 +412,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     if output.shape is Format.json:
         upgrade_output.write_json(result, directory, is_written)
     elif output.shape is Format.html:
-        upgrade_output.write_page(
-            result, directory, output.verified, output.arguments, is_written=is_written
-        )
+        upgrade_output.write_page(result, directory, output.verified, output.arguments, is_written=is_written)
     elif not is_written:
         upgrade_output.show_diff(result, directory, colored=is_colored(output.color))
     is_text = output.shape is Format.text

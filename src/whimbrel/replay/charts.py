@@ -79,7 +79,8 @@ def time_chart(tally: Tally) -> Chart | None:
         )
         for at, (label, (count, changed)) in enumerate(counts.items())
     )
-    note = f"Requests of each {unit}, from {_written(labels[0])} to {_written(labels[-1])}; the highest is {number(highest)}."
+    span = f"from {_written(labels[0])} to {_written(labels[-1])}"
+    note = f"Requests of each {unit}, {span}; the highest is {number(highest)}."
     note += f" {number(without)} requests have no time." if without else ""
     names = "requests", "of these, with another answer"
     return Chart("Requests along the time", names, columns=columns, highest=highest, note=note)

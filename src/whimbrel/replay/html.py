@@ -12,8 +12,20 @@ from whimbrel.replay.summary import Summary, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
 from whimbrel.report.page.access_table import GAINS
 from whimbrel.report.page.items import plain
-from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, CodeLine, Group, Item, Page
-from whimbrel.report.page.model import Side, Table
+from whimbrel.report.page.model import (
+    KEYS,
+    SAME,
+    UNDECIDED,
+    Badge,
+    Card,
+    Cell,
+    CodeLine,
+    Group,
+    Item,
+    Page,
+    Side,
+    Table,
+)
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.page.writing import write

@@ -70,4 +70,3 @@ def _item(item: UnknownItem, directory: str) -> dict[str, Any]:
         "advice": item.advice,
         "matters": item.matters,
     }
-

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from whimbrel.report.page.model import KEYS, Cell, Table
 from whimbrel.report.page.texts import MAX_CODE, number, page_text
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import AccessDifference, Risk
 
-MAX_ROWS = 500
-GAINS = {Risk.OPENS: "gains access", Risk.CLOSES: "loses access", Risk.CHANGES: "another answer"}
+MAX_ROWS: Final = 500
+GAINS: Final = {Risk.OPENS: "gains access", Risk.CLOSES: "loses access", Risk.CHANGES: "another answer"}
 """What happens to the client."""
 
 
@@ -20,7 +21,10 @@ def access_table(
     places: Mapping[tuple[str, int], str] | None = None,
     note: str = "",
 ) -> tuple[Table, ...]:
-    """Return the table of *differences*, none for none. *places* are anchors of findings, by file and line."""
+    """Return the table of *differences*, none for none.
+
+    *places* are anchors of findings, by file and line.
+    """
     rows = tuple(_row(one, directory, places or {}) for one in differences[:MAX_ROWS])
     if not rows:
         return ()
@@ -30,9 +34,7 @@ def access_table(
     return (Table("Who gains or loses access", columns, rows, "access", note),)
 
 
-def _row(
-    one: AccessDifference, directory: str, places: Mapping[tuple[str, int], str]
-) -> tuple[Cell, ...]:
+def _row(one: AccessDifference, directory: str, places: Mapping[tuple[str, int], str]) -> tuple[Cell, ...]:
     place = ""
     anchor = ""
     if one.place is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from whimbrel.report.model import Report, ReportEntry, count_noun
 from whimbrel.report.page.items import groups, left_out, word_of, worst
@@ -12,8 +13,8 @@ from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import Risk
 
-MAX_ACCESS_ROWS = 200
-NOTHING_KNOWN = "Nothing in what is known."
+MAX_ACCESS_ROWS: Final = 200
+NOTHING_KNOWN: Final = "Nothing in what is known."
 
 
 def check_page(report: Report) -> Page:

@@ -128,10 +128,11 @@
   const form = document.querySelector(".filter");
   const cards = all("[data-filter]");
   const texts = new Map();
-  const reader = new DOMParser();
+  const characters = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&#34;": '"', "&#39;": "'" };
+  const plain = (html) => html.replace(/<[^>]*>|&(?:lt|gt|amp|#34|#39);/g, (part) => characters[part] ?? " ");
   const textOf = (finding) => {
     if (!texts.has(finding)) {
-      const late = finding.dataset.late === undefined ? "" : reader.parseFromString(bodies[finding.dataset.late], "text/html").body.textContent;
+      const late = finding.dataset.late === undefined ? "" : plain(bodies[finding.dataset.late]);
       texts.set(finding, `${finding.parentElement.dataset.file} ${finding.textContent} ${late}`.toLowerCase());
     }
     return texts.get(finding);

@@ -36,9 +36,7 @@ def rule_texts(numbers: Iterable[str]) -> list[RuleText]:
         rule = rule_of(number)
         if rule is None:
             continue
-        sections = tuple(
-            (heading, Markup(markdown.render(text))) for heading, text in _prose(document(rule))
-        )
+        sections = tuple((heading, Markup(markdown.render(text))) for heading, text in _prose(document(rule)))
         texts.append(RuleText(number, rule.name, rule.title, sections))
     return texts
 

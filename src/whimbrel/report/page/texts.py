@@ -33,11 +33,18 @@ def number(count: int) -> str:
     return f"{count:,}"
 
 
+RESERVED: Final = (
+    *("access", "all", "count", "file", "findings", "late", "logged", "main", "not-known", "print", "rule"),
+    *("rules", "said", "scheme", "unread", "verdict", "words"),
+)
+"""Names of places that every page has."""
+
+
 class Anchors:
     """Names of places in a page, each given once."""
 
     def __init__(self) -> None:
-        self._given: dict[str, int] = {}
+        self._given = dict.fromkeys(RESERVED, 1)
 
     def new(self, text: str) -> str:
         """Return a name that is like *text* and has no characters of markup."""

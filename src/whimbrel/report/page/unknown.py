@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+
 from whimbrel.report.knowledge import ordered, place_of
 from whimbrel.report.page.model import UNDECIDED, Card, Cell, Table
 from whimbrel.report.page.texts import number, page_text
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 
-ANCHOR = "not-known"
-MAX_ROWS = 1000
+ANCHOR: Final = "not-known"
+MAX_ROWS: Final = 1000
 """Rows of items that matter, and as many of the others."""
 
 
@@ -19,23 +22,23 @@ def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:
 
 
 def unknown_tables(
-    scope: KnowledgeScope, directory: str = "", further: tuple[tuple[str, str, str], ...] = ()
+    scope: KnowledgeScope, directory: str = "", further: Iterable[tuple[str, str]] = ()
 ) -> tuple[Table, ...]:
     """Return the table of what is not known; none if all is known.
 
-    *further* rows are pairs of reason and request of a comparison, with the consequence.
+    *further* items are reason and request of what a comparison did not decide.
     """
     items = ordered(scope)
     deciding = [_row(item, directory) for item in items if item.matters]
     others = [_row(item, directory) for item in items if not item.matters]
-    rows = [
-        (Cell("not decided", "chip", UNDECIDED), Cell(page_text(where), "code"), Cell(page_text(what)), Cell(then))
-        for what, where, then in further
+    compared = [
+        (Cell("not decided", "chip", UNDECIDED), Cell(page_text(at), "code"), Cell(page_text(what)), Cell(""))
+        for what, at in further
     ]
-    rows += deciding
+    rows = [*compared, *deciding]
     if not rows and not others:
         return ()
-    more = len(rows) + len(others) - MAX_ROWS * 2
+    more = max(len(rows) - MAX_ROWS, 0) + max(len(others) - MAX_ROWS, 0)
     return (
         Table(
             "Not known",
@@ -43,14 +46,14 @@ def unknown_tables(
             tuple(rows[:MAX_ROWS]),
             ANCHOR,
             f"{number(len(rows))} that may matter: nothing in this report says anything about them."
-            + (f" JSON has {number(more)} more." if more > 0 else ""),
+            + (f" JSON has {number(more)} more." if more else ""),
             tuple(others[:MAX_ROWS]),
             f"{number(len(others))} that no answer depends on",
         ),
     )
 
 
-def _row(item: UnknownItem, directory: str) -> tuple[Cell, ...]:
+def _row(item: UnknownItem, directory: str) -> tuple[Cell, Cell, Cell, Cell]:
     what = "; ".join(filter(None, (item.subject, item.advice)))
     consequence = item.consequence or ("not decided" if item.matters else "no answer depends on it")
     why = Cell(item.kind.value, "chip", UNDECIDED) if item.matters else Cell(item.kind.value)

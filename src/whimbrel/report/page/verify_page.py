@@ -32,8 +32,7 @@ def verify_page(verification: VerifyResult) -> Page:
     more = len(verification.groups) - len(shown)
     first, *rest = summary(verification)
     further = tuple(
-        (one.reason, str(one.probe) if one.probe is not None else "", "")
-        for one in verification.not_decided
+        (one.reason, str(one.probe) if one.probe is not None else "") for one in verification.not_decided
     )
     items = [_item(group, verification.names, anchors) for group in shown]
     groups = (*_load_errors(verification, anchors), *_groups(shown, items, anchors))
