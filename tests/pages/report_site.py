@@ -1,4 +1,4 @@
-"""A site whose four reports are shown: the example of 2.2, upgraded with four mistakes, and a log of requests."""
+"""A site whose four reports are shown: the example of 2.2, upgraded with four mistakes, and a log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def write_log(path: Path) -> None:
 
 
 def report_pages(base: Path) -> dict[str, str]:
-    """Return the pages of check, upgrade, verify and replay by their names; files are written below *base*."""
+    """Return the pages of check, upgrade, verify and replay by name; files are written below *base*."""
     old = base / "old"
     new = base / "new"
     shutil.copytree(EXAMPLE, old)

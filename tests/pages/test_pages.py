@@ -59,8 +59,8 @@ def opened(browser: Chromium, path: Path) -> Chromium:
 
 # injection -----------------------------------------------------------------------------------------
 FOREIGN = (
-    "return [...document.querySelectorAll('img, iframe, object, embed, [onload], [onerror], [onfocus], [autofocus]')]"
-    ".length"
+    "return document.querySelectorAll("
+    "'img, iframe, object, embed, [onload], [onerror], [onfocus], [autofocus]').length"
 )
 
 
@@ -96,7 +96,8 @@ def test_files_lines_and_logs_with_markup(shown: Callable[[str], Chromium], tmp_
     included.write_text(f"MaxClients 150 {hostile}\nOrder <svg/onload=x()>\nDefaultType {hostile}\n")
     (conf / "httpd.conf").write_text(
         f"Listen 127.0.0.1:8080\nServerName a.example\nErrorLog logs/{hostile}\nMaxClients 150\n"
-        f'Include "conf/x*/*.conf"\n<Directory "/srv/<b>{hostile}">\nOrder allow,deny\nDeny from all\n</Directory>\n'
+        f'Include "conf/x*/*.conf"\n<Directory "/srv/<b>{hostile}">\n'
+        "Order allow,deny\nDeny from all\n</Directory>\n"
     )
     browser = shown(run(check.app, "-d", tmp_path / "site", "--format", "html"))
     assert browser.script(FOREIGN) == 0
@@ -173,21 +174,17 @@ def test_filters_by_risk_rule_file_and_words(shown: Callable[[str], Chromium]) -
     assert browser.script(SHOWN) == 16
     browser.click("//button[@id='all']")
     assert browser.script(SHOWN) == 40
-    change = (
-        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"
-    )
+    change = """
+        const field = document.getElementById(arguments[0]);
+        field.value = arguments[1];
+        field.dispatchEvent(new Event("input", { bubbles: true }));"""
     for name, value, count in (
         ("rule", "C17", 8),
         ("file", "conf/vhosts/0001.conf", 2),
         ("words", "10.5.0.0 REQUIRE", 1),
         ("words", "nowhere", 0),
     ):
-        browser.script(
-            change.replace("arguments[0]", f"document.getElementById('{name}')", 1)
-            .replace("arguments[0]", f"document.getElementById('{name}')")
-            .replace("arguments[1]", "arguments[0]"),
-            value,
-        )
+        browser.script(change, name, value)
         settled(browser)
         assert browser.script(SHOWN) == count, (name, value)
     assert browser.text("//p[@id='count']") == "0 of 40 shown"
@@ -244,7 +241,8 @@ def test_links_lead_to_findings(browser: Chromium, pages: Path) -> None:
 def test_printed_without_the_filter(shown: Callable[[str], Chromium]) -> None:
     browser = shown(render(large_report(6, files=2)))
     browser.devtools("Emulation.setEmulatedMedia", media="print")
-    hidden = "return [...document.querySelectorAll('.filter, .tools, .copy')].every(one => one.offsetParent === null)"
+    parts = "[...document.querySelectorAll('.filter, .tools, .copy')]"
+    hidden = f"return {parts}.every(one => one.offsetParent === null)"
     try:
         assert browser.script(hidden) is True
         assert browser.script(SHOWN) == 6

@@ -1,4 +1,4 @@
-"""Pages of reports for tests: one whose every text is markup that would run, and one of thousands of findings."""
+"""Pages of reports for tests: one whose every text is markup that would run, one of many findings."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def large_report(count: int, files: int = 200) -> Report:
 
 
 class Outline(HTMLParser):
-    """Reads a page: open elements, elements with their attributes, and all text outside of style and script."""
+    """Reads a page: elements with their attributes, and all text outside of style and script."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

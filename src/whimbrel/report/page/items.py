@@ -17,14 +17,14 @@ MAX_FINDINGS: Final = 5000
 """Findings of a page: the worst ones; JSON has all."""
 MAX_BYTES: Final = 16_000_000
 """Bytes that the texts of all findings of a page take at most, with their escapes."""
-MAX_ESCAPED: Final = 10
-"""Bytes of an escaped character: ``&`` is ``\\u0026amp;`` in the block of JSON."""
+MAX_ESCAPED: Final = 5
+"""Bytes of an escaped character: ``&amp;``, or ``\\\\xff`` in the block of JSON."""
 MAX_LINES: Final = 40
 """Lines of one side of a finding."""
 MAX_EVIDENCE: Final = 12
 OLD_SIDE: Final = "2.2, as it is"
 NEW_SIDE: Final = "2.4, as upgrade writes it"
-_NOT_PLAIN: Final = re.compile(r"""[^ !#-%(-;=?-~]""")
+_NOT_PLAIN: Final = re.compile(r"[^ !#-%(-;=?-\[\]-~]")
 _WORD: Final = re.compile(r"\S+")
 
 NewNumbers = Mapping[str, Mapping[str, list[int]]]

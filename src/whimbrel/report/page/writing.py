@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import time
 from functools import cache
 from importlib.resources import files
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 STYLES: Final = ("base.css", "page.css")
 SCRIPTS: Final = ("page.js",)
+_STATE: Final = re.compile("<(?=[/!sS])")
 MAX_EAGER: Final = 300
 """Findings that are whole in the document."""
 
@@ -57,9 +59,11 @@ def write(page: Page, now: float | None = None) -> str:
 
 
 def json_block(value: object) -> str:
-    """Return *value* as JSON in which no markup begins or ends: ``</script>`` is text of it."""
+    """Return *value* as JSON for a script element: nothing in it ends the element or begins another state of
+    the parser (HTML, 13.2.5.4 and 13.2.5.17 to 13.2.5.31), which ``</``, ``<!`` and ``<script`` would.
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return _STATE.sub(r"\\u003c", text)
 
 
 def policy(style: str, script: str) -> str:
