@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from whimbrel.base.terminal_text import shown
-from whimbrel.report.formats.frames import mark_spans
+from whimbrel.report.formats.frames import mark_spans, words_of_new
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.page.model import KEYS, CodeLine, Group, Hunk, Item, Pieces, Side
 from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
@@ -31,7 +31,9 @@ NewNumbers = Mapping[str, Mapping[str, list[int]]]
 """The numbers of new lines, by file and text without white space around it."""
 
 
-def left_out(entries: list[ReportEntry], limit: int = MAX_FINDINGS) -> tuple[list[ReportEntry], str]:
+def left_out(
+    entries: list[ReportEntry], limit: int = MAX_FINDINGS, max_bytes: int = MAX_BYTES
+) -> tuple[list[ReportEntry], str]:
     """Return the entries that a page shows, and a sentence about the others, "" for none.
 
     The worst risks stay; within a risk the first ones.
@@ -40,7 +42,7 @@ def left_out(entries: list[ReportEntry], limit: int = MAX_FINDINGS) -> tuple[lis
     size = 0
     for entry in sorted(entries, key=lambda one: one.risk.rank):
         size += _size(entry)
-        if len(kept) >= limit or size > MAX_BYTES:
+        if len(kept) >= limit or size > max_bytes:
             break
         kept.append(entry)
     if len(kept) == len(entries):
@@ -138,11 +140,14 @@ def _lines(
     entry: ReportEntry, numbers: Mapping[str, list[int]]
 ) -> tuple[tuple[CodeLine, ...], tuple[Side, ...]]:
     """Return the lines of a finding: as a frame, or as two sides if the upgrade changes some."""
-    old = [CodeLine(_marked(text, entry), at, "-") for at, text in entry.old[:MAX_LINES]]
+    words = words_of_new(entry)
+    old = [CodeLine(_marked(text, entry, words), at, "-") for at, text in entry.old[:MAX_LINES]]
     around: list[CodeLine] = []
     if entry.line and entry.text and all(at != entry.line for at, _ in entry.old):
         if not old or entry.text.startswith("<"):
-            around = [CodeLine(_marked(entry.text, entry) if not old else plain(entry.text), entry.line)]
+            around = [
+                CodeLine(_marked(entry.text, entry, words) if not old else plain(entry.text), entry.line)
+            ]
     if not entry.new and not entry.old:
         return tuple(around), ()
     known = {word for _, text in entry.old for word in text.split()}
@@ -175,10 +180,10 @@ def plain(text: str) -> Pieces:
     return ((page_text(text, MAX_CODE), False),)
 
 
-def _marked(text: str, entry: ReportEntry) -> Pieces:
+def _marked(text: str, entry: ReportEntry, new_words: frozenset[str]) -> Pieces:
     """Return a line with marks at the words that the finding is about."""
     code = shown(text, MAX_CODE)
-    return _pieces(code, mark_spans(code, entry))
+    return _pieces(code, mark_spans(code, entry, new_words))
 
 
 def _new_words(text: str, known: set[str]) -> Pieces:

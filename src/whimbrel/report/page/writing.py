@@ -26,10 +26,10 @@ MAX_EAGER: Final = 300
 """Findings that are whole in the document."""
 
 
-def write(page: Page, now: float | None = None) -> str:
+def write(page: Page, now: float | None = None, eager: int = MAX_EAGER) -> str:
     """Return the document; *now* is the time that it names.
 
-    Lines, notes and folds of the findings behind the first MAX_EAGER stand in a block of JSON, from where
+    Lines, notes and folds of the findings behind the first *eager* stand in a block of JSON, from where
     the script takes those that come into view: a browser opens thousands of findings at once.
     """
     from markupsafe import Markup
@@ -40,7 +40,7 @@ def write(page: Page, now: float | None = None) -> str:
     rules = rule_texts(item.rule for item in items) if page.has_rules else []
     documented = {rule.number for rule in rules}
     environment = _environment()
-    late_items = items[MAX_EAGER:]
+    late_items = items[eager:]
     body = environment.get_template("findings.html.j2").module.body  # type: ignore[attr-defined]
     bodies = [str(body(item, item.rule in documented)) for item in late_items]
     return environment.get_template("page.html.j2").render(
@@ -49,7 +49,7 @@ def write(page: Page, now: float | None = None) -> str:
         documented=documented,
         late={item.anchor: at for at, item in enumerate(late_items)},
         late_bodies=Markup(json_block(bodies)),
-        eager=MAX_EAGER,
+        eager=eager,
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),

@@ -15,7 +15,7 @@ from tests.unit.report.reports import report
 from whimbrel.report.page.check_page import check_page
 from whimbrel.report.page.model import Badge, Page
 from whimbrel.report.page.texts import RESERVED, Anchors
-from whimbrel.report.page.writing import MAX_EAGER, _environment, json_block, write
+from whimbrel.report.page.writing import _environment, json_block, write
 
 NOON = 1_764_331_200.0  # 2025-11-28 12:00 UTC
 
@@ -41,7 +41,7 @@ def test_it_is_whole_and_needs_nothing_else() -> None:
 
 
 def test_the_policy_allows_its_own_style_and_script_alone() -> None:
-    page = Outline(write(hostile_page(MAX_EAGER + 2)))
+    page = Outline(write(hostile_page(4), eager=2))
     [policy] = [each["content"] for each in page.named("meta") if "http-equiv" in each]
     assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
         "default-src": "'none'",
@@ -67,13 +67,13 @@ def test_every_text_is_escaped() -> None:
 
 
 def test_late_findings_stand_in_json_that_ends_nothing() -> None:
-    written = write(hostile_page(MAX_EAGER + 40))
+    written = write(hostile_page(6), eager=2)
     page = Outline(written)
     assert len(page.named("script")) == 2
     bodies = json.loads(page.raw["json"])
     late = [each for each in page.named("article") if "data-late" in each]
-    assert len(bodies) == len(late) == 40
-    assert [int(each["data-late"]) for each in late] == list(range(40))
+    assert len(bodies) == len(late) == 4
+    assert [int(each["data-late"]) for each in late] == list(range(4))
     body = Outline(bodies[0])
     assert not body.open and not body.named("img", "script", "svg")
     assert MARKUP in body.text
