@@ -56,6 +56,7 @@ def hostile_page(items: int = 3) -> Page:
             sides,
             table,
             MARKUP,
+            ("closes", MARKUP),
         )
         for at in range(items)
     )

@@ -139,6 +139,7 @@ class Item:
         sides: old and new lines.
         table: answers that differ.
         command: what a copy button puts into the clipboard.
+        also: key and word of a second risk, of a finding that opens for one client and closes for another.
     """
 
     anchor: str
@@ -154,6 +155,7 @@ class Item:
     sides: tuple[Side, ...] = ()
     table: Table | None = None
     command: str = ""
+    also: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

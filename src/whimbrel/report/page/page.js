@@ -147,7 +147,7 @@
       let here = 0;
       const isOther = file !== "" && part.dataset.file !== file;
       for (const finding of all(".finding", part)) {
-        const isShown = !isOther && (!risks.length || risks.includes(finding.dataset.risk)) &&
+        const isShown = !isOther && (!risks.length || risks.some((risk) => risk === finding.dataset.risk || risk === finding.dataset.also)) &&
           (rule === "" || finding.dataset.rule === rule) && words.every((word) => textOf(finding).includes(word));
         finding.hidden = !isShown;
         here += isShown;

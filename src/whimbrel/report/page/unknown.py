@@ -39,14 +39,15 @@ def unknown_tables(
     if not rows and not others:
         return ()
     more = max(len(rows) - MAX_ROWS, 0) + max(len(others) - MAX_ROWS, 0)
+    them = "it" if len(rows) == 1 else "them"
+    note = f"{number(len(rows))} that may matter: the verdict does not cover {them}."
     return (
         Table(
             "Not known",
             ("Why", "Place", "What", "Consequence"),
             tuple(rows[:MAX_ROWS]),
             ANCHOR,
-            f"{number(len(rows))} that may matter: nothing in this report says anything about them."
-            + (f" JSON has {number(more)} more." if more else ""),
+            note + (f" JSON has {number(more)} more." if more else ""),
             tuple(others[:MAX_ROWS]),
             f"{number(len(others))} that no answer depends on",
         ),

@@ -76,8 +76,15 @@ def _cards(verification: VerifyResult) -> tuple[Card, ...]:
     counts[Risk.BREAKS] = sum(map(len, verification.errors))
     for group in verification.groups:
         counts[risk_of(group)] += 1
+        if _closes_too(group):
+            counts[Risk.CLOSES] += 1
     cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
     return (*cards, unknown_card(verification.scope, len(verification.not_decided)))
+
+
+def _closes_too(group: DifferenceGroup) -> bool:
+    """Return True for a cause that opens for one client and closes for another."""
+    return risk_of(group) is Risk.OPENS and group.closes
 
 
 def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[Group]:
@@ -141,6 +148,7 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> I
         tuple(("", note) for note in notes),
         sides=sides if has_lines else (),
         table=_examples(group, (page_text(old), page_text(new))),
+        also=(KEYS[Risk.CLOSES], Risk.CLOSES.value) if _closes_too(group) else None,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from whimbrel.base.errors import SourceLocation
 from whimbrel.cli.upgrade_output import diffs
 from whimbrel.config.options import LoadOptions
+from whimbrel.report.page.hunks import MAX_PAIRS
 from whimbrel.report.page.upgrade_page import upgrade_page
 from whimbrel.report.page.writing import write
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
@@ -50,6 +51,15 @@ def test_both_sides_are_numbered_and_the_whole_change_is_there(tmp_path: Path) -
     assert numbered and all(new_lines[number - 1] == text for number, text in numbered.items())
     assert any(item.rule == "C17" and item.sides[1].lines[-1].number for item in group.items)
     assert "lines removed" in group.changed
+
+
+def test_differences_of_whole_files_are_bounded(tmp_path: Path) -> None:
+    result = upgraded(tmp_path)
+    lines = b"".join(b"-%d\n" % at for at in range(MAX_PAIRS - 3))
+    long = b"@@ -1,9 +0,0 @@\n" + lines
+    page = upgrade_page(result, "", {"/a": long, "/b": long, "/c": b"@@ -1 +0,0 @@\n-x\n"}, is_written=False)
+    hunks = {group.title: group.hunks for group in page.groups}
+    assert hunks["/a"] and not hunks.get("/b")
 
 
 def test_access_that_differs_leads_to_its_line(tmp_path: Path) -> None:

@@ -87,6 +87,17 @@ def test_a_cause_has_its_lines_and_examples() -> None:
     assert item.marks == ("7 differences",)
 
 
+def test_a_cause_that_opens_and_closes_counts_as_both() -> None:
+    both = group(403, 200)
+    both.examples += group(200, 403).examples
+    page = verify_page(VerifyResult(groups=[both]))
+    assert {card.name: card.count for card in page.cards if card.count} == {
+        "opens access": 1,
+        "closes access": 1,
+    }
+    assert page.groups[0].items[0].also == ("closes", "closes access")
+
+
 def test_what_httpd_prints_and_what_was_not_decided_are_in_the_page() -> None:
     written = render(
         VerifyResult(errors=BROKEN, not_decided=[NotDecided("no <password>", Probe("/x"))], scope=UNKNOWN)
