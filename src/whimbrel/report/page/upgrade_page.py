@@ -107,9 +107,13 @@ def _facts(result: UpgradeResult, verified: str) -> Iterable[str]:
 def _hunks(
     changes: Mapping[str, FileChange],
 ) -> Iterable[tuple[str, tuple[tuple[Hunk, ...], str]]]:
-    """Yield the hunks of each changed file with the counts, as long as MAX_PAIRS lasts."""
+    """Yield the hunks of each changed file with the counts; those that MAX_PAIRS leaves no room for have
+    the counts alone.
+    """
     size = 0
     for path, change in changes.items():
-        size += change.size
-        if size <= MAX_PAIRS:
+        if size + change.size <= MAX_PAIRS:
+            size += change.size
             yield path, (change.hunks, change.words)
+        else:
+            yield path, ((), f"{change.words}; --format text prints it")

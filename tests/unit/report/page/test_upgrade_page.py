@@ -58,8 +58,9 @@ def test_differences_of_whole_files_are_bounded(tmp_path: Path) -> None:
     lines = b"".join(b"-%d\n" % at for at in range(MAX_PAIRS - 3))
     long = b"@@ -1,9 +0,0 @@\n" + lines
     page = upgrade_page(result, "", {"/a": long, "/b": long, "/c": b"@@ -1 +0,0 @@\n-x\n"}, is_written=False)
-    hunks = {group.title: group.hunks for group in page.groups}
-    assert hunks["/a"] and not hunks.get("/b")
+    groups = {group.title: group for group in page.groups}
+    assert groups["/a"].hunks and not groups["/b"].hunks and groups["/c"].hunks
+    assert groups["/b"].changed == "19,997 lines removed, 0 added; --format text prints it"
 
 
 def test_access_that_differs_leads_to_its_line(tmp_path: Path) -> None:
