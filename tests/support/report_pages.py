@@ -14,13 +14,13 @@ from whimbrel.report.page.model import (
     Cell,
     Chart,
     CodeLine,
+    CodeSide,
     Column,
-    Group,
+    FindingGroup,
     Hunk,
-    Item,
-    Page,
-    Side,
-    Table,
+    ReportPage,
+    ReportTable,
+    ShownFinding,
 )
 from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.rules import rule_names
@@ -34,15 +34,15 @@ MARKUP: Final = (
 VOID: Final = {"meta", "input", "path", "circle", "rect"}
 
 
-def hostile_page(items: int = 3) -> Page:
+def hostile_page(items: int = 3) -> ReportPage:
     """Return a page of which each text that is not a key or an anchor is MARKUP."""
     cell = Cell(MARKUP), Cell(MARKUP, "code"), Cell(MARKUP, "number"), Cell(MARKUP, "chip", "opens")
     linked = Cell(MARKUP, "code", href="item-0"), Cell(MARKUP, value=MARKUP), Cell(MARKUP), Cell(MARKUP)
-    table = Table(MARKUP, (MARKUP,) * 4, (cell, linked), "table", MARKUP, (cell, cell), MARKUP)
+    table = ReportTable(MARKUP, (MARKUP,) * 4, (cell, linked), "table", MARKUP, (cell, cell), MARKUP)
     code = CodeLine(((MARKUP, False), (MARKUP, True)), 7)
-    sides = Side(MARKUP, (code, CodeLine(((MARKUP, True),), 8, "-"))), Side(MARKUP, ())
+    sides = CodeSide(MARKUP, (code, CodeLine(((MARKUP, True),), 8, "-"))), CodeSide(MARKUP, ())
     findings = tuple(
-        Item(
+        ShownFinding(
             f"item-{at}",
             "C17" if at else MARKUP,
             MARKUP,
@@ -60,11 +60,11 @@ def hostile_page(items: int = 3) -> Page:
         )
         for at in range(items)
     )
-    after = Table(MARKUP, (MARKUP,) * 4, (cell, linked), "after", MARKUP)
+    after = ReportTable(MARKUP, (MARKUP,) * 4, (cell, linked), "after", MARKUP)
     hunk = Hunk(((code, None), (None, code)))
     bar = Bar(MARKUP, (3, 4), (75.0, 100.0))
     columns = tuple(Column(MARKUP, MARKUP, at * 10, (50.0, 20.0)) for at in range(2))
-    return Page(
+    return ReportPage(
         MARKUP,
         MARKUP,
         Badge(MARKUP, "opens"),
@@ -74,7 +74,10 @@ def hostile_page(items: int = 3) -> Page:
         (Card(MARKUP, 3, "opens"), Card(MARKUP, 2, "undecided", "table"), Card(MARKUP, 0, "closes")),
         (table,),
         (Chart(MARKUP, (MARKUP, MARKUP), (bar,), columns, MARKUP, 9, MARKUP),),
-        (Group("g1", MARKUP, findings[:-1], (hunk, hunk), MARKUP), Group("g2", MARKUP + "2", findings[-1:])),
+        (
+            FindingGroup("g1", MARKUP, findings[:-1], (hunk, hunk), MARKUP),
+            FindingGroup("g2", MARKUP + "2", findings[-1:]),
+        ),
         (after,),
         MARKUP,
         MARKUP,

@@ -71,7 +71,7 @@ class AccessStyle(StrEnum):
     compat = "compat"
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """Values of --format."""
 
     text = "text"
@@ -186,7 +186,7 @@ Json = Annotated[
 ]
 
 Shape = Annotated[
-    Format,
+    OutputFormat,
     typer.Option(
         "--format",
         help="Print a diff and a summary (text), JSON, or a page with everything that changes (html). "
@@ -223,7 +223,7 @@ def upgrade(
     verify: Verify = True,
     color: Color = ColorMode.auto,
     json: Json = False,
-    shape: Shape = Format.text,
+    shape: Shape = OutputFormat.text,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.journal import WriteError
@@ -250,7 +250,7 @@ def upgrade(
             _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
         arguments = named_arguments(conf or [], root, file, envvars, as_server)
-        output = _Output(Format.json if json else shape, color, is_written, words, arguments)
+        output = _Output(OutputFormat.json if json else shape, color, is_written, words, arguments)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
@@ -397,7 +397,7 @@ class _Output(NamedTuple):
         arguments: those of the command line that name the configuration.
     """
 
-    shape: Format
+    shape: OutputFormat
     color: ColorMode
     is_written: bool
     verified: str
@@ -409,13 +409,13 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     from whimbrel.cli import upgrade_output
 
     is_written = output.is_written
-    if output.shape is Format.json:
+    if output.shape is OutputFormat.json:
         upgrade_output.write_json(result, directory, is_written)
-    elif output.shape is Format.html:
+    elif output.shape is OutputFormat.html:
         upgrade_output.write_page(result, directory, output.verified, output.arguments, is_written=is_written)
     elif not is_written:
         upgrade_output.show_diff(result, directory, colored=is_colored(output.color))
-    is_text = output.shape is Format.text
+    is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     upgrade_output.print_summary(result, directory, is_written, stream, output.color)
     if result.files and not is_written:

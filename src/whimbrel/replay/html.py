@@ -20,11 +20,11 @@ from whimbrel.report.page.model import (
     Card,
     Cell,
     CodeLine,
-    Group,
-    Item,
-    Page,
-    Side,
-    Table,
+    CodeSide,
+    FindingGroup,
+    ReportPage,
+    ReportTable,
+    ShownFinding,
 )
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
@@ -41,12 +41,12 @@ def html_of(summary: Summary) -> str:
     return write(page_of(summary))
 
 
-def page_of(summary: Summary) -> Page:
+def page_of(summary: Summary) -> ReportPage:
     """Return the page of *summary*: verdict, who gains or loses access, statuses, changes by line."""
     anchors = Anchors()
     changes = [(key, change, anchors.new("change")) for key, change in summary.changes]
     charts = (status_chart(summary), time_chart(summary.tally))
-    return Page(
+    return ReportPage(
         "replay",
         "Logged requests, old and new answers",
         _badge(summary),
@@ -121,7 +121,7 @@ Changes = list[tuple[ChangeKey, Change, str]]
 """Changes with their anchors."""
 
 
-def _access(changes: Changes) -> Iterator[Table]:
+def _access(changes: Changes) -> Iterator[ReportTable]:
     """Yield the table of clients that gain or lose access; none without one."""
     rows = []
     for key, change, anchor in changes:
@@ -141,7 +141,7 @@ def _access(changes: Changes) -> Iterator[Table]:
         )
     if rows:
         columns = ("Access", "Clients", "Paths", "Before", "After", "Requests")
-        yield Table("Who gains or loses access", columns, tuple(rows[:MAX_ROWS]), "access")
+        yield ReportTable("Who gains or loses access", columns, tuple(rows[:MAX_ROWS]), "access")
 
 
 def _names(names: Counter[str]) -> str:
@@ -151,30 +151,30 @@ def _names(names: Counter[str]) -> str:
     return ", ".join(shown) + (f" and {number(more)} more" if more else "")
 
 
-def _errors(summary: Summary) -> Iterator[Group]:
+def _errors(summary: Summary) -> Iterator[FindingGroup]:
     items = tuple(
-        Item(f"error-{at}", "", "", "load", KEYS[Risk.BREAKS], Risk.BREAKS.value, page_text(error))
+        ShownFinding(f"error-{at}", "", "", "load", KEYS[Risk.BREAKS], Risk.BREAKS.value, page_text(error))
         for at, error in enumerate(summary.errors, 1)
     )
     if items:
-        yield Group("errors", "A configuration does not load", items)
+        yield FindingGroup("errors", "A configuration does not load", items)
 
 
-def _groups(changes: Changes, anchors: Anchors) -> Iterator[Group]:
+def _groups(changes: Changes, anchors: Anchors) -> Iterator[FindingGroup]:
     """Yield the changes by the file of their first line; the file with the most requests comes first."""
-    by_file: dict[str, list[Item]] = {}
+    by_file: dict[str, list[ShownFinding]] = {}
     for key, change, anchor in changes:
         line = next(iter((*key.new, *key.old)), None)
         by_file.setdefault(line.file if line is not None else "", []).append(_item(key, change, anchor, line))
     for file, items in by_file.items():
         title = page_text(file, MAX_CODE) or NO_LINE
-        yield Group(anchors.new(f"file {file}"), title, tuple(items))
+        yield FindingGroup(anchors.new(f"file {file}"), title, tuple(items))
 
 
-def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None) -> Item:
+def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None) -> ShownFinding:
     risk = risk_of(key)
-    sides = (Side("old", _lines(key.old)), Side("new", _lines(key.new)))
-    return Item(
+    sides = (CodeSide("old", _lines(key.old)), CodeSide("new", _lines(key.new)))
+    return ShownFinding(
         anchor,
         "",
         "",
@@ -200,7 +200,7 @@ def _lines(lines: Iterable[CausingLine]) -> tuple[CodeLine, ...]:
     return tuple(out)
 
 
-def _for_whom(change: Change) -> Table:
+def _for_whom(change: Change) -> ReportTable:
     """Return the most frequent clients, users, hosts and paths, and examples."""
     rows = []
     for what, names in (
@@ -224,10 +224,10 @@ def _for_whom(change: Change) -> Table:
     ]
     title = f"For whom: {', '.join(counts)}, with examples"
     columns = ("For whom", "Name", "Requests")
-    return Table("For whom", columns, (), folded=tuple(rows), fold_title=title)
+    return ReportTable("For whom", columns, (), folded=tuple(rows), fold_title=title)
 
 
-def _logged(summary: Summary) -> Iterator[Table]:
+def _logged(summary: Summary) -> Iterator[ReportTable]:
     """Yield the table of statuses that differ from the logged ones."""
     examples = summary.tally.status_examples
     rows = tuple(
@@ -241,10 +241,10 @@ def _logged(summary: Summary) -> Iterator[Table]:
     )
     if rows:
         note = f"{number(summary.as_logged)} requests have the status that was logged."
-        yield Table("Logged and now", ("Logged", "Now", "Requests", "Example"), rows, "logged", note)
+        yield ReportTable("Logged and now", ("Logged", "Now", "Requests", "Example"), rows, "logged", note)
 
 
-def _unread(summary: Summary) -> Iterator[Table]:
+def _unread(summary: Summary) -> Iterator[ReportTable]:
     rows = tuple((Cell(page_text(text), "code"),) for text in summary.tally.malformed_examples)
     if rows:
-        yield Table("Lines that were not replayed", ("Example",), rows, "unread")
+        yield ReportTable("Lines that were not replayed", ("Example",), rows, "unread")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from whimbrel.report.page.model import KEYS, Cell, Table
+from whimbrel.report.page.model import KEYS, Cell, ReportTable
 from whimbrel.report.page.texts import MAX_CODE, number, page_text
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import AccessDifference, Risk
@@ -20,7 +20,7 @@ def access_table(
     directory: str = "",
     places: Mapping[tuple[str, int], str] | None = None,
     note: str = "",
-) -> tuple[Table, ...]:
+) -> tuple[ReportTable, ...]:
     """Return the table of *differences*, none for none.
 
     *places* are anchors of findings, by file and line.
@@ -31,7 +31,7 @@ def access_table(
     more = len(differences) - len(rows)
     note = " ".join(filter(None, (note, f"{number(more)} more are not shown." if more else "")))
     columns = ("Access", "Client", "Request", "Before", "After", "Line")
-    return (Table("Who gains or loses access", columns, rows, "access", note),)
+    return (ReportTable("Who gains or loses access", columns, rows, "access", note),)
 
 
 def _row(one: AccessDifference, directory: str, places: Mapping[tuple[str, int], str]) -> tuple[Cell, ...]:

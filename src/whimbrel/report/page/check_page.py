@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.report.model import Report, ReportEntry, count_noun
 from whimbrel.report.page.items import groups, left_out, word_of, worst
-from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, Page, Table
+from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, ReportPage, ReportTable
 from whimbrel.report.page.texts import Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -17,11 +17,11 @@ MAX_ACCESS_ROWS: Final = 200
 NOTHING_KNOWN: Final = "Nothing in what is known."
 
 
-def check_page(report: Report) -> Page:
+def check_page(report: Report) -> ReportPage:
     """Return the page of *report*."""
     entries, others = left_out(report.entries)
     found = groups(entries, Anchors(), report.names)
-    return Page(
+    return ReportPage(
         "check",
         "From httpd 2.2 to 2.4",
         _badge(report),
@@ -93,7 +93,9 @@ def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: i
     return (*cards, unknown_card(scope, further))
 
 
-def access_tables(entries: Sequence[ReportEntry], anchors: Mapping[ReportEntry, str]) -> tuple[Table, ...]:
+def access_tables(
+    entries: Sequence[ReportEntry], anchors: Mapping[ReportEntry, str]
+) -> tuple[ReportTable, ...]:
     """Return the table of the findings after which a client gains or loses access; none without one."""
     rows = []
     for entry in sorted(entries, key=lambda one: one.risk.rank):
@@ -111,4 +113,4 @@ def access_tables(entries: Sequence[ReportEntry], anchors: Mapping[ReportEntry, 
         f" {number(len(rows) - MAX_ACCESS_ROWS)} more are below." if len(rows) > MAX_ACCESS_ROWS else ""
     )
     columns = ("Risk", "Line", "Example")
-    return (Table("Who gains or loses access", columns, tuple(rows[:MAX_ACCESS_ROWS]), "access", note),)
+    return (ReportTable("Who gains or loses access", columns, tuple(rows[:MAX_ACCESS_ROWS]), "access", note),)

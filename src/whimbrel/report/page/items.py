@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from whimbrel.base.terminal_text import shown
 from whimbrel.report.formats.frames import mark_spans, words_of_new
 from whimbrel.report.model import ReportEntry
-from whimbrel.report.page.model import KEYS, CodeLine, Group, Hunk, Item, Pieces, Side
+from whimbrel.report.page.model import KEYS, CodeLine, CodeSide, FindingGroup, Hunk, Pieces, ShownFinding
 from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
@@ -38,17 +38,17 @@ def left_out(
 
     The worst risks stay; within a risk the first ones.
     """
-    kept: list[ReportEntry] = []
+    chosen: list[ReportEntry] = []
     size = 0
     for entry in sorted(entries, key=lambda one: one.risk.rank):
         size += _size(entry)
-        if len(kept) >= limit or size > max_bytes:
+        if len(chosen) >= limit or size > max_bytes:
             break
-        kept.append(entry)
-    if len(kept) == len(entries):
+        chosen.append(entry)
+    if len(chosen) == len(entries):
         return entries, ""
-    text = f"The first {number(len(kept))} of {number(len(entries))} findings are shown, the worst first"
-    return kept, f"{text}; --format json has all."
+    text = f"The first {number(len(chosen))} of {number(len(entries))} findings are shown, the worst first"
+    return chosen, f"{text}; --format json has all."
 
 
 def _size(entry: ReportEntry) -> int:
@@ -67,7 +67,7 @@ def _escaped_size(text: str) -> int:
 class Grouped(NamedTuple):
     """The findings by file, and the place of each entry in the page."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[FindingGroup, ...]
     anchors: dict[ReportEntry, str]
 
 
@@ -92,21 +92,21 @@ def groups(
         items = tuple(item(entry, anchors, names, (numbers or {}).get(path, {})) for entry in of_file)
         places.update(zip(of_file, (one.anchor for one in items), strict=True))
         parts, changed = hunks.get(path, ((), ""))
-        found.append(Group(anchor, title, items, parts, changed))
+        found.append(FindingGroup(anchor, title, items, parts, changed))
     return Grouped(tuple(found), places)
 
 
 def item(
     entry: ReportEntry, anchors: Anchors, names: Mapping[str, str], numbers: Mapping[str, list[int]]
-) -> Item:
+) -> ShownFinding:
     """Return one entry; *numbers* are those of the new lines of its file."""
     is_rule = entry.rule in names
     code, sides = _lines(entry, numbers)
-    return Item(
+    return ShownFinding(
         anchors.new(f"{entry.rule} {entry.path} {entry.line}"),
         page_text(entry.rule),
         page_text(names.get(entry.rule, "")),
-        f"line {entry.line}" if entry.line else "whole file" if entry.path else "no line",
+        _place(entry),
         KEYS[entry.risk],
         word_of(entry),
         page_text(entry.message),
@@ -116,6 +116,13 @@ def item(
         sides,
         command=f"whimbrel explain {entry.rule}" if is_rule else "",
     )
+
+
+def _place(entry: ReportEntry) -> str:
+    """Return the line within its file in words."""
+    if entry.line:
+        return f"line {entry.line}"
+    return "whole file" if entry.path else "no line"
 
 
 def word_of(entry: ReportEntry) -> str:
@@ -138,7 +145,7 @@ def _notes(entry: ReportEntry) -> Iterator[tuple[str, str]]:
 
 def _lines(
     entry: ReportEntry, numbers: Mapping[str, list[int]]
-) -> tuple[tuple[CodeLine, ...], tuple[Side, ...]]:
+) -> tuple[tuple[CodeLine, ...], tuple[CodeSide, ...]]:
     """Return the lines of a finding: as a frame, or as two sides if the upgrade changes some."""
     words = words_of_new(entry)
     old = [CodeLine(_marked(text, entry, words), at, "-") for at, text in entry.old[:MAX_LINES]]
@@ -159,18 +166,18 @@ def _lines(
     old += _more(len(entry.old) - MAX_LINES)
     new += _more(len(entry.new) - MAX_LINES)
     shared = [CodeLine(line.pieces) for line in around]
-    return (), (Side(OLD_SIDE, (*around, *old)), Side(NEW_SIDE, (*shared, *new)))
+    return (), (CodeSide(OLD_SIDE, (*around, *old)), CodeSide(NEW_SIDE, (*shared, *new)))
 
 
 def _more(count: int) -> list[CodeLine]:
     return [CodeLine(plain(f"and {number(count)} more lines"))] if count > 0 else []
 
 
-def _next_number(numbers: list[int], near: int) -> int:
-    """Take the number nearest to the old line *near*; 0 if none is known."""
+def _next_number(numbers: list[int], old_line: int) -> int:
+    """Take the number nearest to the old line *old_line*; 0 if none is known."""
     if not numbers:
         return 0
-    best = min(numbers, key=lambda at: abs(at - near))
+    best = min(numbers, key=lambda at: abs(at - old_line))
     numbers.remove(best)
     return best
 

@@ -49,7 +49,7 @@ class CodeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class CodeSide:
     """One side of a comparison: its name and its lines."""
 
     name: str
@@ -75,7 +75,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A table with a heading; *note* stands below the heading, *folded* rows behind a fold."""
 
     title: str
@@ -126,7 +126,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ShownFinding:
     """One finding.
 
     Attributes:
@@ -152,8 +152,8 @@ class Item:
     marks: tuple[str, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
     code: tuple[CodeLine, ...] = ()
-    sides: tuple[Side, ...] = ()
-    table: Table | None = None
+    sides: tuple[CodeSide, ...] = ()
+    table: ReportTable | None = None
     command: str = ""
     also: tuple[str, str] | None = None
 
@@ -166,18 +166,18 @@ class Hunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FindingGroup:
     """The findings of a file, with the difference of the whole file if one is known."""
 
     anchor: str
     title: str
-    items: tuple[Item, ...] = ()
+    items: tuple[ShownFinding, ...] = ()
     hunks: tuple[Hunk, ...] = ()
     changed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReportPage:
     """A report.
 
     Attributes:
@@ -201,10 +201,10 @@ class Page:
     subject: str = ""
     facts: tuple[str, ...] = ()
     cards: tuple[Card, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     charts: tuple[Chart, ...] = ()
-    groups: tuple[Group, ...] = ()
-    after: tuple[Table, ...] = ()
+    groups: tuple[FindingGroup, ...] = ()
+    after: tuple[ReportTable, ...] = ()
     groups_title: str = "Findings"
     nothing: str = ""
     left_out: str = ""

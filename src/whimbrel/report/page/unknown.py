@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.report.knowledge import ordered, place_of
-from whimbrel.report.page.model import UNDECIDED, Card, Cell, Table
+from whimbrel.report.page.model import UNDECIDED, Card, Cell, ReportTable
 from whimbrel.report.page.texts import number, page_text
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 
@@ -23,7 +23,7 @@ def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:
 
 def unknown_tables(
     scope: KnowledgeScope, directory: str = "", further: Iterable[tuple[str, str]] = ()
-) -> tuple[Table, ...]:
+) -> tuple[ReportTable, ...]:
     """Return the table of what is not known; none if all is known.
 
     *further* items are reason and request of what a comparison did not decide.
@@ -42,7 +42,7 @@ def unknown_tables(
     them = "it" if len(rows) == 1 else "them"
     note = f"{number(len(rows))} that may matter: the verdict does not cover {them}."
     return (
-        Table(
+        ReportTable(
             "Not known",
             ("Why", "Place", "What", "Consequence"),
             tuple(rows[:MAX_ROWS]),

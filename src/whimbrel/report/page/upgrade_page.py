@@ -10,7 +10,7 @@ from whimbrel.report.page.access_table import access_table
 from whimbrel.report.page.check_page import NOTHING_KNOWN, risk_cards
 from whimbrel.report.page.hunks import MAX_PAIRS, FileChange, change_of
 from whimbrel.report.page.items import groups, left_out, worst
-from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, Page
+from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
 from whimbrel.report.page.texts import Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_tables
 from whimbrel.upgrade.check.check import source_lines
@@ -29,7 +29,7 @@ def upgrade_page(
     is_written: bool,
     verified: str = "",
     next_command: str = "",
-) -> Page:
+) -> ReportPage:
     """Return the page of *result*; *diffs* are the unified diffs by path, *verified* a sentence about the
     comparison of answers.
     """
@@ -40,7 +40,7 @@ def upgrade_page(
     found = groups(shown, Anchors(), rule_names(), numbers, dict(_hunks(changes)))
     places = {(entry.path, entry.line): anchor for entry, anchor in found.anchors.items()}
     note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
-    return Page(
+    return ReportPage(
         "upgrade",
         "From httpd 2.2 to 2.4",
         _badge(result, entries),

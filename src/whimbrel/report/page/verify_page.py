@@ -8,7 +8,19 @@ from typing import Final
 from whimbrel.report.model import count_noun
 from whimbrel.report.page.access_table import access_table
 from whimbrel.report.page.items import plain
-from whimbrel.report.page.model import KEYS, SAME, Badge, Card, Cell, CodeLine, Group, Item, Page, Side, Table
+from whimbrel.report.page.model import (
+    KEYS,
+    SAME,
+    Badge,
+    Card,
+    Cell,
+    CodeLine,
+    CodeSide,
+    FindingGroup,
+    ReportPage,
+    ReportTable,
+    ShownFinding,
+)
 from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
@@ -25,7 +37,7 @@ OF_VERSIONS: Final = "the versions differ in what these lines do"
 ASSUMED: Final = "no file of the configuration has this user at present"
 
 
-def verify_page(verification: VerifyResult) -> Page:
+def verify_page(verification: VerifyResult) -> ReportPage:
     """Return the page of *verification*."""
     anchors = Anchors()
     shown = verification.groups[:MAX_GROUPS]
@@ -37,7 +49,7 @@ def verify_page(verification: VerifyResult) -> Page:
     items = [_item(group, verification.names, anchors) for group in shown]
     groups = (*_load_errors(verification, anchors), *_groups(shown, items, anchors))
     places = _places(shown, items)
-    return Page(
+    return ReportPage(
         "verify",
         "Old and new answers",
         _badge(verification),
@@ -87,7 +99,7 @@ def _closes_too(group: DifferenceGroup) -> bool:
     return risk_of(group) is Risk.OPENS and group.closes
 
 
-def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[Group]:
+def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[FindingGroup]:
     for name, errors in zip(verification.names, verification.errors, strict=True):
         items = []
         for error in errors:
@@ -96,29 +108,33 @@ def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[Group
             risk = KEYS[Risk.BREAKS]
             word = Risk.BREAKS.value
             items.append(
-                Item(anchors.new(f"load {name}"), "", "", place, risk, word, "It does not load:", code=lines)
+                ShownFinding(
+                    anchors.new(f"load {name}"), "", "", place, risk, word, "It does not load:", code=lines
+                )
             )
         if items:
             title = page_text(f"{name} does not load")
-            yield Group(anchors.new(title), title, tuple(items))
+            yield FindingGroup(anchors.new(title), title, tuple(items))
 
 
-def _groups(groups: list[DifferenceGroup], items: list[Item], anchors: Anchors) -> Iterable[Group]:
+def _groups(
+    groups: list[DifferenceGroup], items: list[ShownFinding], anchors: Anchors
+) -> Iterable[FindingGroup]:
     """Yield the causes by the file of their first line."""
-    by_path: dict[str, list[Item]] = {}
+    by_path: dict[str, list[ShownFinding]] = {}
     for group, item in zip(groups, items, strict=True):
         line = _first_line(group)
         by_path.setdefault(line.path if line is not None else "", []).append(item)
     for path, of_file in by_path.items():
         title = page_text(path, MAX_CODE) or "no line of a file"
-        yield Group(anchors.new(f"file {path}"), title, tuple(of_file))
+        yield FindingGroup(anchors.new(f"file {path}"), title, tuple(of_file))
 
 
 def _first_line(group: DifferenceGroup) -> DecidingLine | None:
     return next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
 
 
-def _places(groups: list[DifferenceGroup], items: list[Item]) -> dict[tuple[str, int], str]:
+def _places(groups: list[DifferenceGroup], items: list[ShownFinding]) -> dict[tuple[str, int], str]:
     """Return the anchors of the causes, by file and line."""
     places: dict[tuple[str, int], str] = {}
     for group, item in zip(groups, items, strict=True):
@@ -128,15 +144,18 @@ def _places(groups: list[DifferenceGroup], items: list[Item]) -> dict[tuple[str,
     return places
 
 
-def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> Item:
+def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> ShownFinding:
     risk = risk_of(group)
     old, new = names_of(group, names)
     line = _first_line(group)
     notes = [ASSUMED] if group.is_assumed else []
     notes += [OF_VERSIONS] if group.is_of_versions else []
-    sides = (Side(page_text(old), _lines(group.cause.old)), Side(page_text(new), _lines(group.cause.new)))
+    sides = (
+        CodeSide(page_text(old), _lines(group.cause.old)),
+        CodeSide(page_text(new), _lines(group.cause.new)),
+    )
     has_lines = any(side.lines for side in sides)
-    return Item(
+    return ShownFinding(
         anchors.new("cause"),
         RULES[group.kind],
         KINDS[group.kind],
@@ -164,7 +183,7 @@ def _lines(lines: Iterable[DecidingLine]) -> tuple[CodeLine, ...]:
     return tuple(out)
 
 
-def _examples(group: DifferenceGroup, names: tuple[str, str]) -> Table | None:
+def _examples(group: DifferenceGroup, names: tuple[str, str]) -> ReportTable | None:
     """Return the parts in which the answers to each example differ."""
     rows = tuple(
         (
@@ -176,4 +195,4 @@ def _examples(group: DifferenceGroup, names: tuple[str, str]) -> Table | None:
         for example in group.examples
         for part in example.difference.parts
     )
-    return Table("Examples", ("Request", "Part", *names), rows) if rows else None
+    return ReportTable("Examples", ("Request", "Part", *names), rows) if rows else None

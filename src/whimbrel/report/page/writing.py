@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from whimbrel import __version__
-from whimbrel.report.page.model import Page
+from whimbrel.report.page.model import ReportPage
 from whimbrel.report.page.rule_texts import rule_texts
 from whimbrel.report.page.texts import number
 
@@ -26,7 +26,7 @@ MAX_EAGER: Final = 300
 """Findings that are whole in the document."""
 
 
-def write(page: Page, now: float | None = None, eager: int = MAX_EAGER) -> str:
+def write(page: ReportPage, now: float | None = None, eager: int = MAX_EAGER) -> str:
     """Return the document; *now* is the time that it names.
 
     Lines, notes and folds of the findings behind the first *eager* stand in a block of JSON, from where

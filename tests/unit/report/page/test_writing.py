@@ -13,7 +13,7 @@ from tests.support.report_pages import MARKUP, Outline, hostile_page, large_repo
 from tests.unit.report.reports import report
 
 from whimbrel.report.page.check_page import check_page
-from whimbrel.report.page.model import Badge, Page
+from whimbrel.report.page.model import Badge, ReportPage
 from whimbrel.report.page.texts import RESERVED, Anchors
 from whimbrel.report.page.writing import _environment, json_block, write
 
@@ -111,7 +111,7 @@ def test_headings_landmarks_and_labels(page: object) -> None:
 def test_the_places_of_the_templates_are_reserved() -> None:
     written = {
         attributes["id"]
-        for _, attributes in Outline(write(Page("", "", Badge("", "same"), ""))).elements
+        for _, attributes in Outline(write(ReportPage("", "", Badge("", "same"), ""))).elements
         if "id" in attributes
     }
     assert written <= set(RESERVED)
