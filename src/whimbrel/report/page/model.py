@@ -23,7 +23,7 @@ Pieces = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The verdict in a word or two, with the key of its colour."""
+    """The verdict in a word or two, with the key of its color."""
 
     text: str
     risk: str
@@ -62,7 +62,7 @@ class Cell:
 
     Attributes:
         kind: text, code, number, or chip (a word of risk).
-        risk: the key of the colour of a chip.
+        risk: the key of the color of a chip.
         href: a place in the page.
         value: what a sorted column compares; "" for the text.
     """

@@ -1,4 +1,4 @@
-// The report's own script: filter, keys, folds of rules, sorting, copying, colours, printing. It sends nothing.
+// The report's own script: filter, keys, folds of rules, sorting, copying, colors, printing. It sends nothing.
 "use strict";
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -24,12 +24,12 @@
   }, { rootMargin: "1000px" });
   for (const finding of all("[data-late]")) near.observe(finding);
 
-  // colours: the system's, until the switch is used
+  // colors: the system's, until the switch is used
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const stored = () => { try { return localStorage.getItem("whimbrel-scheme"); } catch { return null; } };
   const isDark = () => (root.dataset.scheme || (dark.matches ? "dark" : "light")) === "dark";
-  const label = () => { byId("scheme").textContent = isDark() ? "Light" : "Dark"; };
+  const label = () => { byId("scheme").firstChild.textContent = isDark() ? "Light" : "Dark"; };
   if (stored() === "dark" || stored() === "light") root.dataset.scheme = stored();
   label();
   dark.addEventListener("change", label);
@@ -197,7 +197,9 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isField = event.target.matches("input, select, textarea");
-    const isWalking = event.target.id === "words" || event.target.closest(".finding") || event.target === document.body;
+    const isInView = () => byId("findings").getBoundingClientRect().top < innerHeight / 2;  // before, arrows scroll
+    const isWalking = event.target.id === "words" || event.target.closest(".finding") ||
+      (event.target === document.body && isInView());
     if (event.key === "/" && !isField && form) {
       byId("words").focus();
       byId("words").select();
