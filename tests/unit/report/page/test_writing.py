@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from jinja2 import UndefinedError
@@ -52,6 +54,17 @@ def test_the_policy_allows_its_own_style_and_script_alone() -> None:
     }
     inline = [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert inline == [] and not any("style" in attributes for _, attributes in page.elements)
+
+
+def test_libraries_are_imported_when_a_page_is_written() -> None:
+    code = (
+        "import sys, whimbrel.report.formats.html, whimbrel.report.verification.html, whimbrel.replay.html;"
+        "print([name for name in ('jinja2', 'markupsafe', 'markdown_it') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_every_text_is_escaped() -> None:
