@@ -21,6 +21,7 @@ from whimbrel.base.latin1 import from_system
 from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
+    CARRIED,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_USAGE,
@@ -40,8 +41,8 @@ from whimbrel.cli.options import (
     Select,
     Target,
     encoded,
+    given_words,
     is_colored,
-    named_arguments,
     release,
     sources,
 )
@@ -147,6 +148,7 @@ LockFile = Annotated[
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def check(
+    context: typer.Context,
     conf: Conf = None,
     root: Root = None,
     file: File = None,
@@ -205,7 +207,7 @@ def check(
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
-    arguments = named_arguments(conf or [], root, file, envvars, as_server)
+    arguments = given_words(context, CARRIED)
     _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments))
     if not report.files:
         raise typer.Exit(EXIT_USAGE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
@@ -35,6 +35,13 @@ EXIT_USAGE = 2
 EXIT_REVIEW = 3
 # Nothing to do, or done; findings, changes or differences; wrong usage or unreadable input; needs review.
 
+CARRIED: Final = frozenset(
+    (
+        *("conf", "root", "file", "before", "after", "defines", "envvars", "as_server", "built_in", "target"),
+        *("select", "ignore"),
+    )
+)
+"""The parameters of `check` that `upgrade` has too: they name the configuration and the rules."""
 NOTE: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."
 
 
@@ -314,10 +321,21 @@ def _files(directory: Path) -> Iterator[str]:
                 yield to_text(os.path.join(where, name))
 
 
-def named_arguments(
-    conf: list[Path], root: Path | None, file: Path | None, envvars: Path | None, as_server: bool
-) -> list[str]:
-    """Return the arguments that name the same configuration for another command."""
-    options = [("-d", root), ("-f", file), ("--envvars", envvars)]
-    words = [word for name, value in options if value is not None for word in (name, str(value))]
-    return [*words, *(["--whole"] if as_server else []), *map(str, conf)]
+def given_words(context: typer.Context, names: Container[str]) -> list[str]:
+    """Return the words of the command line that give the parameters *names*: options, then arguments."""
+    options: list[str] = []
+    arguments: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name not in names or source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[name]
+        values = [str(getattr(one, "value", one)) for one in (value if isinstance(value, list) else [value])]
+        if parameter.param_type_name == "argument":
+            arguments += values
+        elif isinstance(value, bool):
+            options += (parameter.opts if value else parameter.secondary_opts)[:1]
+        else:
+            options += [word for one in values for word in (parameter.opts[0], one)]
+    return [*options, *arguments]

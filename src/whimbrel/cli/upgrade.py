@@ -18,6 +18,7 @@ import typer
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
+    CARRIED,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_REVIEW,
@@ -38,8 +39,8 @@ from whimbrel.cli.options import (
     Select,
     Target,
     encoded,
+    given_words,
     is_colored,
-    named_arguments,
     release,
     sources,
 )
@@ -61,6 +62,10 @@ EPILOG: Final = epilog(
     ("whimbrel upgrade -d /etc/httpd", "whimbrel upgrade -d /etc/httpd --out /tmp/new"),
     NOTE,
 )
+HOW: Final = frozenset(
+    ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
+)
+"""The parameters that say how the text is written, which the command that writes it has to repeat."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -197,6 +202,7 @@ Shape = Annotated[
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def upgrade(
+    context: typer.Context,
     conf: Conf = None,
     root: Root = None,
     file: File = None,
@@ -249,7 +255,7 @@ def upgrade(
         elif write or interactive:
             _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
-        arguments = named_arguments(conf or [], root, file, envvars, as_server)
+        arguments = given_words(context, CARRIED | HOW)
         output = _Output(OutputFormat.json if json else shape, color, is_written, words, arguments)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, WriteError) as problem:
@@ -394,7 +400,7 @@ class _Output(NamedTuple):
 
     Attributes:
         verified: a sentence about the comparison of answers, "" for none.
-        arguments: those of the command line that name the configuration.
+        arguments: those of the command line that the next command repeats.
     """
 
     shape: OutputFormat

@@ -169,7 +169,7 @@ def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
 def write_page(
     result: UpgradeResult, directory: str, verified: str, arguments: list[str], *, is_written: bool
 ) -> None:
-    """Print the page of HTML; *arguments* name the configuration in the command that comes next."""
+    """Print the page of HTML; *arguments* are those of the command that comes next."""
     from whimbrel.report.page.upgrade_page import upgrade_page
     from whimbrel.report.page.writing import write
 
