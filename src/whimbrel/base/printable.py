@@ -1,9 +1,8 @@
-"""Text for terminals and pages: names and lines that another person wrote may hold escape sequences."""
+"""Text for terminals: names and lines that another person wrote may hold escape sequences."""
 
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import Final
 
 from whimbrel.base.latin1 import from_system, to_text
@@ -42,13 +41,3 @@ def file_problem(problem: OSError) -> str:
     name = problem.filename
     shown = to_text(name) if isinstance(name, bytes) else from_system(str(name))
     return printable_line(f"{shown}: {problem.strerror}")
-
-
-def html_line(text: str) -> str:
-    """Return `html_text` of *text* in one line: a name with a line end in it begins no line of the page."""
-    return html_text(text).replace("\n", " ")
-
-
-def html_text(text: str) -> str:
-    """Return *text* for a page of HTML, which has no control characters; a terminal may show its source."""
-    return escape(printable(text))

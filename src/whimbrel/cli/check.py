@@ -21,6 +21,7 @@ from whimbrel.base.latin1 import from_system
 from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
+    CARRIED,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_USAGE,
@@ -40,6 +41,7 @@ from whimbrel.cli.options import (
     Select,
     Target,
     encoded,
+    given_words,
     is_colored,
     release,
     sources,
@@ -146,6 +148,7 @@ LockFile = Annotated[
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def check(
+    context: typer.Context,
     conf: Conf = None,
     root: Root = None,
     file: File = None,
@@ -204,7 +207,7 @@ def check(
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
-    arguments = _named(conf or [], root, file, envvars, as_server)
+    arguments = given_words(context, CARRIED)
     _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments))
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
@@ -238,13 +241,14 @@ def _run_check(
 
 
 def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
+    report.next_command = output.next_command(report)
     if shape is Format.text:
         from whimbrel.report.formats.frames import FrameStyle
         from whimbrel.report.formats.text import render as render_text
 
         style = FrameStyle(terminal_width(), is_colored(output.color), report.names)
         text = render_text(
-            report, style, summary_first=output.summary_first, next_command=output.next_command(report)
+            report, style, summary_first=output.summary_first, next_command=report.next_command
         )
         write_text(text, may_page=output.may_page)
         return
@@ -282,12 +286,3 @@ class _TextOutput(NamedTuple):
         if report.findings:
             return f"whimbrel explain {report.findings[0].rule}"
         return ""
-
-
-def _named(
-    conf: list[Path], root: Path | None, file: Path | None, envvars: Path | None, as_server: bool
-) -> list[str]:
-    """Return the arguments that name the same configuration for `whimbrel upgrade`."""
-    options = [("-d", root), ("-f", file), ("--envvars", envvars)]
-    words = [word for name, value in options if value is not None for word in (name, str(value))]
-    return [*words, *(["--whole"] if as_server else []), *map(str, conf)]

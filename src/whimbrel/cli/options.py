@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Container
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, TextIO
@@ -27,6 +28,13 @@ EXIT_USAGE = 2
 EXIT_REVIEW = 3
 # Nothing to do, or done; findings, changes or differences; wrong usage or unreadable input; needs review.
 
+CARRIED: Final = frozenset(
+    (
+        *("conf", "root", "file", "before", "after", "defines", "envvars", "as_server", "built_in", "target"),
+        *("select", "ignore"),
+    )
+)
+"""The parameters of `check` that `upgrade` has too: they name the configuration and the rules."""
 NOTE: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."
 
 
@@ -181,3 +189,23 @@ def release(target: str) -> int:
     if found is None:
         raise UsageError(f"--target {target}: not a release of 2.4, such as 2.4.58")
     return int(found[1]) if found[1] else NEWEST
+
+
+def given_words(context: typer.Context, names: Container[str]) -> list[str]:
+    """Return the words of the command line that give the parameters *names*: options, then arguments."""
+    options: list[str] = []
+    arguments: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name not in names or source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[name]
+        values = [str(getattr(one, "value", one)) for one in (value if isinstance(value, list) else [value])]
+        if parameter.param_type_name == "argument":
+            arguments += values
+        elif isinstance(value, bool):
+            options += (parameter.opts if value else parameter.secondary_opts)[:1]
+        else:
+            options += [word for one in values for word in (parameter.opts[0], one)]
+    return [*options, *arguments]

@@ -129,6 +129,7 @@ def replay(
             rotated,
             jobs,
             cluster,
+            with_hours=shape is ReplayFormat.html,
         )
     except UsageError as problem:
         typer.echo(problem.message, err=True)
@@ -149,7 +150,10 @@ def _replay(
     rotated: bool,
     jobs: int,
     cluster: str,
+    *,
+    with_hours: bool,
 ) -> Summary:
+    from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.replay.log_files import logs_of, size_of
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
@@ -166,7 +170,7 @@ def _replay(
     try:
         work = ReplayWork(old_side, new_side, (), now, from_system(host))
         loaded = Replayer.load(work)
-        work = _with_formats(work, loaded, log_format)
+        work = replace(_with_formats(work, loaded, log_format), with_hours=with_hours)
         replayer = Replayer(work, loaded)
     except LoadFailure as failure:
         return Summary(*names, tuple(files), Tally(), failure.errors)

@@ -11,13 +11,14 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
+    CARRIED,
     EXIT_FINDINGS,
     EXIT_OK,
     EXIT_REVIEW,
@@ -38,6 +39,7 @@ from whimbrel.cli.options import (
     Select,
     Target,
     encoded,
+    given_words,
     is_colored,
     release,
     sources,
@@ -60,6 +62,10 @@ EPILOG: Final = epilog(
     ("whimbrel upgrade -d /etc/httpd", "whimbrel upgrade -d /etc/httpd --out /tmp/new"),
     NOTE,
 )
+HOW: Final = frozenset(
+    ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
+)
+"""The parameters that say how the text is written, which the command that writes it has to repeat."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -68,6 +74,14 @@ class AccessStyle(StrEnum):
 
     native = "native"
     compat = "compat"
+
+
+class OutputFormat(StrEnum):
+    """Values of --format."""
+
+    text = "text"
+    json = "json"
+    html = "html"
 
 
 class BuildChoice(StrEnum):
@@ -176,9 +190,19 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
 ]
 
+Shape = Annotated[
+    OutputFormat,
+    typer.Option(
+        "--format",
+        help="Print a diff and a summary (text), JSON, or a page with everything that changes (html). "
+        "Default: text. Example: --format html",
+    ),
+]
+
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def upgrade(
+    context: typer.Context,
     conf: Conf = None,
     root: Root = None,
     file: File = None,
@@ -205,6 +229,7 @@ def upgrade(
     verify: Verify = True,
     color: Color = ColorMode.auto,
     json: Json = False,
+    shape: Shape = OutputFormat.text,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.journal import WriteError
@@ -230,7 +255,9 @@ def upgrade(
         elif write or interactive:
             _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
-        raise typer.Exit(_print_result(result, directory, is_written, color, json, words))
+        arguments = given_words(context, CARRIED | HOW)
+        output = _Output(OutputFormat.json if json else shape, color, is_written, words, arguments)
+        raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -368,18 +395,35 @@ def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
     copy_tree(result, directory, out)
 
 
-def _print_result(
-    result: UpgradeResult, directory: str, is_written: bool, color: ColorMode, json: bool, verified: str
-) -> int:
-    """Print the result, and the sentence about its verification; return the exit status."""
-    from whimbrel.cli import upgrade_output as output
+class _Output(NamedTuple):
+    """How a result is printed.
 
-    if json:
-        output.write_json(result, directory, is_written)
+    Attributes:
+        verified: a sentence about the comparison of answers, "" for none.
+        arguments: those of the command line that the next command repeats.
+    """
+
+    shape: OutputFormat
+    color: ColorMode
+    is_written: bool
+    verified: str
+    arguments: list[str]
+
+
+def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
+    """Print the result; return the exit status."""
+    from whimbrel.cli import upgrade_output
+
+    is_written = output.is_written
+    if output.shape is OutputFormat.json:
+        upgrade_output.write_json(result, directory, is_written)
+    elif output.shape is OutputFormat.html:
+        upgrade_output.write_page(result, directory, output.verified, output.arguments, is_written=is_written)
     elif not is_written:
-        output.show_diff(result, directory, colored=is_colored(color))
-    stream = sys.stdout if is_written and not json else sys.stderr
-    output.print_summary(result, directory, is_written, stream, color)
+        upgrade_output.show_diff(result, directory, colored=is_colored(output.color))
+    is_text = output.shape is OutputFormat.text
+    stream = sys.stdout if is_written and is_text else sys.stderr
+    upgrade_output.print_summary(result, directory, is_written, stream, output.color)
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -163,6 +164,27 @@ def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
         indent=1,
     )
     sys.stdout.write("\n")
+
+
+def write_page(
+    result: UpgradeResult, directory: str, verified: str, arguments: list[str], *, is_written: bool
+) -> None:
+    """Print the page of HTML; *arguments* are those of the command that comes next."""
+    from whimbrel.report.page.upgrade_page import upgrade_page
+    from whimbrel.report.page.writing import write
+
+    words = ["whimbrel", "upgrade", "--write", *map(from_system, arguments)]
+    page = upgrade_page(
+        result,
+        directory,
+        diffs(result, directory),
+        is_written=is_written,
+        verified=verified,
+        next_command=shlex.join(words) if result.files and not is_written else "",
+    )
+    sys.stdout.flush()
+    sys.stdout.buffer.write(write(page).encode())
+    sys.stdout.buffer.flush()
 
 
 def _as_json(finding: Finding, directory: str) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
         required = [step for step in leaves if step.what.startswith("Require")]
         chosen = [step for step in required if _needs_user(step)] or required
         user = _USER.search(access.detail)
-        if user is not None:
+        if user is not None and (not logged or "authorization failure" in logged):
             sentence = f"{user[1]} is authenticated, and no line admits {user[1]}"
         else:
             sentence = _without_code(logged) or "no credentials were sent"

@@ -1,91 +1,250 @@
-"""The report of a replay as one plain HTML page without scripts."""
+"""The report of a replay as a page."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.base.printable import html_line
-from whimbrel.replay.summary import Summary
-from whimbrel.replay.tally import Change, ChangeKey
-from whimbrel.replay.text import names_of, place
-from whimbrel.report import knowledge
-
-STYLE: Final = (
-    "body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left}"
-    "code{background:#f3f3f3}h2{margin-top:2em}"
+from whimbrel.replay.charts import status_chart, time_chart
+from whimbrel.replay.summary import Summary, top
+from whimbrel.replay.tally import CausingLine, Change, ChangeKey
+from whimbrel.report.page.access_table import GAINS
+from whimbrel.report.page.items import plain
+from whimbrel.report.page.model import (
+    KEYS,
+    SAME,
+    UNDECIDED,
+    Badge,
+    Card,
+    Cell,
+    CodeLine,
+    CodeSide,
+    FindingGroup,
+    ReportPage,
+    ReportTable,
+    ShownFinding,
 )
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.unknown import unknown_card, unknown_tables
+from whimbrel.report.page.writing import write
+from whimbrel.upgrade.model import AccessDifference, Risk
+
+NO_LINE: Final = "no line differs: a default of the dialect"
+MAX_ROWS: Final = 500
+_STATUS: Final = re.compile(r"status (\d{3}) -> (\d{3})(?!\d)")
 
 
 def html_of(summary: Summary) -> str:
     """Return the page."""
-    body = "\n".join(_body(summary))
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Replay</title>\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    return write(page_of(summary))
+
+
+def page_of(summary: Summary) -> ReportPage:
+    """Return the page of *summary*: verdict, who gains or loses access, statuses, changes by line."""
+    anchors = Anchors()
+    changes = [(key, change, anchors.new("change")) for key, change in summary.changes]
+    charts = (status_chart(summary), time_chart(summary.tally))
+    return ReportPage(
+        "replay",
+        "Logged requests, old and new answers",
+        _badge(summary),
+        _sentence(summary),
+        facts=tuple(map(page_text, _facts(summary))),
+        cards=_cards(summary),
+        tables=(*_access(changes), *unknown_tables(summary.scope)),
+        charts=tuple(chart for chart in charts if chart is not None),
+        groups=(*_errors(summary), *_groups(changes, anchors)),
+        groups_title="What changes",
+        noun="change",
+        nothing="Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known.",
+        after=(*_logged(summary), *_unread(summary)),
     )
 
 
-def _body(summary: Summary) -> Iterator[str]:
+def _badge(summary: Summary) -> Badge:
+    if summary.errors:
+        return Badge("Does not load", KEYS[Risk.BREAKS])
+    risks = [risk_of(key) for key, _ in summary.changes]
+    if risks:
+        return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
+    return Badge("Nothing changes", SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
+
+
+def _sentence(summary: Summary) -> str:
     tally = summary.tally
-    yield "<h1>Replay</h1>"
-    yield from _table(
-        (
-            ("old", summary.old),
-            ("new", summary.new),
-            ("logs", ", ".join(summary.logs)),
-            ("lines", str(tally.lines)),
-            ("requests", str(tally.requests)),
-            ("requests that change", str(tally.changed)),
-            ("lines of another format", str(tally.malformed)),
-            ("lines that are too long", str(tally.huge)),
-            ("lines without a request", str(tally.without_request)),
-        )
-    )
-    for error in summary.errors:
-        yield f"<p><strong>{html_line(error)}</strong></p>"
-    if tally.malformed_examples:
-        yield "<h2>Lines that were not replayed</h2>"
-        yield from _list(tally.malformed_examples)
-    yield from knowledge.html(summary.scope)
-    for key, change in summary.changes:
-        yield from _change(key, change)
-    yield "<h2>Logged and now</h2>"
-    yield f"<p>{summary.as_logged} requests have the status that was logged.</p>"
-    rows = [
-        (str(logged), str(now), str(number), tally.status_examples.get((logged, now), ""))
-        for (logged, now), number in summary.statuses
-    ]
-    if rows:
-        yield from _table((("logged", "now", "requests", "example"), *rows))
+    if summary.errors:
+        return "No request was replayed."
+    text = f"{number(tally.changed)} of {number(tally.requests)} requests get another answer"
+    text += f" ({100 * tally.changed / tally.requests:.2f} %)" if tally.requests else ""
+    unknown = len(summary.scope.deciding)
+    return f"{text}; {number(unknown)} not decided" if unknown else text
 
 
-def _change(key: ChangeKey, change: Change) -> Iterator[str]:
-    yield f"<h2>{change.requests} requests: {html_line(key.what)}</h2>"
-    rows = [("old line", place(line)) for line in key.old]
-    rows += [("new line", place(line)) for line in key.new]
-    for what, names in (
-        ("clients", change.clients),
-        ("users", change.users),
-        ("hosts", change.hosts),
-        ("paths", change.paths),
+def _facts(summary: Summary) -> Iterator[str]:
+    tally = summary.tally
+    yield f"old: {summary.old}"
+    yield f"new: {summary.new}"
+    yield f"logs: {', '.join(summary.logs)}"
+    yield f"{number(tally.lines)} lines, {number(tally.requests)} requests"
+    for count, what in (
+        (tally.malformed, "of another format"),
+        (tally.huge, "that are too long"),
+        (tally.without_request, "without a request"),
     ):
-        if names:
-            rows.append((what, names_of(names)))
-    yield from _table(rows)
-    yield from _list(change.examples)
+        if count:
+            yield f"lines {what}: {number(count)}"
+    yield f"{number(summary.as_logged)} requests have the status that was logged"
 
 
-def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield "<table>"
-    for row in rows:
-        yield "<tr>" + "".join(f"<td>{html_line(cell)}</td>" for cell in row) + "</tr>"
-    yield "</table>"
+def risk_of(key: ChangeKey) -> Risk:
+    """Return what a change does, by its statuses."""
+    found = _STATUS.search(key.what)
+    if found is None:
+        return Risk.CHANGES
+    return AccessDifference("", "", int(found[1]), int(found[2])).risk
 
 
-def _list(texts: list[str]) -> Iterator[str]:
-    yield "<ul>"
-    for text in texts:
-        yield f"<li><code>{html_line(text)}</code></li>"
-    yield "</ul>"
+def _cards(summary: Summary) -> tuple[Card, ...]:
+    """Return the numbers of requests by risk; those that do not load, and what was not decided."""
+    counts = dict.fromkeys((Risk.BREAKS, Risk.OPENS, Risk.CLOSES, Risk.CHANGES), 0)
+    counts[Risk.BREAKS] = len(summary.errors)
+    for key, change in summary.changes:
+        counts[risk_of(key)] += change.requests
+    cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
+    unchanged = Card("requests, same answer", summary.tally.requests - summary.tally.changed, "")
+    return (*cards, unchanged, unknown_card(summary.scope))
+
+
+Changes = list[tuple[ChangeKey, Change, str]]
+"""Changes with their anchors."""
+
+
+def _access(changes: Changes) -> Iterator[ReportTable]:
+    """Yield the table of clients that gain or lose access; none without one."""
+    rows = []
+    for key, change, anchor in changes:
+        found = _STATUS.search(key.what)
+        risk = risk_of(key)
+        if found is None or risk is Risk.CHANGES:
+            continue
+        rows.append(
+            (
+                Cell(GAINS[risk], "chip", KEYS[risk]),
+                Cell(_names(change.clients)),
+                Cell(_names(change.paths), "code", href=anchor),
+                Cell(found[1], "number"),
+                Cell(found[2], "number"),
+                Cell(number(change.requests), "number"),
+            )
+        )
+    if rows:
+        columns = ("Access", "Clients", "Paths", "Before", "After", "Requests")
+        yield ReportTable("Who gains or loses access", columns, tuple(rows[:MAX_ROWS]), "access")
+
+
+def _names(names: Counter[str]) -> str:
+    """Return the two most frequent names and the number of the others."""
+    shown = [page_text(each["name"], MAX_CODE) for each in top(names)[:2]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {number(more)} more" if more else "")
+
+
+def _errors(summary: Summary) -> Iterator[FindingGroup]:
+    items = tuple(
+        ShownFinding(f"error-{at}", "", "", "load", KEYS[Risk.BREAKS], Risk.BREAKS.value, page_text(error))
+        for at, error in enumerate(summary.errors, 1)
+    )
+    if items:
+        yield FindingGroup("errors", "A configuration does not load", items)
+
+
+def _groups(changes: Changes, anchors: Anchors) -> Iterator[FindingGroup]:
+    """Yield the changes by the file of their first line; the file with the most requests comes first."""
+    by_file: dict[str, list[ShownFinding]] = {}
+    for key, change, anchor in changes:
+        line = next(iter((*key.new, *key.old)), None)
+        by_file.setdefault(line.file if line is not None else "", []).append(_item(key, change, anchor, line))
+    for file, items in by_file.items():
+        title = page_text(file, MAX_CODE) or NO_LINE
+        yield FindingGroup(anchors.new(f"file {file}"), title, tuple(items))
+
+
+def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None) -> ShownFinding:
+    risk = risk_of(key)
+    sides = (CodeSide("old", _lines(key.old)), CodeSide("new", _lines(key.new)))
+    return ShownFinding(
+        anchor,
+        "",
+        "",
+        f"line {line.line}" if line is not None and line.line else "no line",
+        KEYS[risk],
+        risk.value,
+        page_text(f"{number(change.requests)} requests: {key.what}"),
+        sides=sides if key.old or key.new else (),
+        table=_for_whom(change),
+    )
+
+
+def _lines(lines: Iterable[CausingLine]) -> tuple[CodeLine, ...]:
+    """Return lines with the file in front where it changes."""
+    out: list[CodeLine] = []
+    file = ""
+    for line in lines:
+        if line.file != file:
+            file = line.file
+            out.append(CodeLine(plain(file), sign="@"))
+        if line.text or line.line:
+            out.append(CodeLine(plain(line.text), line.line))
+    return tuple(out)
+
+
+def _for_whom(change: Change) -> ReportTable:
+    """Return the most frequent clients, users, hosts and paths, and examples."""
+    rows = []
+    for what, names in (
+        ("client", change.clients),
+        ("user", change.users),
+        ("host", change.hosts),
+        ("path", change.paths),
+    ):
+        shown = top(names)
+        for each in shown:
+            cells = Cell(what), Cell(page_text(each["name"], MAX_CODE), "code")
+            rows.append((*cells, Cell(number(each["requests"]), "number")))
+        if len(names) > len(shown):
+            rows.append((Cell(what), Cell(f"and {number(len(names) - len(shown))} more"), Cell("")))
+    for example in change.examples:
+        rows.append((Cell("example"), Cell(page_text(example, MAX_CODE), "code"), Cell("")))
+    counts = [
+        f"{number(len(names))} {noun}{'s' * (len(names) != 1)}"
+        for noun, names in (("client", change.clients), ("user", change.users), ("path", change.paths))
+        if names
+    ]
+    title = f"For whom: {', '.join(counts)}, with examples"
+    columns = ("For whom", "Name", "Requests")
+    return ReportTable("For whom", columns, (), folded=tuple(rows), fold_title=title)
+
+
+def _logged(summary: Summary) -> Iterator[ReportTable]:
+    """Yield the table of statuses that differ from the logged ones."""
+    examples = summary.tally.status_examples
+    rows = tuple(
+        (
+            Cell(str(logged), "number"),
+            Cell(str(now), "number"),
+            Cell(number(count), "number"),
+            Cell(page_text(examples.get((logged, now), ""), MAX_CODE), "code"),
+        )
+        for (logged, now), count in summary.statuses[:MAX_ROWS]
+    )
+    if rows:
+        note = f"{number(summary.as_logged)} requests have the status that was logged."
+        yield ReportTable("Logged and now", ("Logged", "Now", "Requests", "Example"), rows, "logged", note)
+
+
+def _unread(summary: Summary) -> Iterator[ReportTable]:
+    rows = tuple((Cell(page_text(text), "code"),) for text in summary.tally.malformed_examples)
+    if rows:
+        yield ReportTable("Lines that were not replayed", ("Example",), rows, "unread")

@@ -38,6 +38,9 @@ _NAMES: Final = {
     "q": "query",
     "H": "protocol",
 }
+_TIME: Final = rb"(?:\[[^\]\n]*\]|\S+)"
+_HOUR: Final = rb"(?:\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d)[^\]\n]*\]|\[[^\]\n]*\]|\S+)"
+"""A time of which day and hour are a group: ``10/Oct/2000:13``; empty in another form."""
 _QUOTED: Final = rb'[^"\\\n]*(?:\\.[^"\\\n]*)*'
 
 
@@ -72,10 +75,11 @@ class LineFormat:
     names: tuple[str, ...]
 
     @classmethod
-    def compile(cls, text: str, *, with_fields: bool = True) -> LineFormat:
+    def compile(cls, text: str, *, with_fields: bool = True, with_hours: bool = False) -> LineFormat:
         """Return the format; raises ValueError if its lines cannot tell what was requested.
 
-        *with_fields*: User-Agent and Referer are values of a request, too.
+        *with_fields*: User-Agent and Referer are values of a request, too. *with_hours*: day and hour are
+        values of a line.
         """
         pieces = []
         names = list[str]()
@@ -87,6 +91,9 @@ class LineFormat:
             until = text[at : items[number + 1].start()] if number + 1 < len(items) else text[at:]
             name = "" if item[0] == "%s" and "%>s" in text else _name(item)  # of the final response
             body = _body(item[3], name, text[: item.start()], until, is_last=at == len(text))
+            if with_hours and item[0] == "%t" and "hour" not in names and body.startswith(_TIME):
+                names.append("hour")
+                body = _HOUR
             if name and name not in names and (with_fields or name not in ("agent", "referer")):
                 names.append(name)
                 body = b"(" + body + b")"
@@ -98,8 +105,8 @@ class LineFormat:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The indexes of the values besides request, client and status."""
-        apart = ("request", "client", "status")
+        """The indexes of the values of a request besides its line, client and status."""
+        apart = ("request", "client", "status", "hour")
         return tuple(at for at, name in enumerate(self.names) if name not in apart)
 
     def position(self, name: str) -> int | None:
@@ -109,7 +116,7 @@ class LineFormat:
     def parse(self, line: bytes) -> LoggedRequest | None:
         """Return the request of one line, None if the line is of another form or has no request."""
         found = self.pattern.fullmatch(line)
-        return None if found is None else self.request(found.groups())
+        return None if found is None else self.request(found.groups(b""))
 
     def request(self, values: Iterable[bytes]) -> LoggedRequest | None:
         """Return the request of the groups of a match; None for a line without a request (``"-"``)."""
@@ -157,7 +164,7 @@ def _body(letter: str, name: str, before: str, until: str, *, is_last: bool) -> 
     if before.endswith('"') and until.startswith('"'):
         return _QUOTED
     if letter == "t" and not before.endswith("["):
-        return rb"(?:\[[^\]\n]*\]|\S+)"
+        return _TIME
     if letter == "s":
         return rb"(?:\d{3}|-)"
     if name == "user":

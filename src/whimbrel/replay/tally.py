@@ -13,6 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 MAX_EXAMPLES: Final = 5
 MAX_GROUPS: Final = 1000  # changes that are listed apart; more are counted by status
 MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rarest are dropped beyond twice it
+MAX_HOURS: Final = 50_000  # hours that are counted apart, of five years
 MAX_SHOWN: Final = 200  # bytes of a line that is shown as an example
 NOT_RUN: Final = 0  # status of a request whose handler is a program or a back end
 
@@ -86,6 +87,7 @@ class Tally:
         statuses: requests by (logged, old, new) status; NOT_RUN where a handler was not run.
         missing: requests whose file does not exist here, although the log has a success.
         changes: by what changes and why.
+        hours: requests, and those that change, by day and hour (``10/Oct/2000:13``); "" for lines without.
     """
 
     lines: int = 0
@@ -99,6 +101,7 @@ class Tally:
     statuses: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     status_examples: dict[tuple[int, int], str] = field(default_factory=dict)
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
+    hours: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def change(self, key: ChangeKey) -> Change:
         """Return the change of *key*; beyond MAX_GROUPS one for all of the same kind."""
@@ -111,6 +114,17 @@ class Tally:
                 found = Change()
                 self.changes[key] = found
         return found
+
+    def count_hour(self, hour: bytes, number: int, *, is_changed: bool) -> None:
+        """Count *number* requests of one hour."""
+        self._add_hour(hour.decode("ascii"), (number, number * is_changed))
+
+    def _add_hour(self, hour: str, counts: tuple[int, int]) -> None:
+        """Add counts of one hour; beyond MAX_HOURS those of a new one have no hour."""
+        if hour not in self.hours and len(self.hours) >= MAX_HOURS:
+            hour = ""
+        before = self.hours.get(hour, (0, 0))
+        self.hours[hour] = before[0] + counts[0], before[1] + counts[1]
 
     def note_bad(self, line: bytes) -> None:
         """Store a line as an example."""
@@ -126,6 +140,8 @@ class Tally:
         self.statuses.update(other.statuses)
         for key, example in other.status_examples.items():
             self.status_examples.setdefault(key, example)
+        for hour, counts in other.hours.items():
+            self._add_hour(hour, counts)
         for change_key, change in other.changes.items():
             self.change(change_key).add(change)
 

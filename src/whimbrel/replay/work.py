@@ -62,6 +62,7 @@ class ReplayWork:
         formats: texts of LogFormat, tried in this order.
         now: the time of all answers, seconds since the epoch.
         host: of lines whose format has none. `with_fields`: send User-Agent and Referer of the lines.
+        with_hours: count the requests of each hour.
     """
 
     old: SideOptions
@@ -70,6 +71,7 @@ class ReplayWork:
     now: float
     host: str = ""
     with_fields: bool = False
+    with_hours: bool = False
 
 
 class ReplayOutcome(NamedTuple):
@@ -98,7 +100,10 @@ class Replayer:
         self.work = work
         self.old, self.new = loaded if loaded is not None else self.load(work)
         self.answers = SideAnswers(self.old), SideAnswers(self.new)
-        self._formats = [LineFormat.compile(text, with_fields=work.with_fields) for text in work.formats]
+        self._formats = [
+            LineFormat.compile(text, with_fields=work.with_fields, with_hours=work.with_hours)
+            for text in work.formats
+        ]
         self._known: BoundedDict[Any, ReplayOutcome] = BoundedDict(MAX_KNOWN)
         self._of_piece: dict[Any, ReplayOutcome] = {}
         self._tails: BoundedDict[Any, Tail] = BoundedDict(MAX_TAILS)
@@ -147,7 +152,8 @@ class Replayer:
         client_at = form.position("client")
         status_at = form.position("status")
         self._others_of = itemgetter(*form.others) if form.others else _no_others
-        own = [at for at in range(len(form.names)) if at not in (client_at, status_at)]
+        hour_at = form.position("hour")
+        own = [at for at in range(len(form.names)) if at not in (client_at, status_at, hour_at)]
         key_of = itemgetter(*own)
         has_user = form.position("user") is not None
         find = self._of_piece.get
@@ -169,6 +175,8 @@ class Replayer:
             status = int(logged) if logged.isdigit() else 0
             tally.requests += number
             statuses[status, outcome.old, outcome.new] += number
+            if hour_at is not None:
+                tally.count_hour(values[hour_at], number, is_changed=outcome.change is not None)
             if outcome.is_missing and 200 <= status < 400:
                 tally.missing += number
             if outcome.change is not None or (

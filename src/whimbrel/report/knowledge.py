@@ -1,16 +1,15 @@
-"""The scope of knowledge as text, JSON and HTML, alike for check, upgrade, verify, explain and replay."""
+"""The scope of knowledge as text and JSON, alike for check, upgrade, verify, explain and replay."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from whimbrel.base.printable import html_line
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 
 MAX_ITEMS: Final = 40
-"""The number of items that text shows; JSON and HTML have all."""
+"""The number of items that text shows; JSON has all."""
 
 
 def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[str] = ()) -> Iterator[str]:
@@ -20,7 +19,7 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     """
     if not scope.items:
         return
-    items = [item for item in _ordered(scope) if item.subject not in findings]
+    items = [item for item in ordered(scope) if item.subject not in findings]
     deciding = len(scope.deciding)
     shown = len(scope.items) - len(items)
     head = f"not known: {deciding} that may matter, {len(scope.items) - deciding} that no answer depends on"
@@ -31,18 +30,20 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
         yield f"  and {len(items) - MAX_ITEMS} more (JSON names all)"
 
 
-def _ordered(scope: KnowledgeScope) -> list[UnknownItem]:
+def ordered(scope: KnowledgeScope) -> list[UnknownItem]:
+    """Return the items, those that could have changed the result first."""
     return sorted(scope.items, key=lambda item: not item.matters)
 
 
 def _line(item: UnknownItem, directory: str) -> str:
-    where = _place(item, directory)
+    where = place_of(item, directory)
     text = f"{item.kind.value}: {where}{': ' if where else ''}{item.subject}"
     details = "; ".join(filter(None, (item.consequence, item.advice)))
     return f"{text} ({details})" if details else text
 
 
-def _place(item: UnknownItem, directory: str) -> str:
+def place_of(item: UnknownItem, directory: str) -> str:
+    """Return the file and line that name the item, "" for none."""
     if item.place is None or not item.place.path:
         return ""
     path = display_path(item.place.path, directory)
@@ -54,7 +55,7 @@ def as_json(scope: KnowledgeScope, directory: str = "") -> dict[str, Any]:
     return {
         "complete": scope.is_complete,
         "files_read": [display_path(path, directory) for path in scope.files_read],
-        "unknown": [_item(item, directory) for item in _ordered(scope)],
+        "unknown": [_item(item, directory) for item in ordered(scope)],
     }
 
 
@@ -69,19 +70,3 @@ def _item(item: UnknownItem, directory: str) -> dict[str, Any]:
         "advice": item.advice,
         "matters": item.matters,
     }
-
-
-def html(scope: KnowledgeScope, directory: str = "") -> Iterator[str]:
-    """Yield a section with a row for each item; nothing if all is known."""
-    items = _ordered(scope)
-    if not items:
-        return
-    yield "<h2>Not known</h2>"
-    names = "".join(f'<th scope="col">{name}</th>' for name in ("Why", "Place", "What", "Consequence"))
-    yield f"<table><thead><tr>{names}</tr></thead><tbody>"
-    for item in items:
-        what = "; ".join(filter(None, (item.subject, item.advice)))
-        consequence = item.consequence or ("not decided" if item.matters else "no answer depends on it")
-        cells = (item.kind.value, _place(item, directory), what, consequence)
-        yield "<tr>" + "".join(f"<td>{html_line(cell)}</td>" for cell in cells) + "</tr>"
-    yield "</tbody></table>"

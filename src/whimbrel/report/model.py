@@ -73,6 +73,7 @@ class Report:
         names: short names of the rules, by number
         scope: what was read, and what is unknown
         directory: the directory that paths of *scope* are shown relative to
+        next_command: what to run after reading, "" for nothing
     """
 
     files: list[str] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Report:
     scope: KnowledgeScope = KnowledgeScope()
     directory: str = ""
     names: dict[str, str] = field(default_factory=dict)
+    next_command: str = ""
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""

@@ -104,6 +104,27 @@ class Finding:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class AccessDifference:
+    """A request that one side admits and the other refuses, as text; *before* and *after* are statuses, 200
+    for granted.
+    """
+
+    client: str
+    request: str
+    before: int
+    after: int
+    place: SourceLocation | None = None
+
+    @property
+    def risk(self) -> Risk:
+        """The effect of the difference."""
+        if self.before in (401, 403) and self.after < 400:
+            return Risk.OPENS
+        is_closed = self.after in (401, 403, 500) and self.before < 400
+        return Risk.CLOSES if is_closed else Risk.CHANGES
+
+
 class Style(Enum):
     """The style of access control."""
 

@@ -86,10 +86,18 @@ class Probe:
     protocol: str = "HTTP/1.1"
 
     def __str__(self) -> str:
+        return f"{self.request_text} from {self.client_text}"
+
+    @property
+    def request_text(self) -> str:
+        """Return the method and the URL."""
         scheme = "https" if self.tls is not None else "http"
-        where = self.host or f"{self.address}:{self.port}"
-        text = f"{self.method} {scheme}://{where}{self.target} from {self.client}"
-        text += f" ({self.client_host})" if self.client_host else ""
+        return f"{self.method} {scheme}://{self.host or f'{self.address}:{self.port}'}{self.target}"
+
+    @property
+    def client_text(self) -> str:
+        """Return the address with the facts about the client that an answer can depend on."""
+        text = f"{self.client} ({self.client_host})" if self.client_host else self.client
         text += f" as {self.user}" if self.user is not None else ""
         text += "".join(f", {name}: {value}" for name, value in self.fields)
         return text + "".join(f", with {name} set" for name, _ in self.environment)

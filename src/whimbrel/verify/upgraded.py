@@ -22,7 +22,12 @@ from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
-from whimbrel.verify.verification import DifferenceGroup, VerifyResult, risk_of_access
+from whimbrel.verify.verification import (
+    DifferenceGroup,
+    VerifyResult,
+    access_differences,
+    risk_of_access,
+)
 from whimbrel.verify.verify import Comparison
 
 MAX_SECONDS: Final = 20.0
@@ -72,6 +77,7 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     lowered = lower_unconfirmed(result.findings, unconfirmed)
     count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
     result.findings = [*lowered, *_other_differences(groups, places, lowered)]
+    result.access = tuple(access_differences(groups))
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference
@@ -160,3 +162,18 @@ def risk_of_access(group: DifferenceGroup) -> Risk:
     if group.opens:
         return Risk.OPENS
     return Risk.CLOSES if group.closes else Risk.CHANGES
+
+
+def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDifference]:
+    """Yield the examples that one side admits and the other refuses; those that open come first."""
+    found = []
+    for group in groups:
+        line = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
+        place = None if line is None else SourceLocation(line.path, line.line)
+        for example in group.examples:
+            if group.kind == "access" or example.opens or example.closes:
+                probe = example.probe
+                found.append(
+                    AccessDifference(probe.client_text, probe.request_text, *example.statuses, place)
+                )
+    yield from sorted(found, key=lambda one: one.risk.rank)

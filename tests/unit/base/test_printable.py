@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.base.printable import html_line, html_text, printable
+from whimbrel.base.printable import printable
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,3 @@ def test_a_colored_report_keeps_its_colors_only() -> None:
     assert printable("\x1b[31;1mred\x1b[0m \x1b[8mhidden \x1b[2J", is_colored=True) == (
         "\x1b[31;1mred\x1b[0m \\x1b[8mhidden \\x1b[2J"
     )
-
-
-def test_a_page_has_no_control_characters() -> None:
-    assert html_text("<b>\x1b[31m&\n") == "&lt;b&gt;\\x1b[31m&amp;\n"
-    assert html_line("<b>\x1b[31m&\nx") == "&lt;b&gt;\\x1b[31m&amp; x"

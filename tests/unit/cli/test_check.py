@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -56,6 +57,15 @@ def test_every_shape(conf: Path) -> None:
     assert ElementTree.fromstring(shown["junit"].stdout.encode()).attrib["failures"] == "1"
 
 
+def test_the_next_command_names_the_same_configuration(conf: Path) -> None:
+    words = ("-C", "ServerName a b", "-D", "X", "--select", "C42", "--whole", str(conf))
+    shown = run(conf, *words[:-1], "--format", "text", "--no-pager").stdout
+    command = shown.rsplit("Next: ", 1)[1].strip()
+    assert shlex.split(command)[:2] == ["whimbrel", "upgrade"]
+    assert sorted(shlex.split(command)[2:]) == sorted(words)
+    assert shlex.split(command)[-1] == str(conf)
+
+
 def test_a_baseline_leaves_what_is_new(conf: Path) -> None:
     known = conf.parent / "known.json"
     assert run(conf, "--select", "C42", "--write-baseline", known).exit_code == 0
@@ -68,7 +78,7 @@ def test_a_baseline_leaves_what_is_new(conf: Path) -> None:
 
 def test_the_command_that_comes_next(conf: Path) -> None:
     last = run("-d", conf.parent, "-f", "httpd.conf", "--select", "C42").stdout.splitlines()[-1]
-    assert last == f"Next: whimbrel upgrade -d {conf.parent} -f httpd.conf"
+    assert last == f"Next: whimbrel upgrade -d {conf.parent} -f httpd.conf --select C42"
     first = run(conf, "--select", "C42", "--summary").stdout
     assert first.index("1 file, 2 lines: 1 finding") < first.index("C42 ssl-v2")
 

@@ -45,6 +45,21 @@ def test_a_diff_and_nothing_written(site: Path) -> None:
     assert (site / MAIN).read_bytes() == OLD
 
 
+def test_a_page_and_nothing_written(site: Path) -> None:
+    status, out, err = upgrade("-d", str(site), "--format", "html", cwd=site)
+    assert status == 1
+    assert out.startswith(b"<!DOCTYPE html>") and b"MaxConnectionsPerChild" in out
+    assert f"whimbrel upgrade --write -d {site} --select C07 --no-verify<" in out.decode()
+    assert "1 file read, 1 to change" in err
+    assert (site / MAIN).read_bytes() == OLD
+
+
+def test_json_by_either_option(site: Path) -> None:
+    given = [upgrade("-d", str(site), *words, cwd=site)[:2] for words in (("--json",), ("--format", "json"))]
+    assert given[0] == given[1]
+    assert json.loads(given[0][1])["read"] == [MAIN]
+
+
 def test_written_again_and_undone(site: Path) -> None:
     assert upgrade("--write", "-d", str(site), "-f", MAIN, cwd=site)[0] == 0
     assert (site / MAIN).read_bytes() == NEW

@@ -59,7 +59,7 @@ def test_formats(root: Path, shape: str) -> None:
     elif shape == "sarif":
         assert {one["ruleId"] for one in json.loads(output)["runs"][0]["results"]} == {"V-RESPONSE"}
     elif shape == "html":
-        assert output.startswith("<!DOCTYPE html>") and "<script" not in output and "/<a>" not in output
+        assert output.startswith("<!DOCTYPE html>") and output.count("<script") == 1 and "/<a>" not in output
 
 
 def test_what_does_not_load(root: Path) -> None:

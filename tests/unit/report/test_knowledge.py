@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.report.knowledge import MAX_ITEMS, as_json, html, text_lines
+from whimbrel.report.knowledge import MAX_ITEMS, as_json, text_lines
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 LOG = UnknownItem(UnknownKind.LEFT_OUT, SourceLocation("/srv/a.conf", 2), "logs", matters=False)
@@ -29,7 +29,7 @@ def test_text_is_bounded_and_json_is_not() -> None:
     assert len(as_json(KnowledgeScope(items=items))["unknown"]) == MAX_ITEMS + 5
 
 
-def test_json_and_html() -> None:
+def test_json() -> None:
     document = as_json(SCOPE, "/srv")
     assert (document["complete"], document["files_read"]) == (False, ["a.conf"])
     assert document["unknown"][0] == {
@@ -41,5 +41,3 @@ def test_json_and_html() -> None:
         "advice": "copy it",
         "matters": True,
     }
-    page = "".join(html(SCOPE, "/srv"))
-    assert "&lt;users&gt; is not here" in page and "a.conf:7" in page and "no answer depends on it" in page

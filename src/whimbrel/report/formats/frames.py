@@ -156,24 +156,33 @@ def _indented(text: str, indent: str, style: FrameStyle) -> Iterator[str]:
 
 
 def _marks(code: str, entry: ReportEntry) -> str:
-    """Return circumflexes below the words of *code* that the finding is about.
+    """Return circumflexes below the words of *code* that the finding is about."""
+    out = ""
+    for start, end in mark_spans(code, entry, words_of_new(entry)):
+        out = padded(out, columns_of(code[:start])) + "^" * columns_of(code[start:end])
+    return out
+
+
+def words_of_new(entry: ReportEntry) -> frozenset[str]:
+    """Return the words of the text that an upgrade writes."""
+    return frozenset(word for line in entry.new for word in shown(line, MAX_CODE).split())
+
+
+def mark_spans(code: str, entry: ReportEntry, new_words: frozenset[str]) -> list[tuple[int, int]]:
+    """Return begin and end of the words of *code*, shown text, that the finding is about.
 
     They are the words that the new text lacks, or those that the message names; else the directive. A line
-    behind which the new text stands has none.
+    behind which the new text stands has none. *new_words* are `words_of_new` of *entry*.
     """
     if entry.new and not entry.old:
-        return ""
+        return []
     spans = [(found.start(), found.end()) for found in _WORD.finditer(code)]
-    new_words = {word for line in entry.new for word in shown(line, MAX_CODE).split()}
     chosen = [span for span in spans if code[slice(*span)] not in new_words] if new_words else []
     if chosen[:1] == spans[:1]:  # the directive itself is replaced
         chosen = spans[:1]
     elif not chosen:
         chosen = [span for span in spans[1:] if _is_named(code[slice(*span)], entry.message)] or spans[:1]
-    out = ""
-    for start, end in chosen:
-        out = padded(out, columns_of(code[:start])) + "^" * columns_of(code[start:end])
-    return out
+    return chosen
 
 
 def _is_named(word: str, message: str) -> bool:

@@ -19,7 +19,7 @@ from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
-from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, Finding, Risk
+from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -58,6 +58,7 @@ class UpgradeResult:
         line_maps: the origin of the lines of changed files.
         passes: the number of passes that changed something.
         scope: what was read, and what is unknown, before and after.
+        access: requests that one version admits and the other refuses, if the answers were compared.
     """
 
     tree: ConfigTree
@@ -66,6 +67,7 @@ class UpgradeResult:
     line_maps: dict[str, LineMap] = field(default_factory=dict)
     passes: int = 0
     scope: KnowledgeScope = KnowledgeScope()
+    access: tuple[AccessDifference, ...] = ()
 
     @property
     def needs_review(self) -> list[Finding]:

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
+from tests.support.report_pages import Outline
 from tests.unit.report.reports import report
 
 from whimbrel.report.formats.html import render
 
-VOID = {"meta", "br"}
 
-
-class Balance(HTMLParser):
-    """Parser that records open elements, references to other documents, and all text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.links: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in VOID:
-            self.open.append(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_it_is_whole_and_needs_nothing_else() -> None:
-    page = Balance()
-    page.feed(render(report()))
+def test_the_facts_of_a_report_are_in_the_page() -> None:
+    page = Outline(render(report()))
     assert not page.open
-    assert not page.links
-    assert "SSLv2 is gone & <over>" in page.text
-    assert "1 file without any finding." in page.text
-    assert "url(" not in render(report())
+    for text in (
+        *(
+            "SSLv2 is gone & <over>",
+            "take it away",
+            "SSLProtocol SSLv2",
+            "fixed by upgrade",
+            "breaks start-up",
+        ),
+        *("a NUL byte: 100%\\x0aof it", "could not be read", "needs review", "conf/httpd.conf:7"),
+        *("40 lines read", "1 file without any finding", "1 not decided", "conf/a,b.conf"),
+    ):
+        assert text in page.text, text
+    assert "2 findings in 2 of 3 files; 1 fixed by upgrade; 1 not decided" in page.text

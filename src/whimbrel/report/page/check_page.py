@@ -1,0 +1,116 @@
+"""The page of a check: verdict, counts, access, what is not known, findings by file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from whimbrel.report.model import Report, ReportEntry, count_noun
+from whimbrel.report.page.items import groups, left_out, word_of, worst
+from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, ReportPage, ReportTable
+from whimbrel.report.page.texts import Anchors, number, page_text
+from whimbrel.report.page.unknown import unknown_card, unknown_tables
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+from whimbrel.upgrade.model import Risk
+
+MAX_ACCESS_ROWS: Final = 200
+NOTHING_KNOWN: Final = "Nothing in what is known."
+
+
+def check_page(report: Report) -> ReportPage:
+    """Return the page of *report*."""
+    entries, others = left_out(report.entries)
+    found = groups(entries, Anchors(), report.names)
+    return ReportPage(
+        "check",
+        "From httpd 2.2 to 2.4",
+        _badge(report),
+        sentence(report),
+        page_text(report.directory),
+        tuple(page_text(line) for line in (*report.inputs, *_facts(report))),
+        risk_cards(report.entries, report.scope),
+        (*access_tables(entries, found.anchors), *unknown_tables(report.scope, report.directory)),
+        groups=found.groups,
+        nothing="Nothing to do." if report.scope.is_complete else NOTHING_KNOWN,
+        left_out=others,
+        next_command=page_text(report.next_command),
+        has_rules=True,
+    )
+
+
+def _badge(report: Report) -> Badge:
+    findings = report.findings
+    to_review = [entry for entry in findings if entry.needs_review or entry.decision]
+    if to_review:
+        return Badge("Needs review", KEYS[worst(to_review)])
+    if findings and report.scope.is_complete:
+        return Badge("Fixed by upgrade", KEYS[Risk.COSMETIC])
+    if not report.scope.is_complete:
+        return Badge("Not decided", UNDECIDED)
+    return Badge("Nothing to do", SAME)
+
+
+def sentence(report: Report) -> str:
+    """Return the result of a check in one sentence."""
+    touched = len({entry.path for entry in report.findings})
+    text = f"{_count(len(report.findings), 'finding')}"
+    if report.findings:
+        text += f" in {number(touched)} of {_count(len(report.files), 'file')}"
+    else:
+        text += f" in {_count(len(report.files), 'file')}"
+    fixed = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
+    text += f"; {number(fixed)} fixed by upgrade" if fixed else ""
+    unknown = len(report.scope.deciding)
+    return f"{text}; {number(unknown)} not decided" if unknown else text
+
+
+def _count(count: int, noun: str) -> str:
+    return count_noun(count, noun).replace(str(count), number(count), 1)
+
+
+def _facts(report: Report) -> Iterable[str]:
+    notes = sum(entry.is_note for entry in report.entries)
+    yield f"{_count(report.lines, 'line')} read, {_count(notes, 'note')} with nothing to do"
+    changed = sum(entry.is_fixable and entry.needs_review for entry in report.entries)
+    if changed:
+        yield f"whimbrel upgrade changes {number(changed)} more, which need review"
+    decisions = sum(bool(entry.decision) for entry in report.entries)
+    if decisions:
+        yield f"{_count(decisions, 'decision')} to take"
+    if report.baselined:
+        yield f"{_count(report.baselined, 'finding')} of the baseline not shown"
+    clean = len(set(report.files) - {entry.path for entry in report.entries})
+    if clean:
+        yield f"{_count(clean, 'file')} without any finding"
+
+
+def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: int = 0) -> tuple[Card, ...]:
+    """Return the counts by risk, and that of what was not decided."""
+    counts = dict.fromkeys(Risk, 0)
+    for entry in entries:
+        counts[entry.risk] += 1
+    cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
+    return (*cards, unknown_card(scope, further))
+
+
+def access_tables(
+    entries: Sequence[ReportEntry], anchors: Mapping[ReportEntry, str]
+) -> tuple[ReportTable, ...]:
+    """Return the table of the findings after which a client gains or loses access; none without one."""
+    rows = []
+    for entry in sorted(entries, key=lambda one: one.risk.rank):
+        if entry.risk in (Risk.OPENS, Risk.CLOSES):
+            rows.append(
+                (
+                    Cell(word_of(entry), "chip", KEYS[entry.risk]),
+                    Cell(page_text(entry.place), "code", href=anchors.get(entry, "")),
+                    Cell(page_text(entry.evidence.partition("\n")[0] or entry.message)),
+                )
+            )
+    if not rows:
+        return ()
+    note = "If the text stays as it is." + (
+        f" {number(len(rows) - MAX_ACCESS_ROWS)} more are below." if len(rows) > MAX_ACCESS_ROWS else ""
+    )
+    columns = ("Risk", "Line", "Example")
+    return (ReportTable("Who gains or loses access", columns, tuple(rows[:MAX_ACCESS_ROWS]), "access", note),)

@@ -1,0 +1,62 @@
+"""What is not known, as a table beside the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.report.knowledge import ordered, place_of
+from whimbrel.report.page.model import UNDECIDED, Card, Cell, ReportTable
+from whimbrel.report.page.texts import number, page_text
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+
+ANCHOR: Final = "not-known"
+MAX_ROWS: Final = 1000
+"""Rows of items that matter, and as many of the others."""
+
+
+def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:
+    """Return the count of what was not decided; *further* items stand elsewhere in the table."""
+    count = len(scope.deciding) + further
+    return Card("not decided", count, UNDECIDED, ANCHOR if count else "")
+
+
+def unknown_tables(
+    scope: KnowledgeScope, directory: str = "", further: Iterable[tuple[str, str]] = ()
+) -> tuple[ReportTable, ...]:
+    """Return the table of what is not known; none if all is known.
+
+    *further* items are reason and request of what a comparison did not decide.
+    """
+    items = ordered(scope)
+    deciding = [_row(item, directory) for item in items if item.matters]
+    others = [_row(item, directory) for item in items if not item.matters]
+    compared = [
+        (Cell("not decided", "chip", UNDECIDED), Cell(page_text(at), "code"), Cell(page_text(what)), Cell(""))
+        for what, at in further
+    ]
+    rows = [*compared, *deciding]
+    if not rows and not others:
+        return ()
+    more = max(len(rows) - MAX_ROWS, 0) + max(len(others) - MAX_ROWS, 0)
+    them = "it" if len(rows) == 1 else "them"
+    note = f"{number(len(rows))} that may matter: the verdict does not cover {them}."
+    return (
+        ReportTable(
+            "Not known",
+            ("Why", "Place", "What", "Consequence"),
+            tuple(rows[:MAX_ROWS]),
+            ANCHOR,
+            note + (f" JSON has {number(more)} more." if more else ""),
+            tuple(others[:MAX_ROWS]),
+            f"{number(len(others))} that no answer depends on",
+        ),
+    )
+
+
+def _row(item: UnknownItem, directory: str) -> tuple[Cell, Cell, Cell, Cell]:
+    what = "; ".join(filter(None, (item.subject, item.advice)))
+    consequence = item.consequence or ("not decided" if item.matters else "no answer depends on it")
+    why = Cell(item.kind.value, "chip", UNDECIDED) if item.matters else Cell(item.kind.value)
+    place = page_text(place_of(item, directory))
+    return why, Cell(place, "code" if place else "text"), Cell(page_text(what)), Cell(page_text(consequence))

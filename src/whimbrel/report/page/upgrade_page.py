@@ -1,0 +1,119 @@
+"""The page of an upgrade: what it changes, what needs review, who gains or loses access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from whimbrel.report.entries import entry_of
+from whimbrel.report.model import ReportEntry, count_noun
+from whimbrel.report.page.access_table import access_table
+from whimbrel.report.page.check_page import NOTHING_KNOWN, risk_cards
+from whimbrel.report.page.hunks import MAX_PAIRS, FileChange, change_of
+from whimbrel.report.page.items import groups, left_out, worst
+from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
+from whimbrel.report.page.texts import Anchors, number, page_text
+from whimbrel.report.page.unknown import unknown_tables
+from whimbrel.upgrade.check.check import source_lines
+from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.rules import rule_names
+from whimbrel.upgrade.source.reading import described
+
+
+def upgrade_page(
+    result: UpgradeResult,
+    directory: str,
+    diffs: Mapping[str, bytes],
+    *,
+    is_written: bool,
+    verified: str = "",
+    next_command: str = "",
+) -> ReportPage:
+    """Return the page of *result*; *diffs* are the unified diffs by path, *verified* a sentence about the
+    comparison of answers.
+    """
+    entries = _entries(result, directory)
+    shown, others = left_out(entries)
+    changes = {display_path(path, directory): change_of(diff) for path, diff in diffs.items()}
+    numbers = {path: change.numbers for path, change in changes.items()}
+    found = groups(shown, Anchors(), rule_names(), numbers, dict(_hunks(changes)))
+    places = {(entry.path, entry.line): anchor for entry, anchor in found.anchors.items()}
+    note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
+    return ReportPage(
+        "upgrade",
+        "From httpd 2.2 to 2.4",
+        _badge(result, entries),
+        _sentence(result, entries, is_written),
+        page_text(directory),
+        tuple(page_text(line) for line in (*described(result.tree), *_facts(result, verified))),
+        risk_cards(entries, result.scope),
+        (
+            *access_table(result.access, directory, places, note),
+            *unknown_tables(result.scope, directory),
+        ),
+        groups=found.groups,
+        groups_title="Changes and findings",
+        nothing="Nothing to change." if result.scope.is_complete else NOTHING_KNOWN,
+        left_out=others,
+        next_command=page_text(next_command),
+        has_rules=True,
+    )
+
+
+def _entries(result: UpgradeResult, directory: str) -> list[ReportEntry]:
+    texts = source_lines(result.tree, result.findings)
+    entries = []
+    for finding in result.findings:
+        text = texts.get((finding.place.path, finding.place.line), "")
+        entries.append(entry_of(finding, directory, text))
+    return list(dict.fromkeys(entries))
+
+
+def _badge(result: UpgradeResult, entries: Iterable[ReportEntry]) -> Badge:
+    to_review = [entry for entry in entries if entry.needs_review or entry.decision]
+    if to_review:
+        return Badge("Needs review", KEYS[worst(to_review)])
+    if not result.scope.is_complete:
+        return Badge("Not decided", UNDECIDED)
+    return Badge("Nothing to review" if result.files else "Nothing to change", SAME)
+
+
+def _sentence(result: UpgradeResult, entries: list[ReportEntry], is_written: bool) -> str:
+    changes = sum(entry.is_fixable for entry in entries)
+    review = sum(entry.needs_review for entry in entries)
+    decisions = sum(bool(entry.decision) for entry in entries)
+    verb = "in" if is_written else "to make in"
+    text = f"{number(changes)} change{'s' * (changes != 1)} {verb} {number(len(result.files))} of "
+    text += f"{number(len(result.tree.files))} file{'s' * (len(result.tree.files) != 1)}"
+    parts = [
+        text,
+        f"{number(review)} need{'s' * (review == 1)} review" if review else "",
+        count_noun(decisions, "decision") if decisions else "",
+        f"{number(len(result.scope.deciding))} not decided" if result.scope.deciding else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _facts(result: UpgradeResult, verified: str) -> Iterable[str]:
+    if verified:
+        yield verified
+    opens = sum(one.risk is Risk.OPENS for one in result.access)
+    closes = sum(one.risk is Risk.CLOSES for one in result.access)
+    if opens or closes:
+        yield f"access: {number(opens)} examples gain it, {number(closes)} lose it"
+
+
+def _hunks(
+    changes: Mapping[str, FileChange],
+) -> Iterable[tuple[str, tuple[tuple[Hunk, ...], str]]]:
+    """Yield the hunks of each changed file with the counts; those that MAX_PAIRS leaves no room for have
+    the counts alone.
+    """
+    size = 0
+    for path, change in changes.items():
+        if size + change.size <= MAX_PAIRS:
+            size += change.size
+            yield path, (change.hunks, change.words)
+        else:
+            yield path, ((), f"{change.words}; --format text prints it")

@@ -1,0 +1,198 @@
+"""The page of a verification: verdict, access that differs, what was not decided, differences by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.report.model import count_noun
+from whimbrel.report.page.access_table import access_table
+from whimbrel.report.page.items import plain
+from whimbrel.report.page.model import (
+    KEYS,
+    SAME,
+    Badge,
+    Card,
+    Cell,
+    CodeLine,
+    CodeSide,
+    FindingGroup,
+    ReportPage,
+    ReportTable,
+    ShownFinding,
+)
+from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.unknown import unknown_card, unknown_tables
+from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, risk_of, summary
+from whimbrel.upgrade.model import Risk
+from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
+
+RULES: Final = {"access": "V-ACCESS", "response": "V-RESPONSE", "httpd": "V-HTTPD"}
+"""The numbers of the kinds of groups, as in SARIF."""
+MAX_GROUPS: Final = 2000
+"""Causes of a page; JSON has all."""
+OF_VERSIONS: Final = "the versions differ in what these lines do"
+ASSUMED: Final = "no file of the configuration has this user at present"
+
+
+def verify_page(verification: VerifyResult) -> ReportPage:
+    """Return the page of *verification*."""
+    anchors = Anchors()
+    shown = verification.groups[:MAX_GROUPS]
+    more = len(verification.groups) - len(shown)
+    first, *rest = summary(verification)
+    further = tuple(
+        (one.reason, str(one.probe) if one.probe is not None else "") for one in verification.not_decided
+    )
+    items = [_item(group, verification.names, anchors) for group in shown]
+    groups = (*_load_errors(verification, anchors), *_groups(shown, items, anchors))
+    places = _places(shown, items)
+    return ReportPage(
+        "verify",
+        "Old and new answers",
+        _badge(verification),
+        page_text(first),
+        facts=tuple(map(page_text, rest)),
+        cards=_cards(verification),
+        tables=(
+            *access_table(list(access_differences(verification.groups)), places=places),
+            *unknown_tables(verification.scope, further=further),
+        ),
+        groups=groups,
+        groups_title="Differences by cause",
+        noun="cause",
+        nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",
+        left_out=f"The first {number(len(shown))} causes are shown, {number(more)} more are in --format json."
+        if more
+        else "",
+    )
+
+
+def _badge(verification: VerifyResult) -> Badge:
+    verdict = verification.verdict
+    word = WORDS[verdict].capitalize()
+    if verdict is Verdict.SAME:
+        return Badge(word, SAME)
+    if verdict is Verdict.NOT_DECIDED:
+        return Badge(word, NOT_DECIDED)
+    if verdict is Verdict.DOES_NOT_LOAD:
+        return Badge(word, KEYS[Risk.BREAKS])
+    worst = min(map(risk_of, verification.groups), key=lambda risk: risk.rank)
+    return Badge(word, KEYS[worst])
+
+
+def _cards(verification: VerifyResult) -> tuple[Card, ...]:
+    counts = dict.fromkeys(Risk, 0)
+    counts[Risk.BREAKS] = sum(map(len, verification.errors))
+    for group in verification.groups:
+        counts[risk_of(group)] += 1
+        if _closes_too(group):
+            counts[Risk.CLOSES] += 1
+    cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
+    return (*cards, unknown_card(verification.scope, len(verification.not_decided)))
+
+
+def _closes_too(group: DifferenceGroup) -> bool:
+    """Return True for a cause that opens for one client and closes for another."""
+    return risk_of(group) is Risk.OPENS and group.closes
+
+
+def _load_errors(verification: VerifyResult, anchors: Anchors) -> Iterable[FindingGroup]:
+    for name, errors in zip(verification.names, verification.errors, strict=True):
+        items = []
+        for error in errors:
+            place = page_text(str(error.place)) if error.place is not None else "no line"
+            lines = tuple(CodeLine(plain(line)) for line in error.text.splitlines())
+            risk = KEYS[Risk.BREAKS]
+            word = Risk.BREAKS.value
+            items.append(
+                ShownFinding(
+                    anchors.new(f"load {name}"), "", "", place, risk, word, "It does not load:", code=lines
+                )
+            )
+        if items:
+            title = page_text(f"{name} does not load")
+            yield FindingGroup(anchors.new(title), title, tuple(items))
+
+
+def _groups(
+    groups: list[DifferenceGroup], items: list[ShownFinding], anchors: Anchors
+) -> Iterable[FindingGroup]:
+    """Yield the causes by the file of their first line."""
+    by_path: dict[str, list[ShownFinding]] = {}
+    for group, item in zip(groups, items, strict=True):
+        line = _first_line(group)
+        by_path.setdefault(line.path if line is not None else "", []).append(item)
+    for path, of_file in by_path.items():
+        title = page_text(path, MAX_CODE) or "no line of a file"
+        yield FindingGroup(anchors.new(f"file {path}"), title, tuple(of_file))
+
+
+def _first_line(group: DifferenceGroup) -> DecidingLine | None:
+    return next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
+
+
+def _places(groups: list[DifferenceGroup], items: list[ShownFinding]) -> dict[tuple[str, int], str]:
+    """Return the anchors of the causes, by file and line."""
+    places: dict[tuple[str, int], str] = {}
+    for group, item in zip(groups, items, strict=True):
+        line = _first_line(group)
+        if line is not None:
+            places.setdefault((line.path, line.line), item.anchor)
+    return places
+
+
+def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> ShownFinding:
+    risk = risk_of(group)
+    old, new = names_of(group, names)
+    line = _first_line(group)
+    notes = [ASSUMED] if group.is_assumed else []
+    notes += [OF_VERSIONS] if group.is_of_versions else []
+    sides = (
+        CodeSide(page_text(old), _lines(group.cause.old)),
+        CodeSide(page_text(new), _lines(group.cause.new)),
+    )
+    has_lines = any(side.lines for side in sides)
+    return ShownFinding(
+        anchors.new("cause"),
+        RULES[group.kind],
+        KINDS[group.kind],
+        f"line {line.line}" if line is not None and line.line else "no line",
+        KEYS[risk],
+        risk.value,
+        page_text(headline(group)),
+        (count_noun(group.count, "difference"),),
+        tuple(("", note) for note in notes),
+        sides=sides if has_lines else (),
+        table=_examples(group, (page_text(old), page_text(new))),
+        also=(KEYS[Risk.CLOSES], Risk.CLOSES.value) if _closes_too(group) else None,
+    )
+
+
+def _lines(lines: Iterable[DecidingLine]) -> tuple[CodeLine, ...]:
+    """Return lines with the file in front where it changes."""
+    out: list[CodeLine] = []
+    path = ""
+    for line in lines:
+        if line.path != path:
+            path = line.path
+            out.append(CodeLine(plain(path), sign="@"))
+        out.append(CodeLine(plain(line.text), line.line))
+    return tuple(out)
+
+
+def _examples(group: DifferenceGroup, names: tuple[str, str]) -> ReportTable | None:
+    """Return the parts in which the answers to each example differ."""
+    rows = tuple(
+        (
+            Cell(page_text(str(example.probe)), "code"),
+            Cell(page_text(part.name)),
+            Cell(page_text(part.old) or "none"),
+            Cell(page_text(part.new) or "none"),
+        )
+        for example in group.examples
+        for part in example.difference.parts
+    )
+    return ReportTable("Examples", ("Request", "Part", *names), rows) if rows else None

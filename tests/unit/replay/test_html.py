@@ -1,0 +1,108 @@
+"""The page of a replay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.support.report_pages import Outline
+from tests.unit.replay.replayed_site import line, work_of, write_log
+
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.replay.html import html_of, page_of, risk_of
+from whimbrel.replay.log_files import pieces_of
+from whimbrel.replay.log_format import COMBINED, LineFormat
+from whimbrel.replay.summary import Summary
+from whimbrel.replay.tally import MAX_HOURS, CausingLine, ChangeKey, Tally
+from whimbrel.replay.work import Replayer
+from whimbrel.upgrade.model import Risk
+
+
+def summary() -> Summary:
+    tally = Tally(lines=1_012, requests=1_010, malformed=2, malformed_examples=["<b>\\xff"])
+    tally.statuses.update({(200, 200, 403): 4, (200, 200, 200): 1_006})
+    tally.status_examples[200, 403] = "GET http://a/x from 10.0.0.1"
+    change = tally.change(
+        ChangeKey("status 200 -> 403", (), (CausingLine("/etc/a.conf", 7, "Require ip <x>"),))
+    )
+    change.requests, change.distinct = 4, 1
+    change.clients = Counter({"10.0.0.1": 3, "10.0.0.2": 1})
+    change.paths["/<i>"] = 4
+    change.examples.append("GET http://a/<i> from 10.0.0.1")
+    return Summary("old", "new", ("log",), tally)
+
+
+def test_the_facts_are_in_the_page() -> None:
+    page = Outline(html_of(summary()))
+    assert not page.open and not page.named("b[onclick]", "i")
+    for text in (
+        *("4 of 1,010 requests get another answer (0.40 %); 1 not decided", "1,012 lines, 1,010 requests"),
+        *("lines of another format: 2", "<b>\\xff", "Require ip <x>", "/etc/a.conf", "status 200 -> 403"),
+        *("GET http://a/x from 10.0.0.1", "1,006 requests have the status that was logged", "/<i>", "log"),
+        *("For whom: 2 clients, 1 path, with examples", "GET http://a/<i> from 10.0.0.1", "not replayed"),
+    ):
+        assert text in page.text, text
+
+
+def test_access_and_verdict() -> None:
+    page = page_of(summary())
+    assert (page.badge.text, page.badge.risk) == ("Answers change", "closes")
+    assert [cell.text for cell in page.tables[0].rows[0]] == [
+        "loses access",
+        "10.0.0.1, 10.0.0.2",
+        "/<i>",
+        "200",
+        "403",
+        "4",
+    ]
+    assert page_of(Summary("a", "b", (), Tally())).badge.text == "Nothing changes"
+    broken = page_of(Summary("a", "b", (), Tally(), ("b: Invalid command",)))
+    assert (broken.badge.text, broken.groups[0].items[0].message) == ("Does not load", "b: Invalid command")
+
+
+@pytest.mark.parametrize(
+    ("what", "risk"),
+    [
+        ("status 403 -> 200", Risk.OPENS),
+        ("status 401 -> 302, content-type a -> b", Risk.OPENS),
+        ("status 200 -> 401", Risk.CLOSES),
+        ("status 200 -> 404", Risk.CHANGES),
+        ("status 200 -> not run", Risk.CHANGES),
+        ("cache-control a -> b", Risk.CHANGES),
+    ],
+)
+def test_risks(what: str, risk: Risk) -> None:
+    assert risk_of(ChangeKey(what)) is risk
+
+
+def test_requests_are_counted_by_hour_if_that_is_wanted(tmp_path: Path) -> None:
+    moved = line("/closed/x").replace("13:55:36", "14:00:00")
+    untimed = line("/index.html").replace("[10/Oct/2000:13:55:36 -0700]", "[now]")
+    log = write_log(tmp_path, [line("/closed/x"), line("/index.html") * 2, moved, untimed])
+    work = work_of(tmp_path)
+    for with_hours, hours in (
+        (True, {"10/Oct/2000:13": (3, 1), "10/Oct/2000:14": (1, 1), "": (1, 0)}),
+        (False, {}),
+    ):
+        tally = Tally()
+        replayer = Replayer(replace(work, with_hours=with_hours))
+        for piece in pieces_of([log]):
+            tally.add(replayer.run(piece))
+        assert (tally.requests, tally.changed, tally.hours) == (5, 2, hours)
+
+
+def test_formats_without_a_time_have_no_hours() -> None:
+    assert "hour" in LineFormat.compile(COMBINED, with_hours=True).names
+    for text in ('%h "%r" %>s', '%h "%{%s}t" "%r" %>s', '[%t] "%r"'):
+        assert "hour" not in LineFormat.compile(text, with_hours=True).names, text
+    timed = LineFormat.compile('%h %t "%r" %>s', with_hours=True)
+    assert timed.parse(b'10.0.0.1 [x] "GET / HTTP/1.1" 200') is not None
+
+
+def test_hours_are_bounded() -> None:
+    tally = Tally()
+    for at in range(MAX_HOURS + 50):
+        tally.count_hour(b"%d" % at, 2, is_changed=at % 2 == 0)
+    assert len(tally.hours) == MAX_HOURS + 1
+    assert tally.hours[""] == (100, 50)
