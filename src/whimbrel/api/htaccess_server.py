@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import tempfile
 from typing import Final
 
@@ -33,9 +35,12 @@ text/plain txt text conf def list log in
 """
 """The usual media types, alike on every machine."""
 
+_UNQUOTABLE: Final = re.compile(r'["\x00-\x1f]|\$\{|\\')
+_WILD: Final = re.compile(r"[*?\[]")
+
 
 class HtaccessServer:
-    """A server root in a temporary directory, which is removed with the object.
+    """A server root in a temporary directory, which is removed with the object. Raises OSError.
 
     Attributes:
         root: the server root; `file`: its main file.
@@ -47,6 +52,9 @@ class HtaccessServer:
         os.chmod(self.root, 0o755)  # the account of a live server goes through it to the documents
         self.file = os.path.join(self.root, "conf/httpd.conf")
         directory, name = os.path.split(os.path.abspath(htaccess))
+        if _UNQUOTABLE.search(f"{directory}/{name}"):
+            text = "quotes, line ends and variables of a path cannot be written in a configuration"
+            raise OSError(errno.EINVAL, text, htaccess)
         for part in ("conf", "logs", "htdocs"):
             make_directories(os.fsencode(os.path.join(self.root, part)))
         write_over(os.fsencode(os.path.join(self.root, "conf/mime.types")), TYPES.encode())
@@ -73,6 +81,7 @@ class HtaccessServer:
 
 def _lines(root: str, documents: str, name: str, dialect: str) -> list[str]:
     is_24 = dialect != "2.2"
+    pattern = _WILD.sub(r"[\g<0>]", documents)
     names = [*MODULES, *(MODULES_24 if is_24 else ())]
     grant = ["Require all granted"] if is_24 else ["Order allow,deny", "Allow from all"]
     return [
@@ -88,7 +97,7 @@ def _lines(root: str, documents: str, name: str, dialect: str) -> list[str]:
         "AllowOverride None",
         "Options FollowSymLinks",
         "</Directory>",
-        f'<Directory "{documents}">',
+        f'<Directory "{pattern}">',
         "AllowOverride All",
         "Options FollowSymLinks",
         *grant,

@@ -64,7 +64,10 @@ def named_input(path: str, dialect: str, at: str, lines: FurtherLines) -> NamedI
         raise ConfigurationError(full, 0, fault.removeprefix(f"{full}: "))
     found, directory = _read(full, lines, as_server=False)
     if "htaccess" in os.path.basename(full):
-        holder = HtaccessServer(full, at, dialect)
+        try:
+            holder = HtaccessServer(full, at, dialect)
+        except OSError as problem:
+            raise ConfigurationError(full, 0, problem.strerror or str(problem)) from None
         options = _read(holder.file, lines, as_server=True)[0].options
         return NamedInput(full, directory, found, options, lines, holder)
     if found.options is not None or os.path.isdir(full):

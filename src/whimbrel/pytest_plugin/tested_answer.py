@@ -105,16 +105,16 @@ class TestedAnswer:
         return self.answer.file
 
     def _comparable(self, url: str) -> str:
-        """Return a URL without the origin of the request."""
+        """Return a URL without the origin of the request: another scheme is another target."""
         found = _ORIGIN.match(url)
-        if found is None or not self.answer.location:
-            return url
-        own = self.request.host or self._own_host()
-        return url[found.end() :] if own and found[1].lower() == own.lower() else url
+        return url[found.end() :] if found is not None and found[0].lower() == self._origin() else url
 
-    def _own_host(self) -> str:
+    def _origin(self) -> str:
+        """Return scheme and host of the request."""
         found = _ORIGIN.match(self.request.url)
-        return found[1] if found is not None else self._site.server_name
+        has_tls = self.request.tls or (found is not None and found[0].startswith("https:"))
+        host = self.request.host or (found[1] if found is not None else self._site.server_name)
+        return f"{'https' if has_tls else 'http'}://{host.lower()}"
 
     def _result(self) -> str:
         if self.answer.status is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.performance.counting import count_calls
 
-from whimbrel.api import Site, load
+from whimbrel.api import ConfigurationError, Site, load
 
 RULES = """RewriteEngine On
 RewriteRule ^old/(.*)$ new/$1 [R=301,L]
@@ -20,7 +20,7 @@ RewriteRule ^ front.html [L]
 
 
 def site_of(root: Path, text: str = RULES, *, name: str = ".htaccess", **more: str) -> Site:
-    root.mkdir(exist_ok=True)
+    root.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text)
     (root / "front.html").write_text("front\n")
     (root / "page.html").write_text("page\n")
@@ -57,6 +57,21 @@ def test_a_file_that_is_no_text_is_500(tmp_path: Path, data: bytes) -> None:
     site = site_of(tmp_path)
     (tmp_path / ".htaccess").write_bytes(data)
     assert site.get("/page.html").status == 500
+
+
+@pytest.mark.parametrize("dialect", ["2.4", "2.2"])
+@pytest.mark.parametrize("name", ["a b", "[id]", "a*?", "é", "a%b", "x'y"])
+def test_the_directory_may_have_any_name(tmp_path: Path, name: str, dialect: str) -> None:
+    for at in ("/", "/shop/"):
+        site = site_of(tmp_path / name, dialect=dialect, at=at)
+        assert site.get(f"{at}forbidden").status == 403
+        assert site.get(f"{at}page.html").body == b"page\n"
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\nb", "${HOME}", "a\\b"])
+def test_a_name_that_no_line_can_have_is_an_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be written in a configuration"):
+        site_of(tmp_path / name)
 
 
 def test_the_temporary_server_goes_with_the_site(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ Listen 80
 ServerName www.example.com
 DocumentRoot "{root}/htdocs"
 Redirect permanent /old http://www.example.com/new
+Redirect /secure https://www.example.com/secure
 <Directory "{root}/htdocs">
     Require all granted
 </Directory>
@@ -63,6 +64,9 @@ def test_expectations_that_hold(pytester: pytest.Pytester) -> None:
             site.get("/old/x").redirects_to("/new/x").has_status(301)
             site.get("/old/x").redirects_to("http://www.example.com/new/x", status=301)
             site.get("/old/x", host="other.example").redirects_to("http://www.example.com/new/x")
+            site.get("/secure").redirects_to("https://www.example.com/secure")
+            site.get("https://www.example.com/secure").redirects_to("/secure")
+            site.get("/secure", host="WWW.example.com", tls=True).redirects_to("/secure")
             site.get("/intern").is_denied().has_status(403)
             site.get("/intern", client="10.0.0.7").has_status(404)
             page = site.get("/index.txt").serves("htdocs/index.txt").has_header("Content-Length", "6")
@@ -79,6 +83,8 @@ def test_expectations_that_hold(pytester: pytest.Pytester) -> None:
     [
         ('get("/old/x").redirects_to("/elsewhere")', "expected a redirect to /elsewhere, got 301 to http://"),
         ('get("/old/x").redirects_to("/new/x", status=302)', "with status 302, got 301 to"),
+        ('get("/secure").redirects_to("/secure")', "got 302 to https://www.example.com/secure"),
+        ('get("/secure", host="a.example").redirects_to("/secure")', "got 302 to https://www."),
         ('get("/index.txt").is_denied()', "expected a refusal (401 or 403), got 200"),
         ('get("/none").has_status(200)', "GET /none: expected status 200, got 404"),
         ('get("/index.txt").serves("other.txt")', "expected the file other.txt, got 200"),
