@@ -73,7 +73,7 @@ def studio(
     builtin: Build = AUTO,
     port: Port = 0,
 ) -> None:
-    """Show a configuration in the browser: its findings, and why a request gets its answer. Ctrl-C ends it."""
+    """Show a configuration in the browser: findings, and why a request gets its answer. Ctrl-C ends it."""
     try:
         lines = before or [], after or [], defines or []
         found, _directory = sources(

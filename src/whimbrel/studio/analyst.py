@@ -1,4 +1,4 @@
-"""The server's side of one process of analysis: one job at a time, a limit of time, a new process afterwards."""
+"""The server's side of one process of analysis: one job at a time, with a limit of time."""
 
 from __future__ import annotations
 
@@ -67,6 +67,10 @@ class Analyst:
         except TimeoutError:
             self._end()
             raise Refused(f"stopped after {seconds:.0f} seconds", 503) from None
+        except asyncio.CancelledError:
+            if task.cancelled():  # by a later job; otherwise the client has left
+                raise Superseded from None
+            raise
         except (OSError, asyncio.IncompleteReadError, EOFError):
             self._drop()
             raise Superseded from None

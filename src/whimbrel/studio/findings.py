@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -109,8 +110,8 @@ class Findings:
         result = self._upgraded(edits, rules, decide)
         if not result.files:
             raise Refused(
-                f"{key.rule} has no edit for this line alone: it follows from other changes; apply those first,"
-                " or all",
+                f"{key.rule} has no edit for this line alone: it follows from other changes; "
+                "apply those first, or all",
                 409,
             )
         return result.files
@@ -133,7 +134,7 @@ class Findings:
         document: Json = json.loads(render(result))
         return {**document, "root": self.root}
 
-    def _upgraded(self, edits: Edits, rules: list[Rule], decide: DecideCallback) -> UpgradeResult:
+    def _upgraded(self, edits: Edits, rules: Iterable[Rule], decide: DecideCallback) -> UpgradeResult:
         gc.disable()
         try:
             return upgrade(self._tree(edits), rules, decide)

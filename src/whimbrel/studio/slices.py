@@ -23,8 +23,8 @@ _OPEN: Final = re.compile(rb"^[ \t]*<virtualhost\b([^\n]*)(?:\n|\Z)", re.IGNOREC
 _CLOSE: Final = re.compile(rb"^[ \t]*</virtualhost[ \t]*>", re.IGNORECASE | re.MULTILINE)
 _NAMES: Final = re.compile(rb"^[ \t]*server(?:name|alias)[ \t]+([^\n]*)", re.IGNORECASE | re.MULTILINE)
 _REACHES_BEYOND: Final = re.compile(
-    rb"^[ \t]*(?:include|includeoptional|define|undefine|loadmodule|loadfile|use|undefmacro|</?macro|<perl|<lua"
-    rb"|serverpath|dos\w+|rpaf\w+|md\w+|<md\w+|namevirtualhost|<virtualhost)\b",
+    rb"^[ \t]*(?:include|includeoptional|define|undefine|loadmodule|loadfile|use|undefmacro|</?macro"
+    rb"|<perl|<lua|serverpath|dos\w+|rpaf\w+|md\w+|<md\w+|namevirtualhost|<virtualhost)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _HAS_NAME: Final = re.compile(rb"^[ \t]*servername[ \t]+[^\s$]", re.IGNORECASE | re.MULTILINE)
@@ -77,8 +77,8 @@ def _blocks(data: bytes) -> Iterator[HostBlock]:
 class ConfigSlices:
     """The slices of one configuration that loads.
 
-    The virtual hosts of a text are remembered: key: path; value: the text with its hosts, valid for this text;
-    bound MAX_FILES; the oldest is evicted.
+    Key: the path of a file; value: its text with the virtual hosts, valid for this text; bound MAX_FILES;
+    the oldest is evicted.
     """
 
     def __init__(self, texts: Mapping[str, bytes]) -> None:
@@ -95,7 +95,8 @@ class ConfigSlices:
         return len(self._good) >= MIN_HOSTS
 
     def texts_for(self, host: str, edits: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Return the texts of the files from which virtual hosts are left out, by path, for a request to *host*;
+        """Return the texts, by path, of files without the virtual hosts that a request to *host* leaves alone.
+
         *edits* are the files with changed text.
         """
         name = to_bytes(host.rpartition(":")[0] if _has_port(host) else host).lower().rstrip(b".")
