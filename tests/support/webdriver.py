@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -98,6 +99,48 @@ class Chromium:
     def value(self, xpath: str) -> str:
         """Return the value of a field of a form."""
         return str(self._call("GET", f"{self._element(xpath)}/property/value"))
+
+    def script(self, text: str, *arguments: object) -> Any:
+        """Return what the body of a function returns in the page; its arguments are `arguments`."""
+        return self._call("POST", f"{self._session}/execute/sync", {"script": text, "args": list(arguments)})
+
+    def script_later(self, text: str, *arguments: object) -> Any:
+        """Return what the body of a function gives to the callback that is its last argument."""
+        return self._call("POST", f"{self._session}/execute/async", {"script": text, "args": list(arguments)})
+
+    def devtools(self, command: str, **parameters: object) -> Any:
+        """Send a command of the DevTools protocol."""
+        body = {"cmd": command, "params": parameters}
+        return self._call("POST", f"{self._session}/goog/cdp/execute", body)
+
+    def resize(self, width: int, height: int) -> None:
+        """Set the size of the page's view in CSS pixels."""
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def prefer_scheme(self, name: str) -> None:
+        """Make ``light`` or ``dark`` the color scheme of the system."""
+        self.devtools(
+            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}]
+        )
+
+    def screenshot(self, *, is_whole: bool = False) -> bytes:
+        """Return the view, or the whole page, as PNG."""
+        answer = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole)
+        return base64.b64decode(answer["data"])
+
+    def press(self, key: str) -> None:
+        """Press and release a key, in the words of KeyboardEvent.key."""
+        text = {"text": key} if len(key) == 1 else {}
+        codes = {"Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40, "Tab": 9}
+        code = {"windowsVirtualKeyCode": codes[key]} if key in codes else {}
+        self.devtools("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **code)
+        self.devtools("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
 
     def click(self, xpath: str) -> None:
         """Click on an element of a page that stays."""

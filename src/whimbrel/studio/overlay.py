@@ -41,6 +41,7 @@ class EditOverlay:
         self._files: dict[str, EditedText] = {}
         self._before: list[dict[str, EditedText]] = []
         self._after: list[dict[str, EditedText]] = []
+        self._group = ""
 
     @property
     def files(self) -> Mapping[str, EditedText]:
@@ -56,17 +57,22 @@ class EditOverlay:
         """Return how many steps can be taken back, and how many forward again."""
         return len(self._before), len(self._after)
 
-    def put(self, texts: Mapping[str, EditedText]) -> None:
-        """Set the texts of files; raises Refused for more than the bounds."""
+    def put(self, texts: Mapping[str, EditedText], group: str = "") -> None:
+        """Set the texts of files; raises Refused for more than the bounds.
+
+        Edits of one *group* that follow each other, such as keystrokes in a line, are one step.
+        """
         files = {**self._files, **texts}
         files = {path: edited for path, edited in files.items() if edited.text != edited.disk}
         if any(len(edited.text) > MAX_EDITED_FILE for edited in texts.values()):
             raise Refused(f"a file of more than {MAX_EDITED_FILE >> 20} MB cannot be edited here", 413)
         if _size(files) > MAX_EDITED:
             raise Refused(f"the edited files have more than {MAX_EDITED >> 20} MB: write them first", 413)
-        self._before.append(self._files)
+        if not group or group != self._group:
+            self._before.append(self._files)
         self._after.clear()
         self._replace(files)
+        self._group = group
         while len(self._before) > MAX_STEPS or sum(map(_size, self._before)) > MAX_EDITED:
             del self._before[0]
 
@@ -89,6 +95,7 @@ class EditOverlay:
         self._replace({})
 
     def _replace(self, files: dict[str, EditedText]) -> None:
+        self._group = ""
         self._files = files
         self.version += 1
 

@@ -136,7 +136,8 @@ class StudioSession:
         self._require_version(arguments)
         first, count = number_in(arguments, "first", 1), number_in(arguments, "count", 1)
         text = with_lines(edited.text, first, count, lines)
-        self.overlay.put({path: EditedText(edited.disk, text)})
+        group = f"{path}\n{text_in(arguments, 'group', 64)}" if arguments.get("group") else ""
+        self.overlay.put({path: EditedText(edited.disk, text)}, group)
         return encoded(self._described())
 
     def _require_version(self, arguments: Json) -> None:

@@ -95,7 +95,7 @@ class ConfigSlices:
         return len(self._good) >= MIN_HOSTS
 
     def texts_for(self, host: str, edits: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Return the texts, by path, of files without the virtual hosts that a request to *host* leaves alone.
+        """Return the texts, by path, of files without virtual hosts that do not matter to *host*.
 
         *edits* are the files with changed text.
         """
