@@ -123,10 +123,12 @@ def _analysis(found: Sources) -> Serve:
     from whimbrel.cli.main import MAX_RECURSION, limit_memory
     from whimbrel.studio.analysis import Analysis
     from whimbrel.studio.process import serve
+    from whimbrel.studio.warming import warm
 
     confine()
     limit_memory()
     sys.setrecursionlimit(MAX_RECURSION)
+    warm()
     return lambda connection: serve(connection, Analysis(found))
 
 

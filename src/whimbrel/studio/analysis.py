@@ -116,11 +116,10 @@ class Analysis:
         return form_of_log_line(from_page(line), side)
 
     def _findings(self, arguments: Json, files: Mapping[str, EditedText]) -> Json:
-        return self.findings.check(_texts(files), text_in(arguments, "path"))
+        return self.findings.check(_texts(files), _keys(arguments), text_in(arguments, "path"))
 
     def _fix(self, arguments: Json, files: Mapping[str, EditedText]) -> Json:
-        key = FindingKey(text_in(arguments, "rule"), text_in(arguments, "path"), number_in(arguments, "line"))
-        return _as_json(self.findings.fix(_texts(files), key))
+        return _as_json(self.findings.fix(_texts(files), _keys(arguments)))
 
     def _fix_all(self, _arguments: Json, files: Mapping[str, EditedText]) -> Json:
         return _as_json(self.findings.fix_all(_texts(files)))
@@ -140,6 +139,11 @@ class Analysis:
 
 def _texts(files: Mapping[str, EditedText]) -> dict[str, bytes]:
     return {path: edited.text for path, edited in files.items()}
+
+
+def _keys(arguments: Json) -> tuple[FindingKey, ...]:
+    accepted = arguments.get("accepted")
+    return tuple(FindingKey(*one) for one in accepted) if isinstance(accepted, list) else ()
 
 
 def _request(arguments: Json) -> Json:

@@ -5,23 +5,34 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.nursery import MESSAGE
 from whimbrel.studio.process import DONE, LENGTH, MAX_FRAME, Files, job_frame
 
-MAX_WAITING: Final = 8
-"""Jobs of one process that wait; the oldest gives way."""
+MAX_WAITING: Final = 32
+"""Jobs of one process that wait or run."""
+FrameMaker = Callable[[str], tuple[str, bytes]]
+"""From the version that the process has to the one that it gets, and the frame of the job."""
+
+
+def job_frame_maker(job: str, arguments: Mapping[str, object], version: str, files: Files) -> FrameMaker:
+    """Return what makes the frame of a job, with the texts where the process has another version."""
+
+    def make(known: str) -> tuple[str, bytes]:
+        return version, job_frame(job, arguments, files if version != known else None)
+
+    return make
 
 
 class Superseded(Exception):
-    """A later job of the same kind has taken the place of one that waited or ran."""
+    """A later job has taken the place of one that waited or ran."""
 
 
 class Analyst:
-    """One process, started at its first job.
+    """One process, started at its first job; its jobs run one after the other.
 
     Attributes:
         name: what it is for.
@@ -32,85 +43,81 @@ class Analyst:
         self._control = control
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._pid = 0
-        self._version = -1
-        self._running: asyncio.Task[bytes] | None = None
-        self._running_kind = ""
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        self._version = ""
+        self._lock = asyncio.Lock()
+        self._running = ""
+        self._newest: dict[str, int] = {}
+        self._count = 0
+        self._tasks: set[asyncio.Task[bytes]] = set()
 
     async def run(
         self,
         job: str,
         arguments: Mapping[str, object],
-        version: int,
+        version: str,
         files: Files,
         *,
         seconds: float,
         replaces: bool = False,
+        ends: bool = False,
     ) -> bytes:
         """Return the JSON of *job*; raises Refused, also after *seconds*, and Superseded.
 
-        A job that waits gives way to a later one of its kind. With *replaces*, one that runs does so too: its
-        process is ended.
+        With *replaces*, earlier jobs of this name that wait are given up; with *ends*, one that runs is ended
+        with its process.
         """
-        self._supersede(job)
-        if replaces and self._running is not None and self._running_kind == job:
-            self._end()
-        if self._running is not None:
-            await self._turn(job)
-        self._running_kind = job
-        self._running = asyncio.ensure_future(self._exchange(job, arguments, version, files))
-        self._running.add_done_callback(self._next)
-        task = self._running
-        try:
-            # the task outlives a client that leaves: its reply must be read
-            return await asyncio.wait_for(asyncio.shield(task), seconds)
-        except TimeoutError:
-            self._end()
-            raise Refused(f"stopped after {seconds:.0f} seconds", 503) from None
-        except asyncio.CancelledError:
-            if task.cancelled():  # by a later job; otherwise the client has left
-                raise Superseded from None
-            raise
-        except (OSError, asyncio.IncompleteReadError, EOFError):
-            self._drop()
-            raise Superseded from None
+        if len(self._tasks) >= MAX_WAITING:
+            raise Refused("too many requests wait: try again", 503)
+        self._count += 1
+        number = self._count
+        if replaces:
+            self._newest[job] = number
+        if ends and self._running == job:
+            self.restart()
+        waiting = job if replaces else ""
+        work = self._run(waiting, number, job_frame_maker(job, arguments, version, files), seconds)
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)  # it outlives a client that leaves: its reply must be read
 
-    def _supersede(self, job: str) -> None:
-        """Refuse the waiting jobs of the same kind, and those that are too many."""
-        for waiting in list(self._waiting):
-            if waiting[0] == job or len(self._waiting) >= MAX_WAITING:
-                self._waiting.remove(waiting)
-                if not waiting[1].done():
-                    waiting[1].set_exception(Superseded())
+    def restart(self) -> None:
+        """End the process; the next job starts another one."""
+        if self._pid:
+            self._control.send(b"end %d" % self._pid)
+        if self._streams is not None:
+            self._streams[1].close()
+        self._streams = None
+        self._pid = 0
 
-    async def _turn(self, job: str) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        entry = (job, turn)
-        self._waiting.append(entry)
-        try:
-            await turn
-        finally:
-            if entry in self._waiting:
-                self._waiting.remove(entry)
-
-    def _next(self, task: asyncio.Task[bytes]) -> None:
-        if task is self._running:
-            self._running = None
+    def _forget(self, task: asyncio.Task[bytes]) -> None:
+        self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # read, also where the client is gone
-        while self._waiting and self._running is None:
-            _job, turn = self._waiting.pop(0)
-            if not turn.done():
-                turn.set_result(None)
-                return
 
-    async def _exchange(self, job: str, arguments: Mapping[str, object], version: int, files: Files) -> bytes:
+    async def _run(self, name: str, number: int, make: FrameMaker, seconds: float) -> bytes:
+        async with self._lock:
+            if name and self._newest[name] != number:
+                raise Superseded
+            self._running = name
+            try:
+                return await asyncio.wait_for(self._exchange(make), seconds)
+            except TimeoutError:
+                self.restart()
+                raise Refused(f"stopped after {seconds:g} seconds", 503) from None
+            except (OSError, EOFError):
+                self.restart()
+                raise Superseded from None
+            finally:
+                self._running = ""
+
+    async def _exchange(self, make: FrameMaker) -> bytes:
         if self._streams is None:
             await self._start()
         assert self._streams is not None
         reader, writer = self._streams
-        writer.write(job_frame(job, arguments, version, files if version != self._version else None))
-        self._version = version
+        self._version, data = make(self._version)
+        writer.write(data)
         await writer.drain()
         size = int.from_bytes(await reader.readexactly(LENGTH), "big")
         if size > MAX_FRAME:
@@ -125,27 +132,7 @@ class Analyst:
         self._control.send(b"new")
         message, handles, _flags, _address = socket.recv_fds(self._control, MESSAGE, 1)
         self._pid = int(message)
-        self._version = -1
+        self._version = ""
         connection = socket.socket(fileno=handles[0])
         connection.setblocking(False)
         self._streams = await asyncio.open_connection(sock=connection, limit=1 << 20)
-
-    def restart(self) -> None:
-        """End the process: files on disk have changed."""
-        self._end()
-
-    def _end(self) -> None:
-        """End the process and the job that it runs."""
-        if self._pid:
-            self._control.send(b"end %d" % self._pid)
-        self._drop()
-        if self._running is not None:
-            self._running.cancel()
-            self._running = None
-
-    def _drop(self) -> None:
-        """Forget the process; the next job starts another one."""
-        if self._streams is not None:
-            self._streams[1].close()
-        self._streams = None
-        self._pid = 0

@@ -6,6 +6,7 @@ computes. When the server is gone, all are ended.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -32,7 +33,9 @@ def start_nursery(prepare: Callable[[], Serve]) -> socket.socket:
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # the terminal sends them to all; the server decides
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _Nursery(theirs, prepare()).run()
+        serve = prepare()
+        gc.freeze()  # what the processes share: collections leave its pages alone
+        _Nursery(theirs, serve).run()
         status = 0
     finally:
         os._exit(status)

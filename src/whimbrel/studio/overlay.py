@@ -29,6 +29,24 @@ class EditedText:
     text: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class EditState:
+    """The texts between two edits.
+
+    Attributes:
+        accepted: the changes of the upgrade that made them of the texts *base*; () after other edits.
+    """
+
+    files: Mapping[str, EditedText]
+    base: Mapping[str, EditedText]
+    accepted: tuple[AcceptedChange, ...] = ()
+
+
+AcceptedChange = tuple[str, str, int]
+"""Rule, path and line of a finding."""
+_EMPTY: Final = EditState({}, {})
+
+
 class EditOverlay:
     """The edited files by path, one version for each change.
 
@@ -38,19 +56,19 @@ class EditOverlay:
 
     def __init__(self) -> None:
         self.version = 0
-        self._files: dict[str, EditedText] = {}
-        self._before: list[dict[str, EditedText]] = []
-        self._after: list[dict[str, EditedText]] = []
+        self.state = _EMPTY
         self._group = ""
+        self._before: list[EditState] = []
+        self._after: list[EditState] = []
 
     @property
     def files(self) -> Mapping[str, EditedText]:
-        return self._files
+        return self.state.files
 
     @property
     def texts(self) -> dict[str, bytes]:
         """Return the new texts by path."""
-        return {path: edited.text for path, edited in self._files.items()}
+        return {path: edited.text for path, edited in self.files.items()}
 
     @property
     def steps(self) -> tuple[int, int]:
@@ -62,41 +80,61 @@ class EditOverlay:
 
         Edits of one *group* that follow each other, such as keystrokes in a line, are one step.
         """
-        files = {**self._files, **texts}
+        files = {**self.files, **texts}
+        self._put(files, None, (), is_same_step=bool(group) and group == self._group)
+        self._group = group
+
+    def accept(self, texts: Mapping[str, EditedText], accepted: tuple[AcceptedChange, ...]) -> None:
+        """Set the texts that *accepted* changes make of `base`; raises Refused for more than the bounds."""
+        base = self.base
+        self._put({**base, **texts}, base, accepted)
+
+    @property
+    def base(self) -> Mapping[str, EditedText]:
+        """The texts that further changes of the upgrade are made of."""
+        return self.state.base if self.state.accepted else self.state.files
+
+    def _put(
+        self,
+        files: Mapping[str, EditedText],
+        base: Mapping[str, EditedText] | None,
+        accepted: tuple[AcceptedChange, ...],
+        *,
+        is_same_step: bool = False,
+    ) -> None:
         files = {path: edited for path, edited in files.items() if edited.text != edited.disk}
-        if any(len(edited.text) > MAX_EDITED_FILE for edited in texts.values()):
+        if any(len(edited.text) > MAX_EDITED_FILE for edited in files.values()):
             raise Refused(f"a file of more than {MAX_EDITED_FILE >> 20} MB cannot be edited here", 413)
         if _size(files) > MAX_EDITED:
             raise Refused(f"the edited files have more than {MAX_EDITED >> 20} MB: write them first", 413)
-        if not group or group != self._group:
-            self._before.append(self._files)
+        if not is_same_step:
+            self._before.append(self.state)
         self._after.clear()
-        self._replace(files)
-        self._group = group
-        while len(self._before) > MAX_STEPS or sum(map(_size, self._before)) > MAX_EDITED:
+        self._replace(EditState(files, files if base is None else base, accepted))
+        while len(self._before) > MAX_STEPS or sum(_size(one.files) for one in self._before) > MAX_EDITED:
             del self._before[0]
 
     def undo(self) -> None:
         """Take the last edit back, if there is one."""
         if self._before:
-            self._after.append(self._files)
+            self._after.append(self.state)
             self._replace(self._before.pop())
 
     def redo(self) -> None:
         """Make the edit that was taken back."""
         if self._after:
-            self._before.append(self._files)
+            self._before.append(self.state)
             self._replace(self._after.pop())
 
     def clear(self) -> None:
         """Forget all edits, for they are on disk."""
         self._before.clear()
         self._after.clear()
-        self._replace({})
+        self._replace(_EMPTY)
 
-    def _replace(self, files: dict[str, EditedText]) -> None:
+    def _replace(self, state: EditState) -> None:
         self._group = ""
-        self._files = files
+        self.state = state
         self.version += 1
 
 

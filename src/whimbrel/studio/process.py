@@ -30,14 +30,14 @@ def frame(payload: bytes) -> bytes:
     return len(payload).to_bytes(LENGTH, "big") + payload
 
 
-def job_frame(job: str, arguments: Mapping[str, object], version: int, files: Files | None) -> bytes:
-    """Return the frame of a job; *files* is None where the process has those of this version."""
+def job_frame(job: str, arguments: Mapping[str, object], files: Files | None) -> bytes:
+    """Return the frame of a job; *files* is None where the process has the texts."""
     texts = None
     if files is not None:
         texts = {
             path: [one.disk.decode("latin-1"), one.text.decode("latin-1")] for path, one in files.items()
         }
-    return frame(json.dumps([job, arguments, version, texts]).encode())
+    return frame(json.dumps([job, arguments, texts]).encode())
 
 
 def serve(connection: socket.socket, analysis: Analysis) -> None:
@@ -46,7 +46,7 @@ def serve(connection: socket.socket, analysis: Analysis) -> None:
     with connection.makefile("rb") as stream:
         while len(head := stream.read(LENGTH)) == LENGTH:
             payload = stream.read(int.from_bytes(head, "big"))
-            job, arguments, _version, texts = json.loads(payload)
+            job, arguments, texts = json.loads(payload)
             if texts is not None:
                 files = {
                     path: EditedText(disk.encode("latin-1"), text.encode("latin-1"))

@@ -11,7 +11,8 @@ from typing import Final
 
 from whimbrel.studio.analyst import Analyst
 from whimbrel.studio.documents import Refused, encoded, from_page, number_in, text_in
-from whimbrel.studio.overlay import EditedText, EditOverlay, with_lines
+from whimbrel.studio.overlay import AcceptedChange, EditedText, EditOverlay, with_lines
+from whimbrel.studio.process import Files
 
 QUICK: Final = "quick"
 WHOLE: Final = "whole"
@@ -87,17 +88,35 @@ class StudioSession:
 
     async def _answer(self, arguments: Json) -> bytes:
         name = QUICK if arguments.get("quick") is True else WHOLE
-        return await self._run(name, "answer", arguments, ANSWER_SECONDS)
+        return await self._run(name, "answer", arguments, ANSWER_SECONDS, replaces=True)
 
     async def _compare(self, arguments: Json) -> bytes:
-        return await self._run(WHOLE, "compare", {**arguments, "quick": True}, ANSWER_SECONDS)
+        return await self._run(WHOLE, "compare", {**arguments, "quick": True}, ANSWER_SECONDS, replaces=True)
 
     async def _log_line(self, arguments: Json) -> bytes:
-        return await self._run(WHOLE, "log_line", arguments, ANSWER_SECONDS)
+        return await self._run(WHOLE, "log_line", arguments, ANSWER_SECONDS, replaces=True)
 
     async def _findings(self, arguments: Json) -> bytes:
         path = await self._path(arguments) if arguments.get("file") else ""
-        return await self._run(FINDINGS, "findings", {"path": path}, CHECK_SECONDS, replaces=not path)
+        if path:
+            return await self._run_decided("findings", {"path": path})
+        return await self._run_decided("findings", {}, replaces=True)
+
+    async def _run_decided(
+        self, job: str, arguments: Json, *more: AcceptedChange, replaces: bool = False
+    ) -> bytes:
+        """Run a job on the texts before accepted changes, with these and *more*."""
+        overlay = self.overlay
+        accepted = (*overlay.state.accepted, *more)
+        return await self._processes[FINDINGS].run(
+            job,
+            {**arguments, "accepted": accepted},
+            f"{overlay.version} before changes" if overlay.state.accepted else str(overlay.version),
+            overlay.base,
+            seconds=CHECK_SECONDS,
+            replaces=replaces,
+            ends=replaces,
+        )
 
     async def _verify(self, arguments: Json) -> bytes:
         return await self._run(FINDINGS, "verify", arguments, VERIFY_SECONDS)
@@ -120,10 +139,13 @@ class StudioSession:
         seconds: float,
         *,
         replaces: bool = False,
+        ends: bool = False,
     ) -> bytes:
         analyst = self._processes[process]
         version, files = self.overlay.version, self.overlay.files
-        return await analyst.run(job, arguments, version, files, seconds=seconds, replaces=replaces)
+        return await analyst.run(
+            job, arguments, version, files, seconds=seconds, replaces=replaces, ends=ends
+        )
 
     # editing --------------------------------------------------------------------------------------
     async def _edit(self, arguments: Json) -> bytes:
@@ -162,21 +184,28 @@ class StudioSession:
 
     async def _fix(self, arguments: Json) -> bytes:
         self._require_version(arguments)
-        wanted = {
-            "path": await self._path(arguments),
-            "rule": text_in(arguments, "rule", 16),
-            "line": number_in(arguments, "line"),
-        }
-        return await self._take(await self._run(FINDINGS, "fix", wanted, CHECK_SECONDS), arguments)
+        change = text_in(arguments, "rule", 16), await self._path(arguments), number_in(arguments, "line")
+        accepted = (*self.overlay.state.accepted, change)
+        document = json.loads(await self._run_decided("fix", {}, change))
+        base = self.overlay.base
+        files = {}
+        for path, data in document["texts"].items():
+            disk = base[path].disk if path in base else (await self._edited(path)).disk
+            files[path] = EditedText(disk, base64.b64decode(data))
+        self._require_version(arguments)
+        self.overlay.accept(files, accepted)
+        return encoded({**self._described(), "changed": len(files)})
 
     async def _fix_all(self, arguments: Json) -> bytes:
         self._require_version(arguments)
-        return await self._take(await self._run(FINDINGS, "fix_all", {}, CHECK_SECONDS), arguments)
+        base, job = self.overlay.base, "fix_all"
+        document = await self._run_decided(job, {})
+        return await self._take(document, arguments, base)
 
-    async def _take(self, document: bytes, arguments: Json) -> bytes:
-        """Take the texts of an upgrade as one edit."""
+    async def _take(self, document: bytes, arguments: Json, base: Files) -> bytes:
+        """Take the texts that an upgrade makes of *base* as one edit."""
         texts = {path: base64.b64decode(data) for path, data in json.loads(document)["texts"].items()}
-        files = {}
+        files = dict(base)
         for path, text in texts.items():
             files[path] = EditedText((await self._edited(path)).disk, text)
         self._require_version(arguments)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from whimbrel.studio.analyst import Analyst, Superseded
+from whimbrel.studio.analyst import MAX_WAITING, Analyst, Superseded
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.nursery import start_nursery
 from whimbrel.studio.process import DONE, LENGTH, REFUSED, frame
@@ -39,7 +39,7 @@ def analyst() -> Iterator[Analyst]:
 
 
 async def run(one: Analyst, job: str, *, seconds: float = 30, replaces: bool = False) -> bytes:
-    return await one.run(job, {}, 0, {}, seconds=seconds, replaces=replaces)
+    return await one.run(job, {}, "0", {}, seconds=seconds, replaces=replaces, ends=replaces)
 
 
 def test_a_job_that_takes_too_long_is_ended_and_the_next_one_works() -> None:
@@ -54,10 +54,9 @@ def test_a_job_that_takes_too_long_is_ended_and_the_next_one_works() -> None:
 
 def test_a_later_job_of_the_same_kind_replaces_one_that_runs() -> None:
     async def work(one: Analyst) -> None:
-        first = asyncio.ensure_future(run(one, "sleep"))
-        while one._running is None:
+        first = asyncio.ensure_future(run(one, "sleep", replaces=True))
+        while not one._running:
             await asyncio.sleep(0)
-        await asyncio.sleep(0)
         second = asyncio.ensure_future(run(one, "sleep", seconds=0.3, replaces=True))
         with pytest.raises(Superseded):
             await first
@@ -82,10 +81,33 @@ def test_a_reason_is_passed_on_and_the_process_lives() -> None:
 
 def test_jobs_that_wait_give_way_to_later_ones() -> None:
     async def work(one: Analyst) -> None:
-        jobs = [asyncio.ensure_future(run(one, "answer")) for _ in range(5)]
+        first = asyncio.ensure_future(run(one, "a"))
+        jobs = [one.run("answer", {}, "0", {}, seconds=30, replaces=True) for _ in range(5)]
+        others = [run(one, "file") for _ in range(3)]
+        results = await asyncio.gather(first, *jobs, *others, return_exceptions=True)
+        assert [type(result) for result in results] == [bytes, *[Superseded] * 4, *[bytes] * 4]
+
+    with analyst() as one:
+        asyncio.run(work(one))
+
+
+def test_jobs_that_wait_are_bounded() -> None:
+    async def work(one: Analyst) -> None:
+        jobs = [run(one, "file") for _ in range(MAX_WAITING + 1)]
         results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert [type(result) for result in results[1:-1]] == [Superseded] * 3
-        assert isinstance(results[0], bytes) and isinstance(results[-1], bytes)
+        assert [type(result) for result in results] == [*[bytes] * MAX_WAITING, Refused]
+
+    with analyst() as one:
+        asyncio.run(work(one))
+
+
+def test_a_client_that_leaves_leaves_the_process_usable() -> None:
+    async def work(one: Analyst) -> None:
+        for _ in range(5):
+            left = asyncio.ensure_future(run(one, "a"))
+            await asyncio.sleep(0)
+            left.cancel()
+        assert b'"b"' in await run(one, "b")
 
     with analyst() as one:
         asyncio.run(work(one))

@@ -76,14 +76,40 @@ def test_findings_are_applied_one_by_one(tmp_path: Path) -> None:
         entries = found["entries"]
         assert isinstance(entries, list)
         entry = next(one for one in entries if one["rule"] == "C17")
-        fixed = await studio.call("fix", file=FILE, rule="C17", line=entry["line"], version=0)
-        assert fixed["edited"] == [FILE]
+        fixed = await studio.call("fix", file=FILE, rule="C17", line=entry["origin"], version=0)
+        assert FILE in fixed["edited"]  # type: ignore[operator]
         text = studio.session.overlay.texts[f"{tmp_path}/{FILE}"]
         assert b"Require ip 10.1.0.0/16" in text and b"Allow from" not in text
         again = await studio.call("findings", file=FILE)
         assert not any(one["rule"] == "C17" and one["line"] == entry["line"] for one in again["entries"])  # type: ignore[attr-defined]
         nothing = await studio.refused("fix", file=FILE, rule="C17", line=1, version=1)
         assert nothing[0] == 409
+
+    with studio_of(tmp_path) as studio:
+        run(work(studio))
+
+
+def test_changes_one_by_one_make_the_text_of_all_together(tmp_path: Path) -> None:
+    write_site(tmp_path)
+
+    async def work(studio: Studio) -> None:
+        await studio.call("fix_all", version=0)
+        together = {path: sorted(text.split(b"\n")) for path, text in studio.session.overlay.texts.items()}
+        await studio.call("undo")
+        for _step in range(30):
+            left = rules_of(await studio.call("findings"))
+            if not left:
+                break
+            rule, file, line = left[0]
+            version = studio.session.overlay.version
+            await studio.call("fix", file=file, rule=rule, line=line, version=version)
+        alone = {path: sorted(text.split(b"\n")) for path, text in studio.session.overlay.texts.items()}
+        assert alone == together
+
+    def rules_of(found: dict[str, object]) -> list[tuple[str, str, int]]:
+        entries = found["entries"]
+        assert isinstance(entries, list)
+        return [(one["rule"], one["file"], one["origin"]) for one in entries if one["fixable"]]
 
     with studio_of(tmp_path) as studio:
         run(work(studio))

@@ -95,7 +95,7 @@ export class Findings {
       entry.evidence ? make("p", { class: "mono soft" }, entry.evidence) : null,
       lines.length ? make("div", { class: "frame" }, lines) : null,
       make("p", { class: "row" },
-        entry.fixable ? make("button", { type: "button", class: "button main", on: { click: () => this.studio.fix(entry) } }, "Apply this change") : null,
+        entry.fixable ? make("button", { type: "button", class: "button main", on: { click: () => this.studio.fix(entry) } }, entry.is_access ? "Apply the changes of access" : "Apply this change") : null,
         make("code", { class: "soft" }, `whimbrel explain ${entry.rule}`)),
     );
   }

@@ -87,7 +87,7 @@ class Studio {
 
   async fix(entry) {
     try {
-      await this.onState(await call("fix", { file: entry.file, rule: entry.rule, line: entry.line, version: this.state.version }));
+      await this.onState(await call("fix", { file: entry.file, rule: entry.rule, line: entry.origin, version: this.state.version }));
       this.editor.open(entry.file, entry.line);
     } catch (problem) {
       this.notice(problem);

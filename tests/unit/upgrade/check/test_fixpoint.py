@@ -172,7 +172,7 @@ def test_what_an_edit_breaks_is_told(tmp_path: Path) -> None:
 def test_a_declined_change_is_not_made_and_asked_once(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def decide(finding: Finding, _estate: ConfigTree) -> Finding | None:
+    def decide(finding: Finding, _estate: ConfigTree, _place: SourceLocation) -> Finding | None:
         asked.append(finding.message)
         return None if finding.message.endswith("1") else finding
 
