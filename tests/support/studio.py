@@ -17,18 +17,22 @@ class StudioServer:
 
     Attributes:
         url: the address with the key, as it was printed.
+        temporary: the directory for temporary files.
     """
 
     def __init__(self, root: Path, *words: str) -> None:
         self._words = [str(root), *words]
+        self.temporary = root / "temporary"
         self.url = ""
 
     def __enter__(self) -> Self:
+        self.temporary.mkdir(exist_ok=True)
         self.process = subprocess.Popen(
             [sys.executable, "-c", _START, "studio", *self._words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, "TMPDIR": str(self.temporary)},
             start_new_session=True,
         )
         assert self.process.stdout is not None and self.process.stderr is not None

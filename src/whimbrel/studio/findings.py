@@ -16,7 +16,7 @@ from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.verification.json import render
 from whimbrel.studio.documents import Refused
-from whimbrel.studio.sides import Edits
+from whimbrel.studio.sides import EditKey, Edits
 from whimbrel.upgrade.check.check import Selection, judge
 from whimbrel.upgrade.check.fixpoint import DecideCallback, RuleError, UpgradeResult, upgrade
 from whimbrel.upgrade.edits.diff import display_path
@@ -63,7 +63,7 @@ class CheckedText:
     Attributes:
         texts: the line at each place.
         lines: of all files.
-        origins: the line of a finding in the text before accepted changes, by name of the file, rule and line.
+        origins: the line of a finding before accepted changes, by file, rule and line.
     """
 
     findings: list[Finding]
@@ -127,16 +127,14 @@ def _texts(path: str, data: bytes, wanted: set[tuple[str, int]]) -> Iterator[tup
 class Findings:
     """The findings about the texts of one configuration.
 
-    Key: the edited texts and the accepted changes; value: the result of a check, valid while no other file changes on disk; bound
-    MAX_RESULTS; the oldest is evicted.
+    Key: the edited texts and the accepted changes; value: the result of a check, valid while no other file
+    changes on disk; bound MAX_RESULTS; the oldest is evicted.
     """
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self.root = sources.options.server_root if sources.options is not None else ""
-        self._results: BoundedDict[tuple[tuple[tuple[str, bytes], ...], Keys], CheckedText] = BoundedDict(
-            MAX_RESULTS
-        )
+        self._results: BoundedDict[tuple[EditKey, Keys], CheckedText] = BoundedDict(MAX_RESULTS)
         self._names = rule_names()
 
     def forget(self) -> None:
