@@ -272,6 +272,7 @@ def test_without_the_key_the_page_says_where_it_is(studio: Callable[[], Page], t
     page.browser.script("sessionStorage.clear()")
     page.browser.open(page.server.url.partition("#")[0])
     page.wait_text("#notice", "open the address that `whimbrel studio` has printed")
+    assert page.browser.script("return document.querySelectorAll('#files li').length") == 0
 
 
 @needs_browser

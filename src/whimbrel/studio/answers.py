@@ -83,7 +83,7 @@ class _Answered:
     side: Side
     probe: Probe
     explanation: RequestExplanation
-    is_whole: bool
+    is_complete: bool
 
 
 class Answers:
@@ -124,7 +124,7 @@ class Answers:
     def probe_base(self, edits: Edits, dialect: str) -> Side:
         """Return a side that loads, for the formats of logs: one of the two versions; raises Refused."""
         for name in dict.fromkeys((dialect, "2.2", "2.4")):
-            side = self.sides.whole(edits, name)
+            side = self.sides.complete(edits, name)
             if side.is_loaded:
                 return side
         raise Refused("the configuration does not load, so the formats of its logs are not known")
@@ -135,14 +135,15 @@ class Answers:
         if dialect not in DIALECTS:
             raise Refused(f"{dialect[:20]!r} is not one of {', '.join(DIALECTS)}")
         if is_quick:
-            side, is_whole = self.sides.for_host(edits, dialect, host_of(described))
+            side, is_complete = self.sides.for_host(edits, dialect, host_of(described))
         else:
-            side, is_whole = self.sides.whole(edits, dialect), True
+            side = self.sides.complete(edits, dialect)
+            is_complete = True
         try:
             probe = probe_of(described, side.configuration)
         except BadRequest as problem:
             raise Refused(str(problem)) from None
-        return _Answered(side, probe, explain_probe(side, probe), is_whole)
+        return _Answered(side, probe, explain_probe(side, probe), is_complete)
 
     def _document(self, answered: _Answered, edits: Edits) -> Json:
         explanation = answered.explanation
@@ -154,7 +155,7 @@ class Answers:
             "status": explanation.status,
             "request": explanation.request,
             "dialect": explanation.dialect,
-            "is_whole": answered.is_whole,
+            "is_complete": answered.is_complete,
             "errors": [error[:MAX_TEXT] for error in explanation.errors[:10]],
             "error_place": None if place is None else self._place(place.path, place.line),
             "because": [self._line(line, sources) for line in cause.lines],

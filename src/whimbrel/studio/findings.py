@@ -149,7 +149,7 @@ class Findings:
     def check(self, edits: Edits, accepted: Keys = (), path: str = "") -> Json:
         """Return the findings, counted by risk and by file; of *path* alone if it is given.
 
-        *accepted* changes are made first; the findings are then the other ones, at the lines of the new text.
+        *accepted* changes are applied first; the other findings have the lines of the new text.
         """
         result = self._checked(edits, accepted)
         entries = [
@@ -214,19 +214,19 @@ class Findings:
         wanted = set(accepted)
         has_access = any(key.rule in ACCESS_RULES for key in accepted)
         declined: dict[tuple[str, SourceLocation, str], Finding] = {}
-        made: set[FindingKey] = set()
+        applied: set[FindingKey] = set()
 
         def decide(finding: Finding, _tree: ConfigTree, place: SourceLocation) -> Finding | None:
             key = FindingKey(finding.rule, place.path, place.line)
             # sections are merged with each other: changes of access are right only together
             if key in wanted or (has_access and finding.rule in ACCESS_RULES):
-                made.add(key)
+                applied.add(key)
                 return finding
             declined[finding.rule, place, finding.message] = finding
             return None
 
         result = self._upgraded(edits, decide)
-        if accepted and accepted[-1] not in made:
+        if accepted and accepted[-1] not in applied:
             raise Refused(
                 f"{accepted[-1].rule} has no edit for this line alone: it follows from other changes; "
                 "apply those first, or all",

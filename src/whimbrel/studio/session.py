@@ -15,7 +15,7 @@ from whimbrel.studio.overlay import AcceptedChange, EditedText, EditOverlay, wit
 from whimbrel.studio.process import Files
 
 QUICK: Final = "quick"
-WHOLE: Final = "whole"
+COMPLETE: Final = "complete"
 FINDINGS: Final = "findings"
 ANSWER_SECONDS: Final = 30.0
 CHECK_SECONDS: Final = 300.0
@@ -39,7 +39,7 @@ class StudioSession:
         self.undo = undo
         self.overlay = EditOverlay()
         self._paths: dict[str, str] = {}
-        self._processes = {name: Analyst(control, name) for name in (QUICK, WHOLE, FINDINGS)}
+        self._processes = {name: Analyst(control, name) for name in (QUICK, COMPLETE, FINDINGS)}
         self._shown_diff = -1
         self.methods: Mapping[str, Method] = {
             "state": self._state,
@@ -76,7 +76,7 @@ class StudioSession:
         }
 
     async def _files(self, _arguments: Json) -> bytes:
-        found = json.loads(await self._run(WHOLE, "files", {}, CHECK_SECONDS))
+        found = json.loads(await self._run(COMPLETE, "files", {}, CHECK_SECONDS))
         self._paths = dict(zip(found["names"], found["paths"], strict=True))
         return encoded({"names": found["names"], "left_out": found["left_out"]})
 
@@ -87,14 +87,16 @@ class StudioSession:
         )
 
     async def _answer(self, arguments: Json) -> bytes:
-        name = QUICK if arguments.get("quick") is True else WHOLE
+        name = QUICK if arguments.get("quick") is True else COMPLETE
         return await self._run(name, "answer", arguments, ANSWER_SECONDS, replaces=True)
 
     async def _compare(self, arguments: Json) -> bytes:
-        return await self._run(WHOLE, "compare", {**arguments, "quick": True}, ANSWER_SECONDS, replaces=True)
+        return await self._run(
+            COMPLETE, "compare", {**arguments, "quick": True}, ANSWER_SECONDS, replaces=True
+        )
 
     async def _log_line(self, arguments: Json) -> bytes:
-        return await self._run(WHOLE, "log_line", arguments, ANSWER_SECONDS, replaces=True)
+        return await self._run(COMPLETE, "log_line", arguments, ANSWER_SECONDS, replaces=True)
 
     async def _findings(self, arguments: Json) -> bytes:
         path = await self._path(arguments) if arguments.get("file") else ""
@@ -142,7 +144,8 @@ class StudioSession:
         ends: bool = False,
     ) -> bytes:
         analyst = self._processes[process]
-        version, files = self.overlay.version, self.overlay.files
+        version = str(self.overlay.version)
+        files = self.overlay.files
         return await analyst.run(
             job, arguments, version, files, seconds=seconds, replaces=replaces, ends=ends
         )
@@ -156,7 +159,8 @@ class StudioSession:
             raise Refused("the lines are no list of texts")
         edited = await self._edited(path)
         self._require_version(arguments)
-        first, count = number_in(arguments, "first", 1), number_in(arguments, "count", 1)
+        first = number_in(arguments, "first", 1)
+        count = number_in(arguments, "count", 1)
         text = with_lines(edited.text, first, count, lines)
         group = f"{path}\n{text_in(arguments, 'group', 64)}" if arguments.get("group") else ""
         self.overlay.put({path: EditedText(edited.disk, text)}, group)
@@ -198,9 +202,8 @@ class StudioSession:
 
     async def _fix_all(self, arguments: Json) -> bytes:
         self._require_version(arguments)
-        base, job = self.overlay.base, "fix_all"
-        document = await self._run_decided(job, {})
-        return await self._take(document, arguments, base)
+        base = self.overlay.base
+        return await self._take(await self._run_decided("fix_all", {}), arguments, base)
 
     async def _take(self, document: bytes, arguments: Json, base: Files) -> bytes:
         """Take the texts that an upgrade makes of *base* as one edit."""
@@ -227,6 +230,6 @@ class StudioSession:
             raise Refused("no file is edited")
         document = json.loads(await self._run(FINDINGS, "write", {}, CHECK_SECONDS))
         self.overlay.clear()
-        for name in (QUICK, WHOLE):
+        for name in (QUICK, COMPLETE):
             self._processes[name].restart()
         return encoded({**self._described(), "written": document["written"], "backups": document["backups"]})

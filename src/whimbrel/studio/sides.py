@@ -14,7 +14,7 @@ from whimbrel.studio.slices import ConfigSlices
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.side import Side
 
-MAX_WHOLE: Final = 3
+MAX_COMPLETE: Final = 3
 """Whole configurations that are kept."""
 MAX_SLICED: Final = 8
 """Slices that are kept."""
@@ -34,28 +34,28 @@ class LoadedSides:
     """Sides by edits and dialect.
 
     Key: the edited texts, the dialect, and the host of a slice; value: the side, valid while no other file
-    changes on disk (`forget`); bound MAX_WHOLE and MAX_SLICED; the oldest is evicted.
+    changes on disk (`forget`); bound MAX_COMPLETE and MAX_SLICED; the oldest is evicted.
     """
 
     def __init__(self, options: LoadOptions) -> None:
         self._options = options
-        self._whole: BoundedDict[tuple[EditKey, str], Side] = BoundedDict(MAX_WHOLE)
+        self._complete: BoundedDict[tuple[EditKey, str], Side] = BoundedDict(MAX_COMPLETE)
         self._sliced: BoundedDict[tuple[EditKey, str, str], Side] = BoundedDict(MAX_SLICED)
         self._bases: dict[str, _Base] = {}
 
     def forget(self) -> None:
         """Drop all sides: files on disk have changed."""
-        self._whole.clear()
+        self._complete.clear()
         self._sliced.clear()
         self._bases.clear()
 
-    def whole(self, edits: Edits, dialect: str) -> Side:
+    def complete(self, edits: Edits, dialect: str) -> Side:
         """Return the side of the whole configuration with *edits*."""
         key = (tuple(sorted(edits.items())), dialect)
-        side = self._whole.get(key)
+        side = self._complete.get(key)
         if side is None:
             side = self._loaded(self._options, edits, dialect)
-            self._whole[key] = side
+            self._complete[key] = side
             if side.is_loaded:
                 self._bases[dialect] = _Base(ConfigSlices(_texts_of(side)), side.options)
         return side
@@ -67,8 +67,8 @@ class LoadedSides:
         """
         key = tuple(sorted(edits.items()))
         base = self._bases.get(dialect)
-        if base is None or not base.slices.has_many_hosts or (key, dialect) in self._whole:
-            return self.whole(edits, dialect), True
+        if base is None or not base.slices.has_many_hosts or (key, dialect) in self._complete:
+            return self.complete(edits, dialect), True
         side = self._sliced.get((key, dialect, host.lower()))
         if side is None:
             texts = base.slices.texts_for(host, edits)

@@ -10,6 +10,7 @@ from typing import Final
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.studio.analysis import Analysis
+from whimbrel.studio.answers import Json
 from whimbrel.studio.documents import Refused
 from whimbrel.upgrade.source.reading import Sources
 
@@ -44,13 +45,13 @@ def warm() -> None:
     """Run jobs on a configuration of ours; what they refuse does not matter."""
     options = LoadOptions(server_root="/nonexistent", file=_FILE, overlay={_FILE: _TEXT})
     analysis = Analysis(Sources(options=options))
-    request = {"url": "http://www.example.com/a"}
-    sides = {"old": {"dialect": "2.2"}, "new": {"dialect": "2.4"}}
-    for job, arguments in (
+    request: Json = {"url": "http://www.example.com/a"}
+    jobs: tuple[tuple[str, Json], ...] = (
         ("answer", {"request": request, "dialect": "2.2", "quick": True}),
-        ("compare", {"request": request, **sides}),
+        ("compare", {"request": request, "old": {"dialect": "2.2"}, "new": {"dialect": "2.4"}}),
         ("findings", {}),
         ("log_line", {"line": '192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 1'}),
-    ):
+    )
+    for job, arguments in jobs:
         with suppress(Refused):
             analysis.run(job, arguments, {})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.studio.studio_site import sources_of, write_site
+
 from whimbrel.studio import findings
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.findings import FindingKey, Findings

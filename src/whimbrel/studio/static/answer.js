@@ -94,7 +94,7 @@ export class Answer {
       if (number !== this.number) return;
       this.show(found);
       document.documentElement.dataset.milliseconds = String(Math.round(performance.now() - started));
-      if (!found.is_whole) await this.confirm(found, request, number);
+      if (!found.is_complete) await this.confirm(found, request, number);
       this.studio.onAnswered();
     } catch (problem) {
       if (number === this.number) this.problem(problem);
@@ -176,7 +176,7 @@ export class Answer {
       make("p", { class: "mono soft" }, found.request),
       because,
       found.sentence ? make("p", { class: "because" }, make("span", { class: "label" }, because.length ? "" : "because"), make("span", {}, found.sentence)) : null,
-      found.is_whole ? null : make("p", { class: "soft" }, "The other virtual hosts are being read again."),
+      found.is_complete ? null : make("p", { class: "soft" }, "The other virtual hosts are being read again."),
     );
   }
 
