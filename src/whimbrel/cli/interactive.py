@@ -9,6 +9,7 @@ import tempfile
 
 import typer
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.programs import programs_permitted, require_programs
@@ -31,7 +32,7 @@ class Prompt:
         self.root = tree.root
         self.answer_for_rest: bool | None = None
 
-    def confirm(self, finding: Finding, tree: ConfigTree) -> Finding | None:
+    def confirm(self, finding: Finding, tree: ConfigTree, _original: SourceLocation) -> Finding | None:
         """Return the finding to apply, None to skip it."""
         if self.answer_for_rest is not None:
             return finding if self.answer_for_rest else None

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "fmt": "whimbrel.cli.fmt",
     "upgrade": "whimbrel.cli.upgrade",
     "serve": "whimbrel.cli.serve",
+    "studio": "whimbrel.cli.studio",
     "replay": "whimbrel.cli.replay",
     "verify": "whimbrel.cli.verify",
     "rewrite-test": "whimbrel.cli.rewrite_test",
@@ -97,8 +98,11 @@ def whimbrel(
 
 
 def main() -> None:
-    """Run the command of sys.argv; all but `serve` start no program and write what the user asked for."""
-    if sys.argv[1:2] == ["serve"]:
+    """Run the command of sys.argv; all but `serve` start no program and write what the user asked for.
+
+    `studio` confines the processes that read the configuration; its own server has a configuration of ours.
+    """
+    if sys.argv[1:2] in (["serve"], ["studio"]):
         app(prog_name="whimbrel")
         return
     confine()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -19,9 +20,11 @@ class SourceLines:
     """Reads the lines that an explanation names.
 
     Key: a path; value: the lines of the file, none for one that cannot be read. At most MAX_FILES are kept.
+    *overlay* has texts that stand in the place of files.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, overlay: Mapping[str, bytes] | None = None) -> None:
+        self._overlay = overlay or {}
         self._files: BoundedDict[str, list[str]] = BoundedDict(MAX_FILES)
 
     def text(self, line: Origin) -> str:
@@ -49,7 +52,9 @@ class SourceLines:
         found = self._files.get(path)
         if found is None:
             try:
-                found = [line.rstrip("\r") for line in to_text(read_regular(to_bytes(path))).split("\n")]
+                edited = self._overlay.get(path)
+                data = read_regular(to_bytes(path)) if edited is None else edited
+                found = [line.rstrip("\r") for line in to_text(data).split("\n")]
             except (OSError, ValueError):
                 found = []
             self._files[path] = found

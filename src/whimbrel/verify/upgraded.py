@@ -39,7 +39,8 @@ _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
-_ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
+ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
+"""Rules about access control: sections are merged with each other, so their changes belong together."""
 
 
 def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
@@ -129,7 +130,7 @@ def _other_differences(
     known = {
         (finding.place.path, finding.place.line)
         for finding in findings
-        if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in _ACCESS_RULES)
+        if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in ACCESS_RULES)
     }
     for group, own in zip(groups, places, strict=True):
         if _is_of_access(group) and known.isdisjoint(own):
@@ -206,7 +207,7 @@ def _group_of(
     group = unconfirmed.get((place.path, place.line))
     if group is None or not finding.edits or finding.safety is not Safety.SAFE or not group.examples:
         return None
-    return None if group.kind == "access" and finding.rule not in _ACCESS_RULES else group
+    return None if group.kind == "access" and finding.rule not in ACCESS_RULES else group
 
 
 def _evidence(group: DifferenceGroup) -> str:

@@ -29,9 +29,9 @@ from whimbrel.upgrade.source.suppressions import is_suppressed
 MAX_SWEEPS: Final = 8
 MAX_ROUNDS: Final = 8
 
-DecideCallback = Callable[[Finding, ConfigTree], "Finding | None"]
-"""Called before edits are applied: returns the finding, with other edits if need be, or None to keep the
-text."""
+DecideCallback = Callable[[Finding, ConfigTree, SourceLocation], "Finding | None"]
+"""Called before edits are applied, with the place in the original: returns the finding, with other edits if
+need be, or None to keep the text."""
 
 
 class RuleError(Exception):
@@ -80,7 +80,7 @@ def upgrade(
     """Upgrade *tree*, which must come from `read_config_tree`; no file is written."""
     with DeepRecursion():  # a tree is a million live objects, which each collection would traverse
         return _Fixpoint(
-            tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree: finding)
+            tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree, _place: finding)
         ).run()
 
 
@@ -167,7 +167,7 @@ class _Fixpoint:
             if why:
                 self.refused[key] = to_manual(original, why)
                 continue
-            decided = None if key in self.declined else self.decide(proposal, self.current)
+            decided = None if key in self.declined else self.decide(proposal, self.current, original.place)
             if decided is None:
                 self.declined.add(key)
                 self.refused[key] = to_manual(original, "you declined the change")

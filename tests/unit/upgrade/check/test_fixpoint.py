@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.check.fixpoint import RuleError, upgrade
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
@@ -172,7 +173,7 @@ def test_what_an_edit_breaks_is_told(tmp_path: Path) -> None:
 def test_a_declined_change_is_not_made_and_asked_once(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def decide(finding: Finding, _estate: ConfigTree) -> Finding | None:
+    def decide(finding: Finding, _estate: ConfigTree, _place: SourceLocation) -> Finding | None:
         asked.append(finding.message)
         return None if finding.message.endswith("1") else finding
 

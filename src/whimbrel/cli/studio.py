@@ -1,0 +1,175 @@
+"""`whimbrel studio`: a page on this machine that shows a configuration, its findings, and what it answers.
+
+Exit codes: 0 stopped; 1 the page cannot be served; 2 wrong usage or unreadable input.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from whimbrel.base.builds import AUTO
+from whimbrel.base.latin1 import from_system, to_system
+from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.options import (
+    EXIT_USAGE,
+    After,
+    Before,
+    Build,
+    Defines,
+    Envvars,
+    File,
+    Root,
+    build_name,
+    encoded,
+    sources,
+)
+from whimbrel.config.servers import why_no_server
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.studio.nursery import Serve
+    from whimbrel.upgrade.source.reading import Sources
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+EPILOG: Final = epilog(
+    {0: "stopped", 1: "the page cannot be served", 2: "wrong usage or unreadable input"},
+    ("whimbrel studio /etc/httpd", "whimbrel studio copy/conf/httpd.conf --port 8765"),
+    "The page is for this user on this machine: its address has a key. Edits stay in memory until you write.",
+)
+Main = Annotated[
+    Path | None,
+    typer.Argument(metavar="[CONF]", help="Main file or server root. Default: this machine's server."),
+]
+Port = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=65535,
+        metavar="PORT",
+        help="Serve the page at this port of 127.0.0.1. Default: a free one. Example: --port 8765",
+    ),
+]
+
+
+@app.command(cls=HelpCommand, epilog=EPILOG)
+def studio(
+    conf: Main = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
+    envvars: Envvars = None,
+    builtin: Build = AUTO,
+    port: Port = 0,
+) -> None:
+    """Show a configuration in the browser: findings, and why a request gets its answer. Ctrl-C ends it."""
+    try:
+        lines = before or [], after or [], defines or []
+        found, _directory = sources(
+            [conf] if conf is not None else [],
+            root,
+            file,
+            *lines,
+            envvars,
+            as_server=conf is not None and conf.is_file(),
+            build=build_name(builtin),
+        )
+        if found.options is None:
+            raise UsageError(why_no_server(str(conf)))
+        raise typer.Exit(run(found, port))
+    except UsageError as problem:
+        os.write(2, encoded(f"{problem}\n"))
+        raise typer.Exit(EXIT_USAGE) from None
+
+
+def run(found: Sources, port: int) -> int:
+    """Serve the page of *found* until a signal; return the exit status. Raises UsageError."""
+    from whimbrel.studio.nursery import start_nursery
+
+    assert found.options is not None
+    control = start_nursery(lambda: _analysis(found))
+    directory = tempfile.mkdtemp(prefix="whimbrel-studio-")
+    owner = os.getpid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        if os.getuid() == 0:
+            os.chmod(directory, 0o711)
+        return _serve(found, control, port or _free_port(), from_system(directory))
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _stop(_number: int, _frame: object) -> None:
+    """End before the server handles signals itself."""
+    raise SystemExit(0)
+
+
+def _analysis(found: Sources) -> Serve:
+    """Confine the nursery, and return what its processes do."""
+    from whimbrel.base.confinement import confine
+    from whimbrel.cli.main import MAX_RECURSION, limit_memory
+    from whimbrel.studio.analysis import Analysis
+    from whimbrel.studio.process import serve
+    from whimbrel.studio.warming import warm
+
+    confine()
+    limit_memory()
+    sys.setrecursionlimit(MAX_RECURSION)
+    warm()
+    return lambda connection: serve(connection, Analysis(found))
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def _serve(found: Sources, control: socket.socket, port: int, directory: str) -> int:
+    from whimbrel.base.errors import ConfigError, NotBound, StartError
+    from whimbrel.cli.version_text import built
+    from whimbrel.server.master.master import Master, StartOptions
+    from whimbrel.studio.api import StudioApi
+    from whimbrel.studio.module import load_server
+    from whimbrel.studio.page import load_page
+    from whimbrel.studio.session import StudioSession
+
+    options = found.options
+    assert options is not None
+    undo = shlex.join(["whimbrel", "upgrade", "--undo", "-d", to_system(options.server_root)])
+    title = options.file if options.file.startswith("/") else f"{options.server_root}/{options.file}"
+    session = StudioSession(control, title, undo=from_system(undo))
+    api = StudioApi(session, port, load_page())
+    url = f"http://127.0.0.1:{port}/#key={session.token}"
+
+    def print_address() -> None:
+        print(f"Whimbrel studio of {to_system(title)}\n  {url}\nCtrl-C ends it.", flush=True)
+
+    try:
+        configuration = load_server(api, port, directory)
+        master = Master(
+            StartOptions(
+                lambda: load_server(api, port, directory), "studio", built=built(), ready=print_address
+            )
+        )
+        master.prepare(configuration)
+    except NotBound as problem:
+        os.write(2, encoded(f"port {problem.port} of 127.0.0.1 is in use: name another one with --port\n"))
+        return 1
+    except (ConfigError, StartError) as problem:
+        os.write(2, encoded(f"the page cannot be served: {problem}\n"))
+        return 1
+    return master.run()

@@ -1,0 +1,63 @@
+"""From a line of an access log or an error log to the fields of the request form."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.explain.request_description import BadRequest, read_error_line, url_of_file
+from whimbrel.replay.configured_formats import formats_of
+from whimbrel.replay.log_format import best_format
+from whimbrel.studio.documents import Refused
+from whimbrel.verify.side import Side
+
+MAX_LOG_LINE: Final = 64 << 10
+"""Bytes of a log line that is read."""
+TLS_PORT: Final = 443
+
+
+def form_of_log_line(line: str, side: Side) -> dict[str, object]:
+    """Return the fields of the form for a line of either log; raises Refused."""
+    text = line.strip("\r\n\t ")
+    if not text:
+        raise Refused("paste a line of an access log or an error log")
+    if "\n" in text:
+        raise Refused("paste one line: a request has one line in a log")
+    if len(text) > MAX_LOG_LINE:
+        raise Refused(
+            f"the line has {len(text):,} bytes; lines of at most {MAX_LOG_LINE:,} bytes are read", 413
+        )
+    if text.startswith("[") and "[client " in text:
+        return _of_error_line(text, side)
+    data = to_bytes(text)
+    form = best_format(formats_of(side), [data])
+    logged = form.parse(data) if form is not None else None
+    if logged is None:
+        raise Refused("the line has none of the log formats of this configuration, nor that of an error log")
+    port = f":{logged.port}" if logged.port not in (0, 80, TLS_PORT) else ""
+    return {
+        "url": logged.target,
+        "host": f"{logged.host}{port}" if logged.host else "",
+        "client": logged.client,
+        "user": logged.user,
+        "method": logged.method,
+        "fields": [f"{name}: {value}" for name, value in logged.fields],
+        "tls": logged.port == TLS_PORT,
+    }
+
+
+def _of_error_line(text: str, side: Side) -> dict[str, object]:
+    try:
+        logged = read_error_line(text)
+    except BadRequest as problem:
+        raise Refused(str(problem)) from None
+    host, path = url_of_file(side.configuration, logged.path, "")
+    return {
+        "url": path,
+        "host": host,
+        "client": logged.client,
+        "user": "",
+        "method": "GET",
+        "fields": [],
+        "tls": False,
+    }

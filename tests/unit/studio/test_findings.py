@@ -1,0 +1,52 @@
+"""Findings for the page: bounded, of one file, and the lines that accepted changes have moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.studio.studio_site import sources_of, write_site
+
+from whimbrel.studio import findings
+from whimbrel.studio.documents import Refused
+from whimbrel.studio.findings import FindingKey, Findings
+
+
+def entries_of(document: dict[str, object]) -> list[dict[str, object]]:
+    entries = document["entries"]
+    assert isinstance(entries, list)
+    return entries
+
+
+def test_only_so_many_findings_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_site(tmp_path, hosts=10)
+    monkeypatch.setattr(findings, "MAX_ENTRIES", 5)
+    found = Findings(sources_of(tmp_path))
+    document = found.check({})
+    count = document["count"]
+    assert isinstance(count, int) and count > 10
+    assert (len(entries_of(document)), document["left_out"]) == (5, count - 5)
+    own = found.check({}, (), f"{tmp_path}/conf/hosts/0009.conf")
+    assert {entry["file"] for entry in entries_of(own)} == {"conf/hosts/0009.conf"}
+
+
+def test_lines_are_those_of_the_text_with_the_accepted_changes(tmp_path: Path) -> None:
+    main = write_site(tmp_path)
+    found = Findings(sources_of(tmp_path))
+    first = entries_of(found.check({}))[0]
+    assert first["rule"] == "C05"
+    key = FindingKey("C05", str(main), 3)
+    text = found.fix({}, (key,))[str(main)].decode().split("\n")
+    for entry in entries_of(found.check({}, (key,))):
+        if entry["rule"] == "C14":
+            assert text[int(str(entry["line"])) - 1] == "NameVirtualHost *:80"
+            assert entry["origin"] == int(str(entry["line"])) - 1
+            break
+    else:
+        raise AssertionError("C14 is not left")
+
+
+def test_a_finding_without_an_edit_is_refused(tmp_path: Path) -> None:
+    main = write_site(tmp_path)
+    with pytest.raises(Refused, match="no edit for this line"):
+        Findings(sources_of(tmp_path)).fix({}, (FindingKey("C11", str(main), 1),))
