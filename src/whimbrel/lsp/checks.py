@@ -1,0 +1,131 @@
+"""Checks after a pause of typing, one at a time, in a thread; a newer text cancels the running one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, TypeVar
+
+from lsprotocol.types import Diagnostic
+
+from whimbrel.lsp.analysis import STACK_SIZE, Analysis, Cancelled, analyze
+from whimbrel.lsp.diagnostics import diagnostics
+from whimbrel.lsp.documents import DocumentStore, TextDocument
+from whimbrel.lsp.main_files import MainFiles, Unit
+
+PAUSE: Final = 0.25
+"""Seconds without a change before a check begins."""
+MAX_ANALYSES: Final = 32
+"""Results that are kept; each has the trees of all files of a server."""
+
+T = TypeVar("T")
+Publish = Callable[[TextDocument, list[Diagnostic]], None]
+"""Called on the loop with each open document that was checked."""
+
+
+class Checks:
+    """The checks of all units.
+
+    Key of the results: a unit. Value: its last check. Valid until the next one; the oldest of MAX_ANALYSES
+    goes.
+    """
+
+    def __init__(
+        self, documents: DocumentStore, main_files: MainFiles, publish: Publish, *, pause: float = PAUSE
+    ) -> None:
+        self.documents = documents
+        self.main_files = main_files
+        self.pause = pause
+        self._publish = publish
+        self._results: dict[Unit, Analysis] = {}
+        self._waiting: dict[Unit, asyncio.Task[None]] = {}
+        self._running: dict[Unit, threading.Event] = {}
+        self._worker: ThreadPoolExecutor | None = None
+
+    def result_for(self, path: str) -> Analysis | None:
+        """Return the last check that covers *path*: that of its server, or of the file alone."""
+        unit = self.main_files.unit_of(path)
+        result = self._results.get(unit)
+        if result is not None and result.file_of(path) is not None:
+            return result
+        return self._results.get(Unit(path, False), result)
+
+    def schedule(self, path: str) -> None:
+        """Check the unit of *path* after the pause; a check of older texts stops."""
+        unit = self.main_files.unit_of(path)
+        task = self._waiting.pop(unit, None)
+        if task is not None:
+            task.cancel()
+        self._cancel(unit)
+        self._waiting[unit] = asyncio.get_running_loop().create_task(self._after_pause(unit))
+
+    def forget(self, path: str) -> None:
+        """Drop the check of a file that was closed, if it was one of the file alone."""
+        self._results.pop(Unit(path, False), None)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return the result of *work* of the thread of checks, which has one task at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread(), work)
+
+    def stop(self) -> None:
+        """Cancel everything."""
+        for task in self._waiting.values():
+            task.cancel()
+        for event in self._running.values():
+            event.set()
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _thread(self) -> ThreadPoolExecutor:
+        if self._worker is None:
+            before = threading.stack_size(STACK_SIZE)
+            self._worker = ThreadPoolExecutor(1, "check")
+            self._worker.submit(bool).result()  # the thread starts while its stack size is set
+            threading.stack_size(before)
+        return self._worker
+
+    def _cancel(self, unit: Unit) -> None:
+        event = self._running.pop(unit, None)
+        if event is not None:
+            event.set()
+
+    async def _after_pause(self, unit: Unit) -> None:
+        await asyncio.sleep(self.pause)
+        self._waiting.pop(unit, None)
+        await self._check(unit)
+
+    async def _check(self, unit: Unit) -> None:
+        """Check *unit*, then each open document that belongs to it and that it does not read."""
+        cancelled = threading.Event()
+        self._running[unit] = cancelled
+        texts = self.documents.overlay()
+        members = [one for one in self.documents.all() if self.main_files.unit_of(one.path) == unit]
+        try:
+            result = await self.run(partial(analyze, unit, texts, cancelled))
+            self._keep(result)
+            for document in members:
+                if result.file_of(document.path) is None and unit.is_server:
+                    alone = Unit(document.path, False)
+                    self._keep(await self.run(partial(analyze, alone, texts, cancelled)))
+        except Cancelled:
+            return
+        finally:
+            if self._running.get(unit) is cancelled:
+                del self._running[unit]
+        for document in members:
+            current = self.documents.find(document.uri)
+            covering = self.result_for(document.path)
+            if current is not document or covering is None or cancelled.is_set():
+                continue
+            found = await self.run(partial(diagnostics, document, covering))
+            if self.documents.find(document.uri) is document:
+                self._publish(document, found)
+
+    def _keep(self, result: Analysis) -> None:
+        self._results.pop(result.unit, None)
+        self._results[result.unit] = result
+        if len(self._results) > MAX_ANALYSES:
+            del self._results[next(iter(self._results))]

@@ -1,0 +1,87 @@
+"""The server: methods of the protocol, each bound to its feature.  No feature is in here."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from whimbrel import __version__
+from whimbrel.lsp.checks import PAUSE
+from whimbrel.lsp.documents import TextDocument
+from whimbrel.lsp.session import Session
+
+
+class WhimbrelServer(LanguageServer):
+    """A server for one editor."""
+
+    def __init__(self, *, pause: float = PAUSE) -> None:
+        super().__init__("whimbrel", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.session = Session(self._publish, pause=pause)
+
+    def _publish(self, document: TextDocument, found: list[types.Diagnostic]) -> None:
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(document.uri, found, document.version)
+        )
+
+    def folders(self) -> list[str]:
+        """Return the URIs of the folders of the workspace."""
+        return [folder.uri for folder in self.workspace.folders.values()]
+
+
+def create_server(*, pause: float = PAUSE) -> WhimbrelServer:
+    """Return a server that has not started; *pause* is the time without changes before a check."""
+    server = WhimbrelServer(pause=pause)
+    _add_documents(server)
+    return server
+
+
+def _add_documents(server: WhimbrelServer) -> None:
+    session = server.session
+    settings: list[object] = [{}]
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        settings[0] = params.initialization_options
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_params: types.InitializedParams) -> None:
+        session.documents.encoding = server.server_capabilities.position_encoding or "utf-16"
+        session.configure(settings[0], server.folders())
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def changed_settings(params: types.DidChangeConfigurationParams) -> None:
+        settings[0] = params.settings
+        session.configure(settings[0], server.folders())
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def changed_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:
+        session.configure(settings[0], server.folders())
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def changed_files(_params: types.DidChangeWatchedFilesParams) -> None:
+        session.main_files.forget()
+        session.check_all()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        item = params.text_document
+        session.checks.schedule(session.documents.open(item.uri, item.text, item.version).path)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        item = params.text_document
+        document = session.documents.change(item.uri, params.content_changes, item.version)
+        session.checks.schedule(document.path)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        session.main_files.forget()
+        session.checks.schedule(session.documents.get(params.text_document.uri).path)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        session.close(params.text_document.uri)
+
+    @server.feature(types.SHUTDOWN)
+    def stopped(_params: None) -> None:
+        session.checks.stop()

@@ -1,0 +1,66 @@
+"""The state of one editor: open documents, settings, checks, and what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from lsprotocol.types import Diagnostic, Position
+
+from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.checks import PAUSE, Checks, Publish
+from whimbrel.lsp.cursor import Cursor, cursor_at
+from whimbrel.lsp.documents import DocumentStore, TextDocument, path_of
+from whimbrel.lsp.line_contexts import FileKind
+from whimbrel.lsp.main_files import MainFiles
+from whimbrel.lsp.positions import encoded
+
+SECTION: Final = "whimbrel"
+"""The section of an editor's settings."""
+
+
+class Session:
+    """The state of one editor."""
+
+    def __init__(self, publish: Publish, *, pause: float = PAUSE) -> None:
+        self.documents = DocumentStore()
+        self.main_files = MainFiles()
+        self.published: dict[str, list[Diagnostic]] = {}
+        self._send = publish
+        self.checks = Checks(self.documents, self.main_files, self._publish, pause=pause)
+
+    def configure(self, settings: object, folders: Iterable[str]) -> None:
+        """Take the settings, with or without their section, and the URIs of the folders; check all again."""
+        values = settings.get(SECTION, settings) if isinstance(settings, dict) else {}
+        main = values.get("mainFile") if isinstance(values, dict) else None
+        named = encoded(main).decode("latin-1") if isinstance(main, str) else ""
+        self.main_files.configure(named, map(path_of, folders))
+        self.check_all()
+
+    def check_all(self) -> None:
+        """Check every open document."""
+        for document in self.documents.all():
+            self.checks.schedule(document.path)
+
+    def close(self, uri: str) -> None:
+        """Forget a document and its diagnostics."""
+        document = self.documents.find(uri)
+        self.documents.close(uri)
+        self.published.pop(uri, None)
+        if document is not None:
+            self._send(document, [])
+            self.checks.forget(document.path)
+
+    def cursor(self, uri: str, position: Position) -> Cursor:
+        """Return the place of *position* in a document."""
+        document = self.documents.get(uri)
+        return cursor_at(document, document.lines.offset(position))
+
+    def kind_of(self, document: TextDocument) -> FileKind:
+        """Return the use of a document's file."""
+        unit = self.main_files.unit_of(document.path)
+        return Analysis(unit, None, None, {}, {}).kind_of(document)
+
+    def _publish(self, document: TextDocument, found: list[Diagnostic]) -> None:
+        self.published[document.uri] = found
+        self._send(document, found)
