@@ -43,9 +43,7 @@ class Editor(LanguageClient):
         if encodings:
             capabilities.general = types.GeneralClientCapabilities(position_encodings=encodings)
         result = await self.initialize_async(
-            types.InitializeParams(
-                capabilities, initialization_options=options, workspace_folders=folders
-            )
+            types.InitializeParams(capabilities, initialization_options=options, workspace_folders=folders)
         )
         self.initialized(types.InitializedParams())
         return result

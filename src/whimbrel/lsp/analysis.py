@@ -83,9 +83,7 @@ def analyze(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> 
             contents = dict(texts)
             if sources.options is not None:
                 contents = {real_path(path): data for path, data in sources.options.overlay.items()} | texts
-            tree = read_config_tree(
-                sources, UpgradeOptions(), overlay=Overlay(contents), progress=step
-            )
+            tree = read_config_tree(sources, UpgradeOptions(), overlay=Overlay(contents), progress=step)
             tree.report_progress = step
             result = judge(tree, Selection(), sources)
     except (UsageError, RuleError, OSError, RecursionError, MemoryError) as problem:
@@ -96,9 +94,7 @@ def analyze(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> 
     return Analysis(unit, sources.options, tree, findings, texts)
 
 
-def fixed_files(
-    analysis: Analysis, number: str, path: str = "", line: int | None = None
-) -> dict[str, bytes]:
+def fixed_files(analysis: Analysis, number: str, path: str = "", line: int | None = None) -> dict[str, bytes]:
     """Return the new bytes of the files that the edits of one rule change: those for *line* of *path*, or all
     of them.
 

@@ -124,7 +124,7 @@ class DocumentStore:
     def at(self, path: str) -> TextDocument:
         """Return the document of a path."""
         real = real_path(path)
-        for document in self._documents.values():
+        for document in self.all():
             if path == document.path or real == real_path(document.path):
                 return document
         return self._of_disk(uri_of(path))
@@ -136,7 +136,7 @@ class DocumentStore:
     def overlay(self) -> dict[str, bytes]:
         """Return the texts of the open documents by path and by real path."""
         texts = {}
-        for document in self._documents.values():
+        for document in self.all():
             texts[document.path] = document.data
             texts[real_path(document.path)] = document.data
         return texts

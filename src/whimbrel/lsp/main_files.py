@@ -61,6 +61,10 @@ class MainFiles:
         main = self.named or self._main_at(path) or self._main_above(path)
         return Unit(main, True) if main else Unit(path, False)
 
+    def first_path(self) -> str:
+        """Return a path in the first folder of the workspace, for a command that names no file."""
+        return f"{self.folders[0]}/" if self.folders else "/"
+
     def _main_at(self, path: str) -> str:
         return self._of_directory.get(path) or self._looked_up(path)
 

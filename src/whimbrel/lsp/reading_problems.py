@@ -11,16 +11,16 @@ from difflib import get_close_matches
 from typing import Final
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.catalogue.load import VERSIONS, directive_names
 from whimbrel.catalogue.third_party import product_of_directive
+from whimbrel.cli.fmt import spelled
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args
 from whimbrel.lsp.line_contexts import FileKind, LineContext, context_in, section_key
 from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section
-from whimbrel.upgrade.source.text_faults import faults_and_template
+from whimbrel.upgrade.source.text_faults import FaultKind, faults_and_template
 
 OPAQUE: Final = ("<perl", "<lua", "<luahook", "<macro")
 """Sections with text of another language, or with parameters in names and arguments."""
@@ -56,7 +56,7 @@ def reading_problems(document: Document, kind: FileKind) -> Iterator[ReadingProb
     if any(fault.kind.is_unreadable for fault in faults):
         yield ReadingProblem(None, str(faults[0]))
         return
-    if any(fault.kind.value[0] == "template" for fault in faults):
+    if any(fault.kind is FaultKind.TEMPLATE for fault in faults):
         return
     judge = _Judge(kind)
     count = 0
@@ -139,14 +139,11 @@ def _unknown(node: Directive | Section, name: str) -> ReadingProblem | None:
         "configuration"
     )
     is_same_kind = bool(close) and (close[0][:1] == "<") == (name[:1] == "<")
-    return ReadingProblem(node, message, names[close[0]] if is_same_kind else "", bool(close))
+    return ReadingProblem(
+        node, message, (spelled(close[0]) or names[close[0]]) if is_same_kind else "", bool(close)
+    )
 
 
 def _is_own(name: str) -> bool:
     """Return True for a directive that Whimbrel has and httpd has not."""
     return any(row.name.lower() == name.lower() for row in catalogue("2.4").module_rows("whimbrel.c"))
-
-
-def source_line(document: Document, node: Node) -> str:
-    """Return the text of a line."""
-    return to_text(document.bytes[node.start : node.end]).strip()

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from whimbrel import __version__
 from whimbrel.lsp.checks import PAUSE
-from whimbrel.lsp.documents import TextDocument
+from whimbrel.lsp.completion import TRIGGERS, completions
+from whimbrel.lsp.definitions import definitions
+from whimbrel.lsp.documents import TextDocument, path_of
+from whimbrel.lsp.explain_url import COMMAND, explained, texts_of
+from whimbrel.lsp.folding import folding_ranges
+from whimbrel.lsp.formatting import formatting_edits
+from whimbrel.lsp.hover import hover
+from whimbrel.lsp.quick_fixes import quick_fixes
 from whimbrel.lsp.session import Session
+from whimbrel.lsp.symbols import symbols
 
 
 class WhimbrelServer(LanguageServer):
@@ -32,6 +42,8 @@ def create_server(*, pause: float = PAUSE) -> WhimbrelServer:
     """Return a server that has not started; *pause* is the time without changes before a check."""
     server = WhimbrelServer(pause=pause)
     _add_documents(server)
+    _add_reading(server)
+    _add_changing(server)
     return server
 
 
@@ -85,3 +97,61 @@ def _add_documents(server: WhimbrelServer) -> None:
     @server.feature(types.SHUTDOWN)
     def stopped(_params: None) -> None:
         session.checks.stop()
+
+
+def _add_reading(server: WhimbrelServer) -> None:
+    session = server.session
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hovered(params: types.HoverParams) -> types.Hover | None:
+        cursor = session.cursor(params.text_document.uri, params.position)
+        return hover(cursor, session.checks.result_for(cursor.document.path), session.documents)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(TRIGGERS))
+    )
+    def completed(params: types.CompletionParams) -> types.CompletionList:
+        cursor = session.cursor(params.text_document.uri, params.position)
+        analysis = session.checks.result_for(cursor.document.path)
+        return completions(cursor, session.kind_of(cursor.document), analysis, session.documents)
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def defined(params: types.DefinitionParams) -> list[types.Location]:
+        cursor = session.cursor(params.text_document.uri, params.position)
+        return definitions(cursor, session.checks.result_for(cursor.document.path), session.documents)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def outlined(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        return symbols(session.documents.get(params.text_document.uri))
+
+    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+    def folded(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+        return folding_ranges(session.documents.get(params.text_document.uri))
+
+
+def _add_changing(server: WhimbrelServer) -> None:
+    session = server.session
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
+    async def formatted(params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+        document = session.documents.get(params.text_document.uri)
+        return await session.checks.run(partial(formatting_edits, document, params.options))
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+    )
+    async def fixed(params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = session.documents.get(params.text_document.uri)
+        found = session.published.get(document.uri, [])
+        analysis = session.checks.result_for(document.path)
+        return await session.checks.run(
+            partial(quick_fixes, document, found, params.range, analysis, session.documents)
+        )
+
+    @server.command(COMMAND)
+    async def explain(ls: WhimbrelServer, *values: object) -> str:
+        url, uri, dialect = texts_of(values)
+        path = path_of(uri) if uri else session.main_files.first_path()
+        unit = session.main_files.unit_of(path)
+        return await session.checks.run(partial(explained, url, unit, session.documents.overlay(), dialect))
