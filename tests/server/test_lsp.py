@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,19 +21,22 @@ MaxClients 150
 """
 
 
-def with_editor(
-    work: Callable[[Editor], Coroutine[None, None, None]], folder: Path | None = None, **options: object
+Work = Callable[[Editor], Coroutine[None, None, None]]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[Work], None]]:
+    """Return a runner of work with one server, which has no folder of a workspace."""
+    with asyncio.Runner() as runner:
+        context = editor()
+        client = runner.run(context.__aenter__())
+        yield lambda work: runner.run(work(client))
+        runner.run(context.__aexit__(None, None, None))
+
+
+def test_diagnostics_come_from_reading_and_from_the_check(
+    tmp_path: Path, run: Callable[[Work], None]
 ) -> None:
-    """Run *work* with a server."""
-
-    async def session() -> None:
-        async with editor(folder, **options) as client:
-            await work(client)
-
-    asyncio.run(session())
-
-
-def test_diagnostics_come_from_reading_and_from_the_check(tmp_path: Path) -> None:
     path = tmp_path / "site.conf"
     path.write_text(OLD)
 
@@ -50,7 +53,7 @@ def test_diagnostics_come_from_reading_and_from_the_check(tmp_path: Path) -> Non
         client.change(uri, "Timeout 30\n")
         assert await client.found(uri) == []
 
-    with_editor(work, tmp_path)
+    run(work)
 
 
 SITE = """\
@@ -121,7 +124,7 @@ async def locations(client: Editor, uri: str, place: types.Position) -> list[tup
     return [(one.uri.rpartition("/")[2], one.range.start.line) for one in places]
 
 
-def test_completion_follows_the_place(site: Path) -> None:
+def test_completion_follows_the_place(site: Path, run: Callable[[Work], None]) -> None:
     path = site / "conf/extra/shop.conf"
 
     async def work(client: Editor) -> None:
@@ -151,10 +154,10 @@ def test_completion_follows_the_place(site: Path) -> None:
             assert wanted in found, (text, found)
             assert unwanted not in found, (text, found)
 
-    with_editor(work, site)
+    run(work)
 
 
-def test_definitions_lead_to_files_variables_and_macros(site: Path) -> None:
+def test_definitions_lead_to_files_variables_and_macros(site: Path, run: Callable[[Work], None]) -> None:
     async def work(client: Editor) -> None:
         main = client.open(site / "conf/httpd.conf")
         extra = client.open(site / "conf/extra/shop.conf")
@@ -165,10 +168,10 @@ def test_definitions_lead_to_files_variables_and_macros(site: Path) -> None:
         assert await locations(client, extra, position(EXTRA, "${DOC")) == [("httpd.conf", 8)]
         assert await locations(client, extra, position(EXTRA, "Redi".lower())) == []
 
-    with_editor(work, site)
+    run(work)
 
 
-def test_hover_describes_directives_modules_and_variables(site: Path) -> None:
+def test_hover_describes_directives_modules_and_variables(site: Path, run: Callable[[Work], None]) -> None:
     async def work(client: Editor) -> None:
         main = client.open(site / "conf/httpd.conf")
         extra = client.open(site / "conf/extra/shop.conf")
@@ -188,10 +191,10 @@ def test_hover_describes_directives_modules_and_variables(site: Path) -> None:
         assert "Include" in await shown(main, position(text, "\nIncl"))
         assert "$name" in await shown(main, position(text, "Use Ho"))
 
-    with_editor(work, site)
+    run(work)
 
 
-def test_symbols_and_folding_show_the_sections(site: Path) -> None:
+def test_symbols_and_folding_show_the_sections(site: Path, run: Callable[[Work], None]) -> None:
     async def work(client: Editor) -> None:
         uri = client.open(site / "conf/extra/shop.conf")
         item = types.TextDocumentIdentifier(uri)
@@ -206,7 +209,7 @@ def test_symbols_and_folding_show_the_sections(site: Path) -> None:
         assert ranges is not None
         assert {(one.start_line, one.end_line) for one in ranges} == {(0, 1), (2, 7), (5, 6)}
 
-    with_editor(work, site)
+    run(work)
 
 
 def applied(text: str, edits: list[types.TextEdit]) -> str:
@@ -222,7 +225,7 @@ def applied(text: str, edits: list[types.TextEdit]) -> str:
     return text
 
 
-def test_formatting_is_that_of_fmt(site: Path) -> None:
+def test_formatting_is_that_of_fmt(site: Path, run: Callable[[Work], None]) -> None:
     text = "<directory />\noptions none\n</directory>\n\n\n\nlisten 80\n"
 
     async def work(client: Editor) -> None:
@@ -233,10 +236,10 @@ def test_formatting_is_that_of_fmt(site: Path) -> None:
         wanted = "<Directory />\n  Options none\n</Directory>\n\nListen 80\n"
         assert applied(text, list(edits or [])) == wanted
 
-    with_editor(work, site)
+    run(work)
 
 
-def test_quick_fixes_are_the_edits_of_the_rules(tmp_path: Path) -> None:
+def test_quick_fixes_are_the_edits_of_the_rules(tmp_path: Path, run: Callable[[Work], None]) -> None:
     path = tmp_path / "old.conf"
     path.write_text(
         "MaxClients 150\n<IfModule a.c>\n    MaxRequestsPerChild 4\n</IfModule>\nMaxRequestsPerChild 5\n"
@@ -270,7 +273,7 @@ def test_quick_fixes_are_the_edits_of_the_rules(tmp_path: Path) -> None:
         assert whole == old.replace("MaxRequestsPerChild", "MaxConnectionsPerChild")
         assert ignored == old.replace("    MaxR", "    # whimbrel: ignore[C07]\n    MaxR")
 
-    with_editor(work, tmp_path)
+    run(work)
     path.write_text("Timeuot 3\nListen 80\n")
 
     async def misspelled(client: Editor) -> None:
@@ -283,10 +286,10 @@ def test_quick_fixes_are_the_edits_of_the_rules(tmp_path: Path) -> None:
         assert isinstance(action, types.CodeAction) and action.edit is not None and action.edit.changes
         assert applied("Timeuot 3\n", list(action.edit.changes[uri])) == "Timeout 3\n"
 
-    with_editor(misspelled, tmp_path)
+    run(misspelled)
 
 
-def test_a_url_is_explained_with_the_texts_of_the_editor(site: Path) -> None:
+def test_a_url_is_explained_with_the_texts_of_the_editor(site: Path, run: Callable[[Work], None]) -> None:
     async def work(client: Editor) -> None:
         path = site / "conf/extra/shop.conf"
         uri = client.open(path, EXTRA.replace("        Opt\n", "        Require all granted\n"))
@@ -297,4 +300,4 @@ def test_a_url_is_explained_with_the_texts_of_the_editor(site: Path) -> None:
         assert isinstance(text, str)
         assert text.startswith("301 Moved Permanently") and "redirect 301 /old /new" in text
 
-    with_editor(work, site)
+    run(work)

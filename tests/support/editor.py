@@ -52,8 +52,8 @@ class Editor(LanguageClient):
         """Open a file with its text, or with another one; return its URI."""
         uri = path.as_uri()
         shown = path.read_text(errors="replace") if text is None else text
-        self.versions[uri] = 1
-        item = types.TextDocumentItem(uri, "apacheconf", 1, shown)
+        self.versions[uri] = self.versions.get(uri, 0) + 1
+        item = types.TextDocumentItem(uri, "apacheconf", self.versions[uri], shown)
         self.text_document_did_open(types.DidOpenTextDocumentParams(item))
         return uri
 

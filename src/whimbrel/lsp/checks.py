@@ -70,6 +70,10 @@ class Checks:
         """Return the result of *work* of the thread of checks, which has one task at a time."""
         return await asyncio.get_running_loop().run_in_executor(self._thread(), work)
 
+    def submit(self, work: Callable[[], None]) -> None:
+        """Run *work* in the thread of checks, for its effect."""
+        self._thread().submit(work)
+
     def stop(self) -> None:
         """Cancel everything."""
         for task in self._waiting.values():

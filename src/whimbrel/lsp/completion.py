@@ -70,7 +70,7 @@ def _names(cursor: Cursor, kind: FileKind, before: str) -> Iterator[Proposal]:
     beginning = lower(before)
     sections = [one for one in cursor.sections if one is not cursor.piece]
     context = context_in(kind, [section.name for section in sections])
-    for name, rows in _all_names().items():
+    for name, rows in all_names().items():
         if not name.startswith(beginning):
             continue
         versions = [version for version, row in rows if not context.refusal(row, version)]
@@ -79,7 +79,7 @@ def _names(cursor: Cursor, kind: FileKind, before: str) -> Iterator[Proposal]:
 
 
 @cache
-def _all_names() -> dict[str, tuple[tuple[str, DirectiveEntry], ...]]:
+def all_names() -> dict[str, tuple[tuple[str, DirectiveEntry], ...]]:
     """Return the rows of all directives by their names in lower case."""
     found: dict[str, tuple[tuple[str, DirectiveEntry], ...]] = {}
     for version in VERSIONS:

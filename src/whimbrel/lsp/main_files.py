@@ -72,10 +72,12 @@ class MainFiles:
         folder = max((f for f in self.folders if path.startswith(f"{f}/")), key=len, default="")
         directory = os.path.dirname(path)
         for _ in range(len(path) if folder else MAX_LEVELS):
+            if directory == os.path.dirname(directory):  # / has the server of this machine
+                break
             main = self._of_directory.get(directory)
             if main is None:
                 main = self._looked_up(directory)
-            if main or directory == folder or directory == os.path.dirname(directory):
+            if main or directory == folder:
                 return main
             directory = os.path.dirname(directory)
         return ""

@@ -1,8 +1,8 @@
 """Positions of editors (line and code unit) as offsets of bytes, and back.
 
 An editor counts UTF-16 code units unless another encoding was negotiated. Whimbrel counts bytes. Any
-position is accepted: one beyond a line is its end, one beyond the text is the end, a negative one is 0, one
-within a character is its start.
+position is accepted: one beyond a line is its end, one beyond the text is the end, one within a character is
+its start. Negative numbers are refused by lsprotocol.
 """
 
 from __future__ import annotations
@@ -30,12 +30,10 @@ class LineTable:
 
     def offset(self, position: Position) -> int:
         """Return the offset of *position*."""
-        if position.line < 0:
-            return 0
         if position.line >= len(self.starts):
             return len(self.data)
         start, end = self.line(position.line)
-        return start + _bytes_of(self.data[start:end], max(position.character, 0), self.encoding)
+        return start + _bytes_of(self.data[start:end], position.character, self.encoding)
 
     def position(self, offset: int) -> Position:
         """Return the position of *offset*, which is brought into the text."""

@@ -58,6 +58,7 @@ def _add_documents(server: WhimbrelServer) -> None:
     @server.feature(types.INITIALIZED)
     def initialized(_params: types.InitializedParams) -> None:
         session.documents.encoding = server.server_capabilities.position_encoding or "utf-16"
+        session.warm_up()
         session.configure(settings[0], server.folders())
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)

@@ -9,8 +9,10 @@ from lsprotocol.types import Diagnostic, Position
 
 from whimbrel.lsp.analysis import Analysis
 from whimbrel.lsp.checks import PAUSE, Checks, Publish
+from whimbrel.lsp.completion import all_names
 from whimbrel.lsp.cursor import Cursor, cursor_at
 from whimbrel.lsp.documents import DocumentStore, TextDocument, path_of
+from whimbrel.lsp.hover import described
 from whimbrel.lsp.line_contexts import FileKind
 from whimbrel.lsp.main_files import MainFiles
 from whimbrel.lsp.positions import encoded
@@ -36,6 +38,10 @@ class Session:
         named = encoded(main).decode("latin-1") if isinstance(main, str) else ""
         self.main_files.configure(named, map(path_of, folders))
         self.check_all()
+
+    def warm_up(self) -> None:
+        """Read the tables that the first answers need, in the thread of checks."""
+        self.checks.submit(_read_tables)
 
     def check_all(self) -> None:
         """Check every open document."""
@@ -64,3 +70,7 @@ class Session:
     def _publish(self, document: TextDocument, found: list[Diagnostic]) -> None:
         self.published[document.uri] = found
         self._send(document, found)
+
+
+def _read_tables() -> None:
+    described(next(iter(all_names())))
