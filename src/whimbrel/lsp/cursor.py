@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from typing import Final, NamedTuple
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.lsp.documents import TextDocument
-from whimbrel.syntax.spans import args_range, name_range
+from whimbrel.syntax.lines import origin
+from whimbrel.syntax.spans import name_range
 from whimbrel.syntax.tree import Close, Comment, Directive, Malformed, Node, Section
 from whimbrel.syntax.words import WHITE, getword
+
+MAX_WORDS: Final = 10_000
+"""Arguments of a line among which that under the cursor is looked for."""
 
 
 class Cursor(NamedTuple):
@@ -49,13 +53,18 @@ class Cursor(NamedTuple):
         piece = self.piece
         if not isinstance(piece, Directive | Section):
             return "", self.offset, self.offset
-        at = 0
-        while at < len(piece.args):
-            word, following = getword(piece.args, at)
-            written = piece.args[at:following].rstrip(WHITE)
-            start, end = args_range(self.document.tree, piece, at, at + len(written))
-            if start <= self.offset <= end:
-                return word, start, end
+        last = piece.body if isinstance(piece, Section) else piece.end
+        source = to_text(self.document.data[piece.start : last])
+        text, places = origin(source, 0, self.document.tree.rules)
+        index = bisect_left(places, self.offset - piece.start)
+        at = getword(text)[1]
+        for _ in range(MAX_WORDS):
+            if not at <= index or at >= len(text):
+                break
+            word, following = getword(text, at)
+            end = at + len(text[at:following].rstrip(WHITE))
+            if index <= end:
+                return word, piece.start + places[at], piece.start + places[end - 1] + 1
             at = following
         return "", self.offset, self.offset
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from lsprotocol.types import CodeDescription, Diagnostic, DiagnosticSeverity, Range
 
+from whimbrel.config.load import DeepRecursion
 from whimbrel.lsp.analysis import Analysis
 from whimbrel.lsp.cursor import line_range
 from whimbrel.lsp.documents import MAX_BYTES, TextDocument, uri_of
@@ -36,7 +37,8 @@ def diagnostics(document: TextDocument, analysis: Analysis) -> list[Diagnostic]:
     if document.is_too_large:
         text = f"the file has more than {MAX_BYTES >> 20} MB: it is not checked"
         return [Diagnostic(document.lines.range(0, 0), text, DiagnosticSeverity.Warning, source=SOURCE)]
-    found = list(_reading(document, analysis))
+    with DeepRecursion():
+        found = list(_reading(document, analysis))
     lines = {one.range.start.line for one in found}
     file = analysis.file_of(document.path)
     findings = analysis.findings.get(file.path, []) if file is not None else []
