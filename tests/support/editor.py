@@ -102,3 +102,18 @@ async def editor(
             server.kill()
             await server.wait()
         await client.stop()
+
+
+async def ask_everything(client: Editor, uri: str, place: types.Position) -> None:
+    """Send every request about a document; an error of the server is raised."""
+    item = types.TextDocumentIdentifier(uri)
+    here = types.Range(place, place)
+    await client.text_document_hover_async(types.HoverParams(item, place))
+    await client.text_document_completion_async(types.CompletionParams(item, place))
+    await client.text_document_definition_async(types.DefinitionParams(item, place))
+    await client.text_document_document_symbol_async(types.DocumentSymbolParams(item))
+    await client.text_document_folding_range_async(types.FoldingRangeParams(item))
+    options = types.FormattingOptions(4, True)
+    await client.text_document_formatting_async(types.DocumentFormattingParams(item, options))
+    context = types.CodeActionContext([])
+    await client.text_document_code_action_async(types.CodeActionParams(item, here, context))

@@ -22,6 +22,8 @@ from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR, Finding, Risk
 SOURCE: Final = "whimbrel"
 SYNTAX: Final = "SYNTAX"
 """The code of lines that no version reads."""
+MAX_DIAGNOSTICS: Final = 1000
+"""Diagnostics of one document; the worst are sent."""
 SEVERITIES: Final = {
     Risk.BREAKS: DiagnosticSeverity.Error,
     Risk.OPENS: DiagnosticSeverity.Error,
@@ -33,7 +35,7 @@ SEVERITIES: Final = {
 
 
 def diagnostics(document: TextDocument, analysis: Analysis) -> list[Diagnostic]:
-    """Return the diagnostics of *document*, for which *analysis* was made."""
+    """Return the diagnostics of *document* in order, for which *analysis* was made."""
     if document.is_too_large:
         text = f"the file has more than {MAX_BYTES >> 20} MB: it is not checked"
         return [Diagnostic(document.lines.range(0, 0), text, DiagnosticSeverity.Warning, source=SOURCE)]
@@ -50,7 +52,8 @@ def diagnostics(document: TextDocument, analysis: Analysis) -> list[Diagnostic]:
     if analysis.problem:
         text = shown(f"not checked: {analysis.problem}")
         found.append(Diagnostic(document.lines.range(0, 0), text, DiagnosticSeverity.Warning, source=SOURCE))
-    return sorted(found, key=lambda one: (one.range.start.line, one.range.start.character))
+    worst = sorted(found, key=lambda one: one.severity or DiagnosticSeverity.Error)[:MAX_DIAGNOSTICS]
+    return sorted(worst, key=lambda one: (one.range.start.line, one.range.start.character))
 
 
 def _reading(document: TextDocument, analysis: Analysis) -> Iterator[Diagnostic]:

@@ -144,7 +144,7 @@ def _add_changing(server: WhimbrelServer) -> None:
     )
     async def fixed(params: types.CodeActionParams) -> list[types.CodeAction]:
         document = session.documents.get(params.text_document.uri)
-        found = session.published.get(document.uri, [])
+        found = session.published(document)
         analysis = session.checks.result_for(document.path)
         return await session.checks.run(
             partial(quick_fixes, document, found, params.range, analysis, session.documents)

@@ -27,7 +27,7 @@ class Session:
     def __init__(self, publish: Publish, *, pause: float = PAUSE) -> None:
         self.documents = DocumentStore()
         self.main_files = MainFiles()
-        self.published: dict[str, list[Diagnostic]] = {}
+        self._published: dict[str, tuple[TextDocument, list[Diagnostic]]] = {}
         self._send = publish
         self.checks = Checks(self.documents, self.main_files, self._publish, pause=pause)
 
@@ -52,10 +52,15 @@ class Session:
         """Forget a document and its diagnostics."""
         document = self.documents.find(uri)
         self.documents.close(uri)
-        self.published.pop(uri, None)
+        self._published.pop(uri, None)
         if document is not None:
             self._send(document, [])
             self.checks.forget(document.path)
+
+    def published(self, document: TextDocument) -> list[Diagnostic]:
+        """Return the diagnostics of a document; none while those of an older text stand."""
+        of_text, found = self._published.get(document.uri, (document, []))
+        return found if of_text is document else []
 
     def cursor(self, uri: str, position: Position) -> Cursor:
         """Return the place of *position* in a document."""
@@ -68,7 +73,7 @@ class Session:
         return Analysis(unit, None, None, {}, {}).kind_of(document)
 
     def _publish(self, document: TextDocument, found: list[Diagnostic]) -> None:
-        self.published[document.uri] = found
+        self._published[document.uri] = document, found
         self._send(document, found)
 
 
