@@ -15,6 +15,8 @@ from whimbrel.catalogue.argument_words import argument_words
 
 GRAMMAR: Final = Path(__file__).resolve().parents[1] / "editors/vscode/syntaxes/httpd.tmLanguage.json"
 SCOPE: Final = "source.httpd"
+LINE_END: Final = r"(?<!\\)\n"
+"""The end of a line that is not joined to the next one; editors search a line with its end."""
 
 
 def names() -> tuple[list[str], list[str], list[str]]:
@@ -30,9 +32,9 @@ def names() -> tuple[list[str], list[str], list[str]]:
 
 
 def words() -> list[str]:
-    """Return the fixed words of arguments that are plain words."""
+    """Return the fixed words of arguments of letters."""
     found = {word for known in argument_words().values() for word, _version in known} | {"On", "Off"}
-    return sorted({word.lower() for word in found if re.fullmatch(r"[A-Za-z]\w*", word)})
+    return sorted({word.lower() for word in found if re.fullmatch(r"[A-Za-z][\w,-]*", word)})
 
 
 def alternatives(texts: list[str]) -> str:
@@ -45,7 +47,7 @@ def directive(texts: list[str], scope: str) -> dict[str, object]:
     return {
         "begin": rf"(?i)^\s*({alternatives(texts)})(?=\s|$)",
         "beginCaptures": {"1": {"name": scope}},
-        "end": r"(?<!\\)$",
+        "end": LINE_END,
         "patterns": [{"include": "#argument"}],
     }
 
@@ -62,7 +64,7 @@ def grammar() -> dict[str, object]:
         "fileTypes": ["htaccess", "htgroups"],
         "patterns": [{"include": "#comment"}, {"include": "#section"}, {"include": "#directive"}],
         "repository": {
-            "comment": {"begin": r"^\s*#", "end": r"(?<!\\)$", "name": "comment.line.number-sign.httpd"},
+            "comment": {"begin": r"^\s*#", "end": LINE_END, "name": "comment.line.number-sign.httpd"},
             "section": {
                 "patterns": [
                     {
@@ -72,7 +74,7 @@ def grammar() -> dict[str, object]:
                     {
                         "begin": rf"(?i)^\s*(<)({alternatives(sections)})(?=[\s>]|$)",
                         "beginCaptures": tag,
-                        "end": r"(>)\s*$|(?<!\\)$",
+                        "end": rf"(>)\s*$|{LINE_END}",
                         "endCaptures": {"1": {"name": "punctuation.definition.tag.httpd"}},
                         "patterns": [{"include": "#argument"}],
                     },
@@ -85,7 +87,7 @@ def grammar() -> dict[str, object]:
                     {
                         "begin": r"^\s*([A-Za-z]\w*)(?=\s|$)",
                         "beginCaptures": {"1": {"name": "entity.name.function.directive.httpd"}},
-                        "end": r"(?<!\\)$",
+                        "end": LINE_END,
                         "patterns": [{"include": "#argument"}],
                     },
                 ]
@@ -122,7 +124,7 @@ def grammar() -> dict[str, object]:
 def _string(quote: str, kind: str) -> dict[str, object]:
     return {
         "begin": quote,
-        "end": rf"{quote}|(?<!\\)$",
+        "end": rf"{quote}|{LINE_END}",
         "name": f"string.quoted.{kind}.httpd",
         "patterns": [
             {"match": rf"\\[\\{quote}]", "name": "constant.character.escape.httpd"},
