@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ PAUSE: Final = 0.25
 MAX_ANALYSES: Final = 32
 """Results that are kept; each has the trees of all files of a server."""
 
+LOGGER: Final = logging.getLogger(__name__)
 T = TypeVar("T")
 Publish = Callable[[TextDocument, list[Diagnostic]], None]
 """Called on the loop with each open document that was checked."""
@@ -108,12 +110,10 @@ class Checks:
         texts = self.documents.overlay()
         members = [one for one in self.documents.all() if self.main_files.unit_of(one.path) == unit]
         try:
-            result = await self.run(partial(analyze, unit, texts, cancelled))
-            self._keep(result)
+            result = await self._analyzed(unit, texts, cancelled)
             for document in members:
                 if result.file_of(document.path) is None and unit.is_server:
-                    alone = Unit(document.path, False)
-                    self._keep(await self.run(partial(analyze, alone, texts, cancelled)))
+                    await self._analyzed(Unit(document.path, False), texts, cancelled)
         except Cancelled:
             return
         finally:
@@ -127,6 +127,18 @@ class Checks:
             found = await self.run(partial(diagnostics, document, covering))
             if self.documents.find(document.uri) is document:
                 self._publish(document, found)
+
+    async def _analyzed(self, unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
+        """Check *unit* and keep the result; a defect is logged, and is the problem of the result."""
+        try:
+            result = await self.run(partial(analyze, unit, texts, cancelled))
+        except Cancelled:
+            raise
+        except Exception as problem:  # the server goes on for all other files
+            LOGGER.exception("the check of %s failed", unit.path)
+            result = Analysis(unit, None, None, {}, texts, f"{type(problem).__name__}: {problem}")
+        self._keep(result)
+        return result
 
     def _keep(self, result: Analysis) -> None:
         self._results.pop(result.unit, None)

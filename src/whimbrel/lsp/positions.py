@@ -2,7 +2,7 @@
 
 An editor counts UTF-16 code units unless another encoding was negotiated. Whimbrel counts bytes. Any
 position is accepted: one beyond a line is its end, one beyond the text is the end, one within a character is
-its start. Negative numbers are refused by lsprotocol.
+its start. Numbers that the protocol does not have are brought into its range.
 """
 
 from __future__ import annotations
@@ -18,6 +18,23 @@ STRICT: Final = "surrogatepass"
 """Text of an editor may have halves of surrogate pairs."""
 LENIENT: Final = "surrogateescape"
 """Each byte that is no UTF-8, in a file on disk, counts as one character."""
+
+
+MAX_NUMBER: Final = 2**31 - 1
+"""The greatest number of a line or of a code unit in the protocol."""
+
+
+def received_position(value: object) -> Position:
+    """Return the position that an editor sent as JSON: numbers are brought into the range, others are 0.
+
+    lsprotocol would refuse the message, and pygls would then leave the request without an answer.
+    """
+    numbers = value if isinstance(value, dict) else {}
+    return Position(_in_range(numbers.get("line")), _in_range(numbers.get("character")))
+
+
+def _in_range(value: object) -> int:
+    return min(max(int(value), 0), MAX_NUMBER) if isinstance(value, int) else 0
 
 
 class LineTable:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from cattrs import Converter
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
 
 from whimbrel import __version__
 from whimbrel.lsp.checks import PAUSE
@@ -16,6 +18,7 @@ from whimbrel.lsp.explain_url import COMMAND, explained, texts_of
 from whimbrel.lsp.folding import folding_ranges
 from whimbrel.lsp.formatting import formatting_edits
 from whimbrel.lsp.hover import hover
+from whimbrel.lsp.positions import received_position
 from whimbrel.lsp.quick_fixes import quick_fixes
 from whimbrel.lsp.session import Session
 from whimbrel.lsp.symbols import symbols
@@ -25,7 +28,12 @@ class WhimbrelServer(LanguageServer):
     """A server for one editor."""
 
     def __init__(self, *, pause: float = PAUSE) -> None:
-        super().__init__("whimbrel", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__(
+            "whimbrel",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Full,
+            converter_factory=_converter,
+        )
         self.session = Session(self._publish, pause=pause)
 
     def _publish(self, document: TextDocument, found: list[types.Diagnostic]) -> None:
@@ -36,6 +44,13 @@ class WhimbrelServer(LanguageServer):
     def folders(self) -> list[str]:
         """Return the URIs of the folders of the workspace."""
         return [folder.uri for folder in self.workspace.folders.values()]
+
+
+def _converter() -> Converter:
+    """Return the converter of messages, which accepts any position."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls has no type there
+    converter.register_structure_hook(types.Position, lambda value, _type: received_position(value))
+    return converter
 
 
 def create_server(*, pause: float = PAUSE) -> WhimbrelServer:

@@ -95,3 +95,27 @@ def test_a_cancelled_check_raises() -> None:
 def test_a_file_that_vanished_is_a_problem_of_the_result() -> None:
     result = analyze(Unit("/nowhere/conf/httpd.conf", True), {}, threading.Event())
     assert "No such file" in result.problem
+
+
+def test_results_that_are_kept_have_a_bound_and_a_defect_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(unit: Unit, _texts: dict[str, bytes], _cancelled: threading.Event) -> Analysis:
+        raise ZeroDivisionError(unit.path)
+
+    monkeypatch.setattr(checks, "analyze", broken)
+    monkeypatch.setattr(checks, "MAX_ANALYSES", 2)
+    paths = [f"/nowhere/{number}.conf" for number in range(4)]
+
+    async def session() -> list[str]:
+        editor = Session(lambda _document, _found: None, pause=0.0)
+        for path in paths:
+            editor.documents.open(f"file://{path}", "Timeout 3\n", 1)
+            editor.checks.schedule(path)
+        async with asyncio.timeout(30):
+            while any(editor.checks.result_for(path) is None for path in paths[2:]):
+                await asyncio.sleep(0.01)
+        editor.checks.stop()
+        return [found.problem for path in paths if (found := editor.checks.result_for(path)) is not None]
+
+    assert asyncio.run(session()) == [f"ZeroDivisionError: {path}" for path in paths[2:]]

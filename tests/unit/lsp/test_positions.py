@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position
 
-from whimbrel.lsp.positions import LineTable, editor_text, encoded, shown
+from whimbrel.lsp.positions import LineTable, editor_text, encoded, received_position, shown
 
 ENCODINGS = st.sampled_from(["utf-8", "utf-16", "utf-32"])
 TEXT = "ab\r\nä€😀x\nlast"
@@ -64,3 +64,18 @@ def test_offsets_of_characters_come_back(text: str, encoding: str) -> None:
 def test_text_of_one_character_per_byte_is_shown_as_the_editor_has_it() -> None:
     assert shown("ä".encode().decode("latin-1")) == "ä"
     assert shown("\xe4") == "�"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ({"line": -1, "character": 2**40}, Position(0, 2**31 - 1)),
+        ({"line": 2.5, "character": "x"}, Position(0, 0)),
+        ({"line": 3}, Position(3, 0)),
+        (None, Position(0, 0)),
+    ],
+)
+def test_a_position_that_the_protocol_does_not_have_is_brought_into_it(
+    value: object, wanted: Position
+) -> None:
+    assert received_position(value) == wanted
