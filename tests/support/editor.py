@@ -12,7 +12,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-SECONDS = 60.0
+SECONDS = 120.0
 START = "from whimbrel.cli.entry import main; main()"
 
 

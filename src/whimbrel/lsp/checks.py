@@ -1,4 +1,7 @@
-"""Checks after a pause of typing, one at a time, in a thread; a newer text cancels the running one."""
+"""Checks after a pause of typing, one at a time, in a thread; a newer text cancels the running one.
+
+Requests that need the thread wait for the running check alone: the next one begins behind them.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,7 @@ class Checks:
         self._waiting: dict[Unit, asyncio.Task[None]] = {}
         self._running: dict[Unit, threading.Event] = {}
         self._worker: ThreadPoolExecutor | None = None
+        self._turn = asyncio.Lock()
 
     def result_for(self, path: str) -> Analysis | None:
         """Return the last check that covers *path*: that of its server, or of the file alone."""
@@ -99,39 +103,50 @@ class Checks:
             event.set()
 
     async def _after_pause(self, unit: Unit) -> None:
+        """Check *unit* after the pause, and after the checks that wait already."""
         await asyncio.sleep(self.pause)
-        self._waiting.pop(unit, None)
-        await self._check(unit)
+        async with self._turn:
+            self._waiting.pop(unit, None)
+            await self._check(unit)
 
     async def _check(self, unit: Unit) -> None:
-        """Check *unit*, then each open document that belongs to it and that it does not read."""
+        """Check *unit* with each open document that belongs to it; publish what is still current."""
         cancelled = threading.Event()
         self._running[unit] = cancelled
         texts = self.documents.overlay()
         members = [one for one in self.documents.all() if self.main_files.unit_of(one.path) == unit]
         try:
-            result = await self._analyzed(unit, texts, cancelled)
-            for document in members:
-                if result.file_of(document.path) is None and unit.is_server:
-                    await self._analyzed(Unit(document.path, False), texts, cancelled)
+            checked = await self.run(partial(self._checked, unit, members, texts, cancelled))
         except Cancelled:
             return
         finally:
             if self._running.get(unit) is cancelled:
                 del self._running[unit]
-        for document in members:
-            current = self.documents.find(document.uri)
-            covering = self.result_for(document.path)
-            if current is not document or covering is None or cancelled.is_set():
-                continue
-            found = await self.run(partial(diagnostics, document, covering))
+        for document, found in checked:
             if self.documents.find(document.uri) is document:
                 self._publish(document, found)
 
-    async def _analyzed(self, unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
+    def _checked(
+        self, unit: Unit, members: list[TextDocument], texts: dict[str, bytes], cancelled: threading.Event
+    ) -> list[tuple[TextDocument, list[Diagnostic]]]:
+        """Return the diagnostics of *members*, in the thread: those that a server does not read are checked
+        alone."""
+        result = self._analyzed(unit, texts, cancelled)
+        found = []
+        for document in members:
+            covering = result
+            if unit.is_server and result.file_of(document.path) is None:
+                alone = Unit(document.path, False)
+                known = self._results.get(alone)
+                is_same = known is not None and known.texts.get(document.path) == document.data
+                covering = known if known and is_same else self._analyzed(alone, texts, cancelled)
+            found.append((document, diagnostics(document, covering)))
+        return found
+
+    def _analyzed(self, unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
         """Check *unit* and keep the result; a defect is logged, and is the problem of the result."""
         try:
-            result = await self.run(partial(analyze, unit, texts, cancelled))
+            result = analyze(unit, texts, cancelled)
         except Cancelled:
             raise
         except Exception as problem:  # the server goes on for all other files

@@ -35,7 +35,7 @@ def quick_fixes(
     """
     touched = [one for one in published if _touches(one.range, wanted)][:MAX_FIXES]
     actions: list[CodeAction] = []
-    is_current = analysis is not None and analysis.texts == store.overlay()
+    is_current = analysis is not None and _is_current(analysis, store)
     whole: dict[str, CodeAction] = {}
     for one in touched:
         data = one.data if isinstance(one.data, dict) else {}
@@ -52,6 +52,14 @@ def quick_fixes(
         if rule_of(code) is not None:
             actions.append(_suppression(document, one, code))
     return [*actions, *whole.values()]
+
+
+def _is_current(analysis: Analysis, store: DocumentStore) -> bool:
+    """Return True if no open document differs from the text that was checked."""
+    files = analysis.tree.files if analysis.tree is not None else {}
+    return all(
+        path not in files or files[path].document.bytes == data for path, data in store.overlay().items()
+    )
 
 
 def _touches(one: Range, other: Range) -> bool:
