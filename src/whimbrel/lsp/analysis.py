@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.printable import printable_line
 from whimbrel.base.programs import without_programs
 from whimbrel.base.real_paths import real_path
@@ -42,6 +42,7 @@ class Analysis:
         findings: by path of *tree*.
         texts: the bytes of the open documents with which it was made, by path.
         problem: why nothing was read, "" if something was.
+        files: the files of *tree* by path and by real path.
     """
 
     unit: Unit
@@ -50,16 +51,11 @@ class Analysis:
     findings: dict[str, list[Finding]]
     texts: dict[str, bytes]
     problem: str = ""
+    files: dict[str, SourceFile] = field(default_factory=dict)
 
     def file_of(self, path: str) -> SourceFile | None:
         """Return the file of the tree at *path*, by its real path too."""
-        if self.tree is None:
-            return None
-        found = self.tree.files.get(path)
-        if found is not None:
-            return found
-        real = real_path(path)
-        return next((file for name, file in self.tree.files.items() if real_path(name) == real), None)
+        return self.files.get(path) or self.files.get(real_path(path))
 
     def kind_of(self, document: TextDocument) -> FileKind:
         """Return the use of the file of *document*."""
@@ -91,7 +87,8 @@ def analyze(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> 
     findings: dict[str, list[Finding]] = {}
     for finding in result.findings:
         findings.setdefault(finding.place.path, []).append(finding)
-    return Analysis(unit, sources.options, tree, findings, texts)
+    files = {real_path(path): file for path, file in tree.files.items()} | tree.files
+    return Analysis(unit, sources.options, tree, findings, texts, files=files)
 
 
 def fixed_files(analysis: Analysis, number: str, path: str = "", line: int | None = None) -> dict[str, bytes]:

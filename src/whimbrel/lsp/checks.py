@@ -49,7 +49,7 @@ class Checks:
         self._waiting: dict[Unit, asyncio.Task[None]] = {}
         self._running: dict[Unit, threading.Event] = {}
         self._worker: ThreadPoolExecutor | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     def result_for(self, path: str) -> Analysis | None:
         """Return the last check that covers *path*: that of its server, or of the file alone."""
@@ -105,7 +105,7 @@ class Checks:
     async def _after_pause(self, unit: Unit) -> None:
         """Check *unit* after the pause, and after the checks that wait already."""
         await asyncio.sleep(self.pause)
-        async with self._turn:
+        async with self._lock:
             self._waiting.pop(unit, None)
             await self._check(unit)
 
@@ -136,10 +136,10 @@ class Checks:
         for document in members:
             covering = result
             if unit.is_server and result.file_of(document.path) is None:
-                alone = Unit(document.path, False)
-                known = self._results.get(alone)
+                unit_of_file = Unit(document.path, False)
+                known = self._results.get(unit_of_file)
                 is_same = known is not None and known.texts.get(document.path) == document.data
-                covering = known if known and is_same else self._analyzed(alone, texts, cancelled)
+                covering = known if known and is_same else self._analyzed(unit_of_file, texts, cancelled)
             found.append((document, diagnostics(document, covering)))
         return found
 

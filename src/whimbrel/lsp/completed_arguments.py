@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lsprotocol.types import CompletionItemKind
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import is_blank, split
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.argument_words import argument_words
 from whimbrel.catalogue.handlers import handler_table
@@ -20,8 +20,6 @@ from whimbrel.lsp.declarations import MACRO, VARIABLE, declarations
 from whimbrel.lsp.documents import DocumentStore
 from whimbrel.lsp.paths import OF_FILES, SECOND, absolute, entries, expanded
 
-LAST_WORD: Final = re.compile(r"""(?:"(?P<quoted>[^"]*)|(?P<bare>[^ \t\n\v\f\r"]*))\Z""")
-OPEN_VARIABLE: Final = re.compile(r"\$\{([^}\s]*)\Z")
 SIGNED: Final = frozenset(("options", "indexoptions", "ssloptions", "sslprotocol"))
 """Directives whose words may have a sign."""
 OF_HANDLERS: Final = frozenset(("sethandler", "addhandler"))
@@ -44,15 +42,14 @@ def proposals(
 ) -> Iterator[tuple[int, Proposal]]:
     """Yield the arguments of the directive *name* (lower case), each with the number of bytes before the
     cursor that it replaces."""
-    variable = OPEN_VARIABLE.search(before)
+    variable = _open_variable(before)
     if variable is not None:
         for one in _variables(cursor, analysis, store):
-            if one.text.startswith(variable[1]):
-                yield len(variable[1]), one
+            if one.text.startswith(variable):
+                yield len(variable), one
         return
-    match = LAST_WORD.search(before)
-    word = (match["bare"] if match["quoted"] is None else match["quoted"]) if match is not None else ""
-    number = len(before[: len(before) - len(word)].replace('"', "").split())
+    word = _last_word(before)
+    number = len(split(before[: len(before) - len(word)].replace('"', "")))
     if name in OF_FILES and (number == 2 if name in SECOND else number >= 1):
         yield from _files(cursor, name, word, analysis, store)
         if name != "loadmodule":
@@ -62,6 +59,20 @@ def proposals(
     for one in _words(cursor, name, number, analysis, store):
         if one.text.lower().startswith(typed.lower()):
             yield len(typed), one
+
+
+def _open_variable(before: str) -> str | None:
+    """Return what is written of a name behind ``${``, None without one."""
+    _head, mark, name = before.rpartition("${")
+    return name if mark and "}" not in name and not any(map(is_blank, name)) else None
+
+
+def _last_word(before: str) -> str:
+    """Return the argument that ends at the cursor, without its quote."""
+    if before.count('"') % 2:
+        return before.rpartition('"')[2]
+    words = split(before)
+    return "" if not words or is_blank(before[-1:]) or before[-1:] == '"' else words[-1]
 
 
 def _words(

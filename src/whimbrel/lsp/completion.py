@@ -8,7 +8,7 @@ from typing import Final
 
 from lsprotocol.types import CompletionItem, CompletionItemKind, CompletionList, TextEdit
 
-from whimbrel.base.numbers import is_blank, lower
+from whimbrel.base.numbers import is_blank, lower, split
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.catalogue.load import VERSIONS
 from whimbrel.cli.fmt import spelled
@@ -31,7 +31,7 @@ def completions(
     before = cursor.before
     if is_text(cursor.piece) and not before.startswith("</"):
         return CompletionList(False, [])
-    name = before.split(maxsplit=1)[0] if before else ""
+    name = split(before, 1)[0] if before else ""
     if not any(map(is_blank, before)) or not name:
         found = _closing_tags(cursor, before) if before.startswith("</") else _names(cursor, kind, before)
         items = [_item(cursor, len(before), one) for one in found]

@@ -15,7 +15,7 @@ from whimbrel.upgrade.source.reading import Sources
 from whimbrel.utilities.usage_error import UsageError
 
 MAX_LEVELS: Final = 4
-"""Directories above a file that are looked at if it is in no folder of the workspace."""
+"""Directories above a file that are looked at if it is in no directory of the workspace."""
 MAX_DIRECTORIES: Final = 4096
 """Directories whose servers are kept."""
 
@@ -42,13 +42,13 @@ class MainFiles:
 
     def __init__(self) -> None:
         self.named = ""
-        self.folders: tuple[str, ...] = ()
+        self.directories: tuple[str, ...] = ()
         self._of_directory: dict[str, str] = {}
 
-    def configure(self, named: str, folders: Iterable[str]) -> None:
-        """Set the main file that the user named ("" for none) and the folders of the workspace."""
-        self.folders = tuple(folder.rstrip("/") for folder in folders if folder.strip("/"))
-        base = self.folders[0] if self.folders else "/"
+    def configure(self, named: str, directories: Iterable[str]) -> None:
+        """Set the main file that the user named ("" for none) and the directories of the workspace."""
+        self.directories = tuple(path.rstrip("/") for path in directories if path.strip("/"))
+        base = self.directories[0] if self.directories else "/"
         self.named = os.path.normpath(os.path.join(base, named)) if named else ""
         self.forget()
 
@@ -62,22 +62,22 @@ class MainFiles:
         return Unit(main, True) if main else Unit(path, False)
 
     def first_path(self) -> str:
-        """Return a path in the first folder of the workspace, for a command that names no file."""
-        return f"{self.folders[0]}/" if self.folders else "/"
+        """Return a path in the first directory of the workspace, for a command that names no file."""
+        return f"{self.directories[0]}/" if self.directories else "/"
 
     def _main_at(self, path: str) -> str:
         return self._of_directory.get(path) or self._looked_up(path)
 
     def _main_above(self, path: str) -> str:
-        folder = max((f for f in self.folders if path.startswith(f"{f}/")), key=len, default="")
+        top = max((f for f in self.directories if path.startswith(f"{f}/")), key=len, default="")
         directory = os.path.dirname(path)
-        for _ in range(len(path) if folder else MAX_LEVELS):
+        for _ in range(len(path) if top else MAX_LEVELS):
             if directory == os.path.dirname(directory):  # / has the server of this machine
                 break
             main = self._of_directory.get(directory)
             if main is None:
                 main = self._looked_up(directory)
-            if main or directory == folder:
+            if main or directory == top:
                 return main
             directory = os.path.dirname(directory)
         return ""

@@ -19,7 +19,7 @@ from whimbrel.syntax.words import getword
 
 MAX_FILES: Final = 200
 """Files of one line that are shown."""
-VARIABLE: Final = re.compile(r"\$\{([^}\s]*)\}")
+VARIABLE: Final = re.compile(r"\$\{([^}$\s]*)\}")
 
 OF_FILES: Final = frozenset(
     "include includeoptional loadfile loadmodule authuserfile authgroupfile authdbmuserfile "

@@ -36,7 +36,7 @@ def quick_fixes(
     touched = [one for one in published if _touches(one.range, wanted)][:MAX_FIXES]
     actions: list[CodeAction] = []
     is_current = analysis is not None and _is_current(analysis, store)
-    whole: dict[str, CodeAction] = {}
+    rule_actions: dict[str, CodeAction] = {}
     for one in touched:
         data = one.data if isinstance(one.data, dict) else {}
         code = str(one.code)
@@ -46,12 +46,12 @@ def quick_fixes(
         line = data.get("line", 0)
         if analysis is not None and is_current and data.get("fixable"):
             actions += _of_rule(document, one, code, line, analysis, store)
-            if code not in whole:
+            if code not in rule_actions:
                 for action in _of_rule(document, one, code, None, analysis, store):
-                    whole[code] = action
+                    rule_actions[code] = action
         if rule_of(code) is not None:
             actions.append(_suppression(document, one, code))
-    return [*actions, *whole.values()]
+    return [*actions, *rule_actions.values()]
 
 
 def _is_current(analysis: Analysis, store: DocumentStore) -> bool:

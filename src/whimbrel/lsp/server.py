@@ -20,7 +20,7 @@ from whimbrel.lsp.formatting import formatting_edits
 from whimbrel.lsp.hover import hover
 from whimbrel.lsp.positions import received_position
 from whimbrel.lsp.quick_fixes import quick_fixes
-from whimbrel.lsp.session import Session
+from whimbrel.lsp.session import EditorSession
 from whimbrel.lsp.symbols import symbols
 
 
@@ -34,16 +34,16 @@ class WhimbrelServer(LanguageServer):
             text_document_sync_kind=types.TextDocumentSyncKind.Full,
             converter_factory=_converter,
         )
-        self.session = Session(self._publish, pause=pause)
+        self.session = EditorSession(self._publish, pause=pause)
 
     def _publish(self, document: TextDocument, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(document.uri, found, document.version)
         )
 
-    def folders(self) -> list[str]:
-        """Return the URIs of the folders of the workspace."""
-        return [folder.uri for folder in self.workspace.folders.values()]
+    def directories(self) -> list[str]:
+        """Return the URIs of the directories of the workspace."""
+        return [entry.uri for entry in self.workspace.folders.values()]
 
 
 def _converter() -> Converter:
@@ -74,16 +74,16 @@ def _add_documents(server: WhimbrelServer) -> None:
     def initialized(_params: types.InitializedParams) -> None:
         session.documents.encoding = server.server_capabilities.position_encoding or "utf-16"
         session.warm_up()
-        session.configure(settings[0], server.folders())
+        session.configure(settings[0], server.directories())
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def changed_settings(params: types.DidChangeConfigurationParams) -> None:
         settings[0] = params.settings
-        session.configure(settings[0], server.folders())
+        session.configure(settings[0], server.directories())
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def changed_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:
-        session.configure(settings[0], server.folders())
+    def changed_workspace(_params: types.DidChangeWorkspaceFoldersParams) -> None:
+        session.configure(settings[0], server.directories())
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def changed_files(_params: types.DidChangeWatchedFilesParams) -> None:

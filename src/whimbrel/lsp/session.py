@@ -21,7 +21,7 @@ SECTION: Final = "whimbrel"
 """The section of an editor's settings."""
 
 
-class Session:
+class EditorSession:
     """The state of one editor."""
 
     def __init__(self, publish: Publish, *, pause: float = PAUSE) -> None:
@@ -31,12 +31,12 @@ class Session:
         self._send = publish
         self.checks = Checks(self.documents, self.main_files, self._publish, pause=pause)
 
-    def configure(self, settings: object, folders: Iterable[str]) -> None:
-        """Take the settings, with or without their section, and the URIs of the folders; check all again."""
+    def configure(self, settings: object, directories: Iterable[str]) -> None:
+        """Take the settings, with or without their section, and the URIs of the directories; check all."""
         values = settings.get(SECTION, settings) if isinstance(settings, dict) else {}
         main = values.get("mainFile") if isinstance(values, dict) else None
         named = encoded(main).decode("latin-1") if isinstance(main, str) else ""
-        self.main_files.configure(named, map(path_of, folders))
+        self.main_files.configure(named, map(path_of, directories))
         self.check_all()
 
     def warm_up(self) -> None:

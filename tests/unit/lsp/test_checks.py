@@ -15,7 +15,7 @@ from whimbrel.lsp import checks
 from whimbrel.lsp.analysis import Analysis, Cancelled, analyze
 from whimbrel.lsp.documents import TextDocument
 from whimbrel.lsp.main_files import Unit
-from whimbrel.lsp.session import Session
+from whimbrel.lsp.session import EditorSession
 
 URI = "file:///nowhere/a.conf"
 PATH = "/nowhere/a.conf"
@@ -38,7 +38,7 @@ def test_many_changes_are_one_check_of_the_last_text(monkeypatch: pytest.MonkeyP
             published.append((document.version, bool(found)))
             arrived.set()
 
-        editor = Session(publish, pause=0.01)
+        editor = EditorSession(publish, pause=0.01)
         for version in range(1, 6):
             editor.documents.open(URI, "Optoins None\n" * version, version)
             editor.checks.schedule(PATH)
@@ -71,7 +71,7 @@ def test_a_running_check_stops_when_the_text_changes(monkeypatch: pytest.MonkeyP
             versions.append(document.version)
             arrived.set()
 
-        editor = Session(publish, pause=0.0)
+        editor = EditorSession(publish, pause=0.0)
         editor.documents.open(URI, "old\n", 1)
         editor.checks.schedule(PATH)
         await asyncio.to_thread(begun.wait, 30)
@@ -108,7 +108,7 @@ def test_results_that_are_kept_have_a_bound_and_a_defect_is_a_problem(
     paths = [f"/nowhere/{number}.conf" for number in range(4)]
 
     async def session() -> list[str]:
-        editor = Session(lambda _document, _found: None, pause=0.0)
+        editor = EditorSession(lambda _document, _found: None, pause=0.0)
         for path in paths:
             editor.documents.open(f"file://{path}", "Timeout 3\n", 1)
             editor.checks.schedule(path)
