@@ -117,14 +117,11 @@ def test_every_feature_answers_over_real_files(run: Callable[[Work], None]) -> N
         for uri, text in opened.items():
             await client.found(uri)
             await ask_everything(client, uri, types.Position(text.count("\n") // 3, 9))
-        for uri, text in opened.items():
-            client.change(uri, text[: len(text) // 2])
-            await ask_everything(client, uri, types.Position(text.count("\n", 0, len(text) // 2), 5))
-        for uri in opened:
-            await client.found(uri)
-            client.text_document_did_close(
-                types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
-            )
+            half = text[: len(text) // 2]
+            client.change(uri, half)
+            await ask_everything(client, uri, types.Position(half.count("\n"), 5))
+            item = types.TextDocumentIdentifier(uri)
+            client.text_document_did_close(types.DidCloseTextDocumentParams(item))
 
     run(work)
 
