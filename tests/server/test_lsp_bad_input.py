@@ -167,6 +167,17 @@ def test_the_encoding_of_positions_is_negotiated(
     asyncio.run(session())
 
 
+@pytest.mark.parametrize(
+    "sent", [b"", b"garbage\r\n\r\n", b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 9\r\n\r\n{"]
+)
+def test_a_connection_that_breaks_ends_the_server(sent: bytes) -> None:
+    """The protocol: the exit code is 1 without a request to shut down."""
+    done = subprocess.run(
+        [sys.executable, "-c", START, "lsp"], input=sent, capture_output=True, timeout=SECONDS
+    )
+    assert done.returncode == 1
+
+
 def test_a_port_of_the_loopback_serves_an_editor(tmp_path: Path) -> None:
     port = free_port()
     server = subprocess.Popen(

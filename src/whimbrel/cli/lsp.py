@@ -1,7 +1,7 @@
 """`whimbrel lsp`: a language server for editors, over standard input and output or a port of the loopback.
 
-Exit codes: 0 ended by the editor; 1 the connection broke; 2 wrong usage, or the packages of the extra `lsp`
-are missing.
+Exit codes: 0 ended by the editor; 1 the connection ended without a request to shut down; 2 wrong usage, or
+the packages of the extra `lsp` are missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typer
 
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.missing_extras import is_installed, pip
-from whimbrel.cli.options import EXIT_USAGE, encoded
+from whimbrel.cli.options import EXIT_OK, EXIT_USAGE, encoded
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -22,10 +22,11 @@ LOOPBACK: Final = "127.0.0.1"
 MAX_PORT: Final = 65535
 SWITCH_INTERVAL: Final = 0.0005
 """Seconds after which the thread of checks lets an answer go first; Python's own is 5 ms."""
+EXIT_BROKEN: Final = 1
 EPILOG: Final = epilog(
     {
         0: "ended by the editor",
-        1: "the connection broke",
+        1: "the connection ended without a request to shut down",
         2: "wrong usage, or the packages of the extra `lsp` are missing",
     },
     ("whimbrel lsp", "whimbrel lsp --tcp 2087"),
@@ -62,7 +63,8 @@ def lsp(
         except OSError as problem:
             os.write(2, encoded(f"{LOOPBACK}:{port}: {problem.strerror}\n"))
             raise typer.Exit(EXIT_USAGE) from None
-        return
-    output = sys.stdout.buffer
-    sys.stdout = sys.stderr  # whatever else prints must not disturb the protocol
-    server.start_io(sys.stdin.buffer, output)
+    else:
+        output = sys.stdout.buffer
+        sys.stdout = sys.stderr  # whatever else prints must not disturb the protocol
+        server.start_io(sys.stdin.buffer, output)
+    raise typer.Exit(EXIT_OK if server.is_shut_down else EXIT_BROKEN)

@@ -25,7 +25,11 @@ from whimbrel.lsp.symbols import symbols
 
 
 class WhimbrelServer(LanguageServer):
-    """A server for one editor."""
+    """A server for one editor.
+
+    Attributes:
+        is_shut_down: the editor has sent the request that must come before the end.
+    """
 
     def __init__(self, *, pause: float = PAUSE) -> None:
         super().__init__(
@@ -34,6 +38,7 @@ class WhimbrelServer(LanguageServer):
             text_document_sync_kind=types.TextDocumentSyncKind.Full,
             converter_factory=_converter,
         )
+        self.is_shut_down = False
         self.session = EditorSession(self._publish, pause=pause)
 
     def _publish(self, document: TextDocument, found: list[types.Diagnostic]) -> None:
@@ -112,6 +117,7 @@ def _add_documents(server: WhimbrelServer) -> None:
 
     @server.feature(types.SHUTDOWN)
     def stopped(_params: None) -> None:
+        server.is_shut_down = True
         session.checks.stop()
 
 
