@@ -31,7 +31,7 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live lock clean
+	differential specialized explained verify verify-live grammar lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -51,6 +51,7 @@ help:
 	@echo "make differential random configurations of all modules beside apache2, 30 minutes (DIFFERENTIAL=...)"
 	@echo "make specialized  random sites with and without specialized answers, 30 minutes (SPECIALIZED=...)"
 	@echo "make explained    explain every recorded request; the status must be the served one"
+	@echo "make grammar      write the grammar of editors/vscode from the catalogue"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -126,6 +127,9 @@ verify: .venv/dev.stamp
 
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)
+
+grammar: .venv/run.stamp
+	$(BIN)/python -m tools.make_grammar
 
 lock: .venv/bin/python
 	tools/lock

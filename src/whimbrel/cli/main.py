@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "directives": "whimbrel.cli.directives",
     "explain": "whimbrel.cli.explain",
     "fmt": "whimbrel.cli.fmt",
+    "lsp": "whimbrel.cli.lsp",
     "upgrade": "whimbrel.cli.upgrade",
     "serve": "whimbrel.cli.serve",
     "studio": "whimbrel.cli.studio",

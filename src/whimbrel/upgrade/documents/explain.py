@@ -372,7 +372,13 @@ def _module_lines(version: str, row: ModuleEntry) -> list[str]:
 def _rows_naming(word: str) -> tuple[str, ...]:
     """Return the rows whose documents contain *word*."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
-    return tuple(rule.number for rule in all_rules() if pattern.search(_prose(document(rule))))
+    return tuple(number for number, prose in _proses() if pattern.search(prose))
+
+
+@cache
+def _proses() -> tuple[tuple[str, str], ...]:
+    """Return the number of each rule with the prose of its document, read once."""
+    return tuple((rule.number, _prose(document(rule))) for rule in all_rules())
 
 
 def _prose(text: str) -> str:
