@@ -34,7 +34,7 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class FileAnalysis:
     """The result of a check.
 
     Attributes:
@@ -66,7 +66,7 @@ class Analysis:
         return FileKind.MAIN if is_main else FileKind.FRAGMENT
 
 
-def analyze(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
+def analyze(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> FileAnalysis:
     """Check *unit*; raises Cancelled. A configuration that cannot be read is a problem of the result."""
 
     def step(*_progress: object) -> None:
@@ -84,15 +84,19 @@ def analyze(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> 
             tree.report_progress = step
             result = judge(tree, Selection(), sources)
     except (UsageError, RuleError, OSError, RecursionError, MemoryError) as problem:
-        return Analysis(unit, None, None, {}, texts, printable_line(str(problem) or type(problem).__name__))
+        return FileAnalysis(
+            unit, None, None, {}, texts, printable_line(str(problem) or type(problem).__name__)
+        )
     findings: dict[str, list[Finding]] = {}
     for finding in result.findings:
         findings.setdefault(finding.place.path, []).append(finding)
     files = {real_path(path): file for path, file in tree.files.items()} | tree.files
-    return Analysis(unit, sources.options, tree, findings, texts, files=files)
+    return FileAnalysis(unit, sources.options, tree, findings, texts, files=files)
 
 
-def fixed_files(analysis: Analysis, number: str, path: str = "", line: int | None = None) -> dict[str, bytes]:
+def fixed_files(
+    analysis: FileAnalysis, number: str, path: str = "", line: int | None = None
+) -> dict[str, bytes]:
     """Return the new bytes of the files that the edits of one rule change: those for *line* of *path*, or all
     of them.
 

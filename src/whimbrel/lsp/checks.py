@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from lsprotocol.types import Diagnostic
 
-from whimbrel.lsp.analysis import STACK_SIZE, Analysis, Cancelled, analyze
+from whimbrel.lsp.analysis import STACK_SIZE, FileAnalysis, Cancelled, analyze
 from whimbrel.lsp.diagnostics import diagnostics
 from whimbrel.lsp.documents import DocumentStore, TextDocument
 from whimbrel.lsp.main_files import MainFiles, Unit
@@ -45,13 +45,13 @@ class Checks:
         self.main_files = main_files
         self.pause = pause
         self._publish = publish
-        self._results: dict[Unit, Analysis] = {}
+        self._results: dict[Unit, FileAnalysis] = {}
         self._waiting: dict[Unit, asyncio.Task[None]] = {}
         self._running: dict[Unit, threading.Event] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._lock = asyncio.Lock()
 
-    def result_for(self, path: str) -> Analysis | None:
+    def result_for(self, path: str) -> FileAnalysis | None:
         """Return the last check that covers *path*: that of its server, or of the file alone."""
         unit = self.main_files.unit_of(path)
         result = self._results.get(unit)
@@ -143,7 +143,7 @@ class Checks:
             found.append((document, diagnostics(document, covering)))
         return found
 
-    def _analyzed(self, unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
+    def _analyzed(self, unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> FileAnalysis:
         """Check *unit* and keep the result; a defect is logged, and is the problem of the result."""
         try:
             result = analyze(unit, texts, cancelled)
@@ -151,11 +151,11 @@ class Checks:
             raise
         except Exception as problem:  # the server goes on for all other files
             LOGGER.exception("the check of %s failed", unit.path)
-            result = Analysis(unit, None, None, {}, texts, f"{type(problem).__name__}: {problem}")
+            result = FileAnalysis(unit, None, None, {}, texts, f"{type(problem).__name__}: {problem}")
         self._keep(result)
         return result
 
-    def _keep(self, result: Analysis) -> None:
+    def _keep(self, result: FileAnalysis) -> None:
         self._results.pop(result.unit, None)
         self._results[result.unit] = result
         if len(self._results) > MAX_ANALYSES:

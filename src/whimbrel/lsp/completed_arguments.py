@@ -14,7 +14,7 @@ from whimbrel.catalogue.argument_words import argument_words
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import VERSIONS
 from whimbrel.directives.spec import Args
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.cursor import Cursor
 from whimbrel.lsp.declarations import MACRO, VARIABLE, declarations
 from whimbrel.lsp.documents import DocumentStore
@@ -38,7 +38,7 @@ class Proposal:
 
 
 def proposals(
-    cursor: Cursor, name: str, before: str, analysis: Analysis | None, store: DocumentStore
+    cursor: Cursor, name: str, before: str, analysis: FileAnalysis | None, store: DocumentStore
 ) -> Iterator[tuple[int, Proposal]]:
     """Yield the arguments of the directive *name* (lower case), each with the number of bytes before the
     cursor that it replaces."""
@@ -76,7 +76,7 @@ def _last_word(before: str) -> str:
 
 
 def _words(
-    cursor: Cursor, name: str, number: int, analysis: Analysis | None, store: DocumentStore
+    cursor: Cursor, name: str, number: int, analysis: FileAnalysis | None, store: DocumentStore
 ) -> Iterator[Proposal]:
     rows = [row for version in VERSIONS for row in catalogue(version).find(name)]
     fixed = argument_words().get(name)
@@ -123,7 +123,7 @@ def _known_modules() -> Iterable[tuple[str, str, str, str]]:
     return [(*key, versions) for key, versions in found.items()]
 
 
-def _variables(cursor: Cursor, analysis: Analysis | None, store: DocumentStore) -> Iterator[Proposal]:
+def _variables(cursor: Cursor, analysis: FileAnalysis | None, store: DocumentStore) -> Iterator[Proposal]:
     """Yield the names that Define lines and the environment of the service give."""
     known = {}
     if analysis is not None and analysis.options is not None:
@@ -140,7 +140,7 @@ def _variables(cursor: Cursor, analysis: Analysis | None, store: DocumentStore) 
 
 
 def _files(
-    cursor: Cursor, name: str, word: str, analysis: Analysis | None, store: DocumentStore
+    cursor: Cursor, name: str, word: str, analysis: FileAnalysis | None, store: DocumentStore
 ) -> Iterator[tuple[int, Proposal]]:
     """Yield the entries of the directory that *word* begins to name."""
     known = {

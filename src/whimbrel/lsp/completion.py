@@ -12,7 +12,7 @@ from whimbrel.base.numbers import is_blank, lower, split
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.catalogue.load import VERSIONS
 from whimbrel.cli.fmt import spelled
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.completed_arguments import Proposal, proposals
 from whimbrel.lsp.cursor import Cursor, is_text
 from whimbrel.lsp.documents import DocumentStore
@@ -25,7 +25,7 @@ TRIGGERS: Final = ("<", "/", "{", '"')
 
 
 def completions(
-    cursor: Cursor, kind: FileKind, analysis: Analysis | None, store: DocumentStore
+    cursor: Cursor, kind: FileKind, analysis: FileAnalysis | None, store: DocumentStore
 ) -> CompletionList:
     """Return what may be written at the cursor."""
     before = cursor.before

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.documents import DocumentStore, TextDocument
 from whimbrel.syntax.tree import Directive, Section
 from whimbrel.syntax.words import getword
@@ -36,7 +36,7 @@ class Declaration:
 
 
 def declarations(
-    document: TextDocument, analysis: Analysis | None, store: DocumentStore
+    document: TextDocument, analysis: FileAnalysis | None, store: DocumentStore
 ) -> Iterator[Declaration]:
     """Yield the declarations of *document*, then those of the other files of its server."""
     yield from _of_document(document)

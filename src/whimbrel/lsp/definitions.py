@@ -10,7 +10,7 @@ from lsprotocol.types import Location
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.cursor import Cursor, line_range
 from whimbrel.lsp.declarations import MACRO, VARIABLE, Declaration, declarations, find
 from whimbrel.lsp.documents import DocumentStore, uri_of
@@ -36,7 +36,7 @@ def variable_at(cursor: Cursor) -> str:
     return ""
 
 
-def definitions(cursor: Cursor, analysis: Analysis | None, store: DocumentStore) -> list[Location]:
+def definitions(cursor: Cursor, analysis: FileAnalysis | None, store: DocumentStore) -> list[Location]:
     """Return the places that define what is under the cursor."""
     document = cursor.document
     name = variable_at(cursor)

@@ -10,7 +10,7 @@ from typing import Final
 from lsprotocol.types import CodeDescription, Diagnostic, DiagnosticSeverity, Range
 
 from whimbrel.config.load import DeepRecursion
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.cursor import line_range
 from whimbrel.lsp.documents import MAX_BYTES, TextDocument, uri_of
 from whimbrel.lsp.positions import shown
@@ -34,7 +34,7 @@ SEVERITIES: Final = {
 """Severity by risk, as in the reports for continuous integration."""
 
 
-def diagnostics(document: TextDocument, analysis: Analysis) -> list[Diagnostic]:
+def diagnostics(document: TextDocument, analysis: FileAnalysis) -> list[Diagnostic]:
     """Return the diagnostics of *document* in order, for which *analysis* was made."""
     if document.is_too_large:
         text = f"the file has more than {MAX_BYTES >> 20} MB: it is not checked"
@@ -56,7 +56,7 @@ def diagnostics(document: TextDocument, analysis: Analysis) -> list[Diagnostic]:
     return sorted(worst, key=lambda one: (one.range.start.line, one.range.start.character))
 
 
-def _reading(document: TextDocument, analysis: Analysis) -> Iterator[Diagnostic]:
+def _reading(document: TextDocument, analysis: FileAnalysis) -> Iterator[Diagnostic]:
     for problem in reading_problems(document.tree, analysis.kind_of(document)):
         yield Diagnostic(
             _range(document, problem.node),

@@ -13,7 +13,7 @@ from whimbrel.catalogue import DirectiveEntry, ModuleEntry, catalogue
 from whimbrel.catalogue.load import VERSIONS, WHERE
 from whimbrel.cli.fmt import spelled
 from whimbrel.directives.spec import Args
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.cursor import Cursor
 from whimbrel.lsp.declarations import MACRO, VARIABLE, declarations, find
 from whimbrel.lsp.definitions import variable_at
@@ -51,7 +51,7 @@ MAX_VALUES: Final = 10
 """Values of one variable that are shown."""
 
 
-def hover(cursor: Cursor, analysis: Analysis | None, store: DocumentStore) -> Hover | None:
+def hover(cursor: Cursor, analysis: FileAnalysis | None, store: DocumentStore) -> Hover | None:
     """Return the description of what is under the cursor, None for nothing that is known."""
     piece = cursor.piece
     name = variable_at(cursor)
@@ -121,7 +121,7 @@ def _status(entry: ModuleEntry | None) -> str:
     return f" ({entry.kind})" if entry is not None else ""
 
 
-def _variable(name: str, cursor: Cursor, analysis: Analysis | None, store: DocumentStore) -> str:
+def _variable(name: str, cursor: Cursor, analysis: FileAnalysis | None, store: DocumentStore) -> str:
     values = [one.value for one in find(declarations(cursor.document, analysis, store), VARIABLE, name)]
     if not values and analysis is not None and analysis.options is not None:
         value = analysis.options.environment.get(name)
@@ -132,7 +132,7 @@ def _variable(name: str, cursor: Cursor, analysis: Analysis | None, store: Docum
 
 
 def _argument(
-    piece: Directive | Section | Close, cursor: Cursor, analysis: Analysis | None, store: DocumentStore
+    piece: Directive | Section | Close, cursor: Cursor, analysis: FileAnalysis | None, store: DocumentStore
 ) -> str:
     """Return the description of a module or macro."""
     word = cursor.word()[0].rstrip(">").lstrip("!")

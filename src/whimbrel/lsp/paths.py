@@ -13,7 +13,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import Finder
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.documents import TextDocument
 from whimbrel.syntax.words import getword
 
@@ -43,7 +43,7 @@ def expanded(text: str, values: Values) -> str:
     return VARIABLE.sub(lambda match: values(match[1]) or match[0], text)
 
 
-def absolute(path: str, document: TextDocument, analysis: Analysis | None) -> str:
+def absolute(path: str, document: TextDocument, analysis: FileAnalysis | None) -> str:
     """Return the place of a path of a line: below the server root, of a copy where there is one.
 
     In a file alone it is looked for below the directory of the file and those around it.

@@ -8,7 +8,7 @@ from typing import Final
 from lsprotocol.types import CodeAction, CodeActionKind, Diagnostic, Range, TextEdit, WorkspaceEdit
 
 from whimbrel.base.latin1 import to_text
-from whimbrel.lsp.analysis import Analysis, fixed_files
+from whimbrel.lsp.analysis import FileAnalysis, fixed_files
 from whimbrel.lsp.cursor import cursor_at
 from whimbrel.lsp.diagnostics import SYNTAX
 from whimbrel.lsp.documents import DocumentStore, TextDocument, uri_of
@@ -26,7 +26,7 @@ def quick_fixes(
     document: TextDocument,
     published: Iterable[Diagnostic],
     wanted: Range,
-    analysis: Analysis | None,
+    analysis: FileAnalysis | None,
     store: DocumentStore,
 ) -> list[CodeAction]:
     """Return the fixes of the published diagnostics that touch the range *wanted*.
@@ -54,7 +54,7 @@ def quick_fixes(
     return [*actions, *rule_actions.values()]
 
 
-def _is_current(analysis: Analysis, store: DocumentStore) -> bool:
+def _is_current(analysis: FileAnalysis, store: DocumentStore) -> bool:
     """Return True if no open document differs from the text that was checked."""
     files = analysis.tree.files if analysis.tree is not None else {}
     return all(
@@ -83,7 +83,7 @@ def _of_rule(
     one: Diagnostic,
     code: str,
     line: int | None,
-    analysis: Analysis,
+    analysis: FileAnalysis,
     store: DocumentStore,
 ) -> Iterator[CodeAction]:
     """Yield the action with the edits of a rule: those for *line*, or all of them."""

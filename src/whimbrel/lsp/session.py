@@ -7,7 +7,7 @@ from typing import Final
 
 from lsprotocol.types import Diagnostic, Position
 
-from whimbrel.lsp.analysis import Analysis
+from whimbrel.lsp.analysis import FileAnalysis
 from whimbrel.lsp.checks import PAUSE, Checks, Publish
 from whimbrel.lsp.completion import all_names
 from whimbrel.lsp.cursor import Cursor, cursor_at
@@ -70,7 +70,7 @@ class EditorSession:
     def kind_of(self, document: TextDocument) -> FileKind:
         """Return the use of a document's file."""
         unit = self.main_files.unit_of(document.path)
-        return Analysis(unit, None, None, {}, {}).kind_of(document)
+        return FileAnalysis(unit, None, None, {}, {}).kind_of(document)
 
     def _publish(self, document: TextDocument, found: list[Diagnostic]) -> None:
         self._published[document.uri] = document, found

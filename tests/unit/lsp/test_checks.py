@@ -12,7 +12,7 @@ pytest.importorskip("lsprotocol", reason="the extra lsp is not installed")
 from lsprotocol.types import Diagnostic
 
 from whimbrel.lsp import checks
-from whimbrel.lsp.analysis import Analysis, Cancelled, analyze
+from whimbrel.lsp.analysis import FileAnalysis, Cancelled, analyze
 from whimbrel.lsp.documents import TextDocument
 from whimbrel.lsp.main_files import Unit
 from whimbrel.lsp.session import EditorSession
@@ -25,7 +25,7 @@ def test_many_changes_are_one_check_of_the_last_text(monkeypatch: pytest.MonkeyP
     seen: list[bytes] = []
     published: list[tuple[int | None, bool]] = []
 
-    def counted(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
+    def counted(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> FileAnalysis:
         seen.append(texts[PATH])
         return analyze(unit, texts, cancelled)
 
@@ -54,7 +54,7 @@ def test_a_running_check_stops_when_the_text_changes(monkeypatch: pytest.MonkeyP
     begun = threading.Event()
     ended: list[str] = []
 
-    def slow(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> Analysis:
+    def slow(unit: Unit, texts: dict[str, bytes], cancelled: threading.Event) -> FileAnalysis:
         if texts[PATH] == b"old\n":
             begun.set()
             assert cancelled.wait(30)
@@ -100,7 +100,7 @@ def test_a_file_that_vanished_is_a_problem_of_the_result() -> None:
 def test_results_that_are_kept_have_a_bound_and_a_defect_is_a_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(unit: Unit, _texts: dict[str, bytes], _cancelled: threading.Event) -> Analysis:
+    def broken(unit: Unit, _texts: dict[str, bytes], _cancelled: threading.Event) -> FileAnalysis:
         raise ZeroDivisionError(unit.path)
 
     monkeypatch.setattr(checks, "analyze", broken)

@@ -25,7 +25,7 @@ class DiffLine(NamedTuple):
     new: int
 
 
-class FileChange(NamedTuple):
+class FileHunks(NamedTuple):
     """The change of one file.
 
     Attributes:
@@ -46,7 +46,7 @@ class FileChange(NamedTuple):
         return f"{number(removed)} line{'s' * (removed != 1)} removed, {number(added)} added"
 
 
-def change_of(diff: bytes) -> FileChange:
+def change_of(diff: bytes) -> FileHunks:
     """Return the change that a unified diff of one file describes."""
     parts = list(_parts(diff))
     hunks = tuple(Hunk(tuple(_pairs(part))) for part in parts)
@@ -56,7 +56,7 @@ def change_of(diff: bytes) -> FileChange:
         if line.sign == "+":
             numbers.setdefault(line.text.strip(), []).append(line.new)
     counts = sum(line.sign == "-" for line in lines), sum(line.sign == "+" for line in lines)
-    return FileChange(hunks, counts, numbers, sum(len(hunk.pairs) for hunk in hunks))
+    return FileHunks(hunks, counts, numbers, sum(len(hunk.pairs) for hunk in hunks))
 
 
 def _parts(diff: bytes) -> Iterator[list[DiffLine]]:

@@ -8,7 +8,7 @@ from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry, count_noun
 from whimbrel.report.page.access_table import access_table
 from whimbrel.report.page.check_page import NOTHING_KNOWN, risk_cards
-from whimbrel.report.page.hunks import MAX_PAIRS, FileChange, change_of
+from whimbrel.report.page.hunks import MAX_PAIRS, FileHunks, change_of
 from whimbrel.report.page.items import groups, left_out, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
 from whimbrel.report.page.texts import Anchors, number, page_text
@@ -105,7 +105,7 @@ def _facts(result: UpgradeResult, verified: str) -> Iterable[str]:
 
 
 def _hunks(
-    changes: Mapping[str, FileChange],
+    changes: Mapping[str, FileHunks],
 ) -> Iterable[tuple[str, tuple[tuple[Hunk, ...], str]]]:
     """Yield the hunks of each changed file with the counts; those that MAX_PAIRS leaves no room for have
     the counts alone.
