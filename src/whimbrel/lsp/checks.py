@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from lsprotocol.types import Diagnostic
 
-from whimbrel.lsp.analysis import STACK_SIZE, FileAnalysis, Cancelled, analyze
+from whimbrel.lsp.analysis import STACK_SIZE, Cancelled, FileAnalysis, analyze
 from whimbrel.lsp.diagnostics import diagnostics
 from whimbrel.lsp.documents import DocumentStore, TextDocument
 from whimbrel.lsp.main_files import MainFiles, Unit

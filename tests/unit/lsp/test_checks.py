@@ -12,7 +12,7 @@ pytest.importorskip("lsprotocol", reason="the extra lsp is not installed")
 from lsprotocol.types import Diagnostic
 
 from whimbrel.lsp import checks
-from whimbrel.lsp.analysis import FileAnalysis, Cancelled, analyze
+from whimbrel.lsp.analysis import Cancelled, FileAnalysis, analyze
 from whimbrel.lsp.documents import TextDocument
 from whimbrel.lsp.main_files import Unit
 from whimbrel.lsp.session import EditorSession
