@@ -34,7 +34,7 @@ LEVEL ?= trace1
 	differential specialized explained verify verify-live lock clean
 
 help:
-	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
+	@echo "make serve        serve a copy of the example site on port 8080"
 	@echo "make test         run all tests; list what is skipped, with the reason"
 	@echo "make static       ruff, its format, mypy --strict, import layers"
 	@echo "make check        the same and the repository's own rules (tests/meta, a part of make test)"

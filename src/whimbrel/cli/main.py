@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "check": "whimbrel.cli.check",
     "directives": "whimbrel.cli.directives",
     "explain": "whimbrel.cli.explain",
+    "example": "whimbrel.cli.example",
     "fmt": "whimbrel.cli.fmt",
     "upgrade": "whimbrel.cli.upgrade",
     "serve": "whimbrel.cli.serve",
