@@ -16,13 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
+from whimbrel.base.accounts import effective_group, effective_user
 from whimbrel.base.confinement import WRITING
 from whimbrel.base.file_reading import open_regular, read_handle
+from whimbrel.base.portability import BINARY, DIRECTORY, NO_FOLLOW, NO_TERMINAL, NOT_INHERITED, PATH_ONLY
 
 MAX_LINKS: Final = 40
 """Symbolic links in one path, as in Linux."""
-_DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY: Final = PATH_ONLY | DIRECTORY | NO_FOLLOW | NOT_INHERITED
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | NOT_INHERITED | BINARY
 _ANYWHERE: Final = b"/"
 
 
@@ -125,7 +127,7 @@ class Place:
         while view:
             view = view[os.write(handle, view) :]
         if owner is not None:
-            if owner[:2] != (os.geteuid(), os.getegid()):
+            if owner[:2] != (effective_user(), effective_group()):
                 os.fchown(handle, owner.user, owner.group)
             os.fchmod(handle, owner.mode)
             if with_times:
@@ -163,7 +165,7 @@ class Place:
 
     def sync(self) -> None:
         """Write the directory to disk."""
-        handle = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.directory)
+        handle = os.open(b".", os.O_RDONLY | DIRECTORY | NOT_INHERITED, dir_fd=self.directory)
         try:
             os.fsync(handle)
         finally:
@@ -227,6 +229,8 @@ class Tree:
         that has no reason to have one. With *replaces_link* a link at its end is the place itself.
         """
         with _naming(path):
+            if os.open not in os.supports_dir_fd:
+                raise OSError(errno.ENOTSUP, "this system has no descriptors of directories to write below")
             absolute = os.path.abspath(path)
             real, inside = self._split(absolute)
             walk = _Walk(self, real, create=create, follow=follow, replaces_link=replaces_link)
@@ -346,7 +350,7 @@ class _NamedWalk(_Walk):
             holders = (
                 {directory.st_uid, link.st_uid} if directory.st_mode & stat.S_IWOTH else {directory.st_uid}
             )
-            if holders - {0, os.geteuid()}:
+            if holders - {0, effective_user()}:
                 raise ForeignLink(os.path.join(_ANYWHERE, *self._names, name))
         return text
 
@@ -393,7 +397,9 @@ def write_named(path: bytes, data: bytes, mode: int = 0o666) -> None:
     except PermissionError:
         pass
     with _naming(path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC, mode)
+        handle = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_TERMINAL | NOT_INHERITED | BINARY, mode
+        )
         with open(handle, "wb") as file:
             file.write(data)
 

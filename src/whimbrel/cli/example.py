@@ -13,6 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
+from whimbrel.base.accounts import group_numbered, user_named
 from whimbrel.base.file_writing import Tree, make_directories
 from whimbrel.cli.help import HelpCommand, epilog
 
@@ -80,15 +81,10 @@ def copy_site(root: Path) -> None:
 
 def server_account() -> tuple[bytes, bytes]:
     """Return the user and the group that workers get if the server is started by root."""
-    try:
-        import grp
-        import pwd
-    except ImportError:  # a system without accounts of Unix
-        return b"nobody", b"nobody"
     for name in _USERS:
         try:
-            account = pwd.getpwnam(name)
-            return name.encode(), os.fsencode(grp.getgrgid(account.pw_gid).gr_name)
+            account = user_named(name)
+            return name.encode(), os.fsencode(group_numbered(account.pw_gid).gr_name)
         except KeyError:
             continue
     return b"#65534", b"#65534"

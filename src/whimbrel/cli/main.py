@@ -38,6 +38,10 @@ MAX_MEMORY: Final = 2 << 30
 """Bytes of data of one process of a command."""
 
 
+COMPLETION: Final = "_WHIMBREL_COMPLETE"
+"""Variable of the shell functions that complete words: source_bash prints one, complete_bash the words."""
+
+
 class _Utility(TyperCommand):
     """Subcommand for a utility of httpd, which parses its own options."""
 
@@ -101,6 +105,12 @@ def main() -> None:
     if sys.argv[1:2] == ["serve"]:
         app(prog_name="whimbrel")
         return
+    if COMPLETION in os.environ:  # no command runs, and no file is read
+        from typer.completion import completion_init
+
+        completion_init()
+        app(prog_name="whimbrel")
+        return
     confine()
     limit_memory()
     sys.setrecursionlimit(MAX_RECURSION)
@@ -116,8 +126,10 @@ def main() -> None:
 
 def limit_memory() -> None:
     """Let a command that needs more than MAX_MEMORY fail, in the place of the machine."""
-    import resource
-
+    try:
+        import resource
+    except ImportError:  # a system without limits of processes
+        return
     _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY:
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))
