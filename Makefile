@@ -31,7 +31,7 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live lock clean
+	differential specialized explained verify verify-live lock dist manual packages clean
 
 help:
 	@echo "make serve        serve a copy of the example site on port 8080"
@@ -51,6 +51,9 @@ help:
 	@echo "make differential random configurations of all modules beside apache2, 30 minutes (DIFFERENTIAL=...)"
 	@echo "make specialized  random sites with and without specialized answers, 30 minutes (SPECIALIZED=...)"
 	@echo "make explained    explain every recorded request; the status must be the served one"
+	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
+	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
+	@echo "make packages     .deb and .rpm into dist/, with nfpm"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -126,6 +129,17 @@ verify: .venv/dev.stamp
 
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)
+
+dist manual packages: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+dist: .venv/run.stamp
+	$(BIN)/python -m hatchling build -d dist
+
+manual: .venv/run.stamp
+	$(BIN)/python tools/package_files.py build/share
+
+packages: .venv/run.stamp
+	tools/package_root
 
 lock: .venv/bin/python
 	tools/lock
