@@ -108,8 +108,9 @@ def pages() -> Iterator[tuple[str, str]]:
         summary = first_sentence(UTILITIES.get(name) or command.help or "")
         summaries.append((f"whimbrel-{name}", summary))
         if name in COMMANDS:
-            yield f"man1/whimbrel-{name}.1", page(
-                f"whimbrel-{name}", 1, summary, command_parts(f"whimbrel-{name}", command)
+            yield (
+                f"man1/whimbrel-{name}.1",
+                page(f"whimbrel-{name}", 1, summary, command_parts(f"whimbrel-{name}", command)),
             )
         else:
             parts = iter([("SYNOPSIS", verbatim(utility_help(name))), ("SEE ALSO", ".BR whimbrel (1)")])

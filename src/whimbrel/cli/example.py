@@ -25,7 +25,7 @@ EMPTY_DIRECTORIES: Final = ("logs", "run")
 """Directories of a server root that no distribution can hold."""
 _USERS: Final = ("www-data", "apache", "nobody")
 
-Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the copy is made. Default: site-2.2")]
+Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the copy is made.")]
 
 
 @app.command(
