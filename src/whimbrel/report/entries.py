@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import Finding
@@ -25,4 +26,5 @@ def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEnt
         finding.new,
         finding.decision,
         finding.old,
+        tuple(replace(fix, path=display_path(fix.path, directory)) for fix in finding.fixes),
     )

@@ -28,8 +28,8 @@ NOT_ON_MACOS = (
 NOT_ON_WINDOWS = (
     *NOT_ON_MACOS,
     *("O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK"),
-    *("chown", "environb", "fchmod", "fchown", "fork", "getegid", "geteuid", "getgid", "getloadavg", "getuid"),
-    *("killpg", "pread", "preadv", "pwrite", "setsid"),
+    *("chown", "environb", "fchmod", "fchown", "fork", "getegid", "geteuid", "getgid", "getloadavg"),
+    *("getuid", "killpg", "pread", "preadv", "pwrite", "setsid"),
 )
 RUN = """
 import os, sys
@@ -65,7 +65,9 @@ READING = {
 """Command -> its exit code, and a part of its output."""
 
 
-def run(members: tuple[str, ...], words: tuple[str, ...], directory: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    members: tuple[str, ...], words: tuple[str, ...], directory: Path
+) -> subprocess.CompletedProcess[str]:
     """Run a command of `whimbrel` without the modules of Unix and these members of `os`."""
     hidden = [",".join(HIDDEN_MODULES), ",".join(members)]
     return subprocess.run(
