@@ -31,7 +31,7 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live lock dist manual packages clean
+	differential specialized explained verify verify-live lock coverage audit dist manual packages clean
 
 help:
 	@echo "make serve        serve a copy of the example site on port 8080"
@@ -51,6 +51,8 @@ help:
 	@echo "make differential random configurations of all modules beside apache2, 30 minutes (DIFFERENTIAL=...)"
 	@echo "make specialized  random sites with and without specialized answers, 30 minutes (SPECIALIZED=...)"
 	@echo "make explained    explain every recorded request; the status must be the served one"
+	@echo "make coverage     the lines that tests/unit runs; fails below the floor of pyproject.toml"
+	@echo "make audit        known vulnerabilities of the pinned packages"
 	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
 	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
 	@echo "make packages     .deb and .rpm into dist/, with nfpm"
@@ -131,6 +133,16 @@ verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)
 
 dist manual packages: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+coverage: .venv/dev.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
+	$(BIN)/python -m coverage run -m pytest tests/unit -q
+	$(BIN)/python -m coverage report
+
+audit: .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	for lock in requirements requirements-dev requirements-ldap; do \
+		$(BIN)/python -m pip_audit --require-hashes --disable-pip -r $$lock.lock || exit 1; done
 
 dist: .venv/run.stamp
 	$(BIN)/python -m hatchling build -d dist

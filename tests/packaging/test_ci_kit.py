@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,26 @@ def test_the_release_workflow_publishes_what_it_has_built() -> None:
         and jobs["publish"]["environment"] == "release"
     )
     assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text()
+
+
+def test_the_tests_run_on_every_version_that_the_package_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    prefix = "Programming Language :: Python :: 3."
+    named = [name.rpartition(" ")[2] for name in project["classifiers"] if name.startswith(prefix)]
+    workflow = loaded(".github/workflows/ci.yml")
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    assert project["requires-python"] == f">={named[0]}"
+
+
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_the_workflows_call_what_exists(name: str) -> None:
+    text = (ROOT / f".github/workflows/{name}.yml").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    assert set(re.findall(r"(?:run: |^ +)make ([a-z-]+)", text, re.M)) <= targets
+    for path in re.findall(r"(?<![\w/.])(?:tests/[a-z]+|tools/\w+|\.ci/run|packaging/\S+)", text):
+        assert (ROOT / path).exists(), path
+    for job in loaded(f".github/workflows/{name}.yml")["jobs"].values():
+        for one in job["steps"]:
+            if one.get("uses", "").startswith("actions/checkout@"):
+                assert one["with"]["persist-credentials"] is False
+            assert "${{ github.event" not in one.get("run", "")
