@@ -19,7 +19,7 @@ from pathlib import Path
 
 import typer
 from typer import _click as click
-from typer.completion import completion_init
+from typer._completion_classes import completion_init
 from typer.core import TyperGroup
 
 from whimbrel import __version__

@@ -106,7 +106,7 @@ def main() -> None:
         app(prog_name="whimbrel")
         return
     if COMPLETION in os.environ:  # no command runs, and no file is read
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
         app(prog_name="whimbrel")

@@ -18,7 +18,7 @@ from whimbrel.config.load import DeepRecursion
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
-from whimbrel.upgrade.edits.text_fixes import FixedText
+from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, Finding, Risk, TextFix
 from whimbrel.upgrade.rule import Rule
@@ -95,7 +95,7 @@ class _Fixpoint:
         self.declined: set[tuple[str, SourceLocation, str]] = set()
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
         self._line_starts: dict[str, list[int]] = {}  # by path, of the current tree
-        self._fixed_texts: dict[str, FixedText] = {}  # the same
+        self._positions: dict[str, OriginalPositions] = {}  # the same
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -193,10 +193,12 @@ class _Fixpoint:
             new += added
             line_map = self.result.line_maps.get(path, LineMap())
             if fixes is not None:
-                if path not in self._fixed_texts:
+                if path not in self._positions:
                     source = self.original.files[path].document.bytes
-                    self._fixed_texts[path] = FixedText(path, source, data, self._line_starts[path], line_map)
-                ranges = self._fixed_texts[path].fixes(edits)
+                    self._positions[path] = OriginalPositions(
+                        path, source, data, self._line_starts[path], line_map
+                    )
+                ranges = self._positions[path].fixes(edits)
                 fixes = None if ranges is None else (*fixes, *ranges)
             if path == original.place.path:
                 lines = ((line_map.unchanged_from(number), text) for number, text in removed)
@@ -214,7 +216,7 @@ class _Fixpoint:
                 files[path] = new_bytes
                 traces.setdefault(path, LineMap()).steps.append(LineEdits(old_bytes, edits))
         self._line_starts.clear()
-        self._fixed_texts.clear()
+        self._positions.clear()
         self.applied += chosen
         self.result.passes += 1
         self.current = self.original.reparse(files, self.current)

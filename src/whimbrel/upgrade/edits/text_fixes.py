@@ -11,8 +11,8 @@ from whimbrel.upgrade.model import TextFix
 from whimbrel.upgrade.source.line_map import LineMap
 
 
-class FixedText:
-    """The current text of a file, and where its lines stand in the original.
+class OriginalPositions:
+    """Positions of the current text of a file in the original.
 
     *starts* are the `line_starts` of the current text, *line_map* leads its lines back.
     """
@@ -31,7 +31,8 @@ class FixedText:
         """Return *edits* of the current text as fixes of the original; None if one of their lines changed."""
         fixes = []
         for edit in edits:
-            start, end = self._position(edit.start), self._position(edit.end)
+            start = self._position(edit.start)
+            end = self._position(edit.end)
             if start is None or end is None:
                 return None
             if self._offset(end) - self._offset(start) != edit.end - edit.start:

@@ -11,7 +11,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.edits.diff import line_starts
-from whimbrel.upgrade.edits.text_fixes import FixedText
+from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.model import TextFix, UpgradeOptions
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
@@ -46,7 +46,7 @@ def test_the_fixes_of_the_example_site_are_its_upgrade(tmp_path: Path) -> None:
 
 
 def test_positions_of_an_unchanged_text() -> None:
-    text = FixedText("a", TEXT, TEXT, line_starts(TEXT), LineMap())
+    text = OriginalPositions("a", TEXT, TEXT, line_starts(TEXT), LineMap())
     assert text.fixes([Edit(8, 18, b"MaxRequestWorkers")]) == (
         TextFix("a", (2, 3), (2, 13), "MaxRequestWorkers"),
     )
@@ -58,5 +58,5 @@ def test_positions_of_an_unchanged_text() -> None:
 @pytest.mark.parametrize(("edit", "has_fix"), [(Edit(8, 12, b""), False), (Edit(28, 32, b""), True)])
 def test_a_line_that_an_earlier_edit_has_changed_has_no_fix(edit: Edit, has_fix: bool) -> None:
     current = TEXT.replace(b"MaxClients", b"MaxRequestWorkers")
-    text = FixedText("a", TEXT, current, line_starts(current), LineMap())
+    text = OriginalPositions("a", TEXT, current, line_starts(current), LineMap())
     assert (text.fixes([edit]) is not None) is has_fix
