@@ -31,10 +31,10 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live grammar lock clean
+	differential specialized explained verify verify-live grammar lock coverage audit dist manual packages clean
 
 help:
-	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
+	@echo "make serve        serve a copy of the example site on port 8080"
 	@echo "make test         run all tests; list what is skipped, with the reason"
 	@echo "make static       ruff, its format, mypy --strict, import layers"
 	@echo "make check        the same and the repository's own rules (tests/meta, a part of make test)"
@@ -52,6 +52,11 @@ help:
 	@echo "make specialized  random sites with and without specialized answers, 30 minutes (SPECIALIZED=...)"
 	@echo "make explained    explain every recorded request; the status must be the served one"
 	@echo "make grammar      write the grammar of editors/vscode from the catalogue"
+	@echo "make coverage     the lines that tests/unit runs; fails below the floor of pyproject.toml"
+	@echo "make audit        known vulnerabilities of the pinned packages"
+	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
+	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
+	@echo "make packages     .deb and .rpm into dist/, with nfpm"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -130,6 +135,27 @@ verify-live: .venv/dev.stamp
 
 grammar: .venv/run.stamp
 	$(BIN)/python -m tools.make_grammar
+
+dist manual packages: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+coverage: .venv/dev.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
+	$(BIN)/python -m coverage run -m pytest tests/unit -q
+	$(BIN)/python -m coverage report
+
+audit: .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	for lock in requirements requirements-dev requirements-ldap; do \
+		$(BIN)/python -m pip_audit --require-hashes --disable-pip -r $$lock.lock || exit 1; done
+
+dist: .venv/run.stamp
+	$(BIN)/python -m hatchling build -d dist
+
+manual: .venv/run.stamp
+	$(BIN)/python tools/package_files.py build/share
+
+packages: .venv/run.stamp
+	tools/package_root
 
 lock: .venv/bin/python
 	tools/lock

@@ -16,6 +16,8 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, Event, RemoteSettingsChanged, ResponseReceived, StreamEnded, StreamReset
 
+from whimbrel.base.product import VERSION
+
 CONF = """\
 LoadModule proxy_module m/mod_proxy.so
 LoadModule proxy_connect_module m/mod_proxy_connect.so
@@ -282,7 +284,7 @@ def test_an_idle_tunnel_ends(server: ServerProcess, backend: Backend) -> None:
 def test_connect(server: ServerProcess, backend: Backend) -> None:
     client = start(server, backend)
     client.request([(":method", "CONNECT"), (":authority", f"127.0.0.1:{backend.port}")])
-    assert client.head() == {":status": "200", "proxy-agent": "Whimbrel/0.1 (Unix)"}
+    assert client.head() == {":status": "200", "proxy-agent": f"Whimbrel/{VERSION} (Unix)"}
     client.send(b"abcdef", end=True)
     assert client.rest() == (b"tcp:abcdefend", "StreamEnded")
     target = f"CONNECT 127.0.0.1:{backend.port} HTTP/2.0 200 -"

@@ -14,6 +14,7 @@ import pytest
 from tests.server.conftest import ServerProcess
 
 import whimbrel
+from whimbrel.base.product import VERSION
 
 
 def test_term_ends_everything(server: ServerProcess) -> None:
@@ -26,7 +27,7 @@ def test_term_ends_everything(server: ServerProcess) -> None:
     assert not (server.root / "logs/httpd.pid").exists()
     log = server.errors()
     assert "[mpm_event:notice]" in log
-    assert "AH00489: Whimbrel/0.1 (Unix) configured -- resuming normal operations" in log
+    assert f"AH00489: Whimbrel/{VERSION} (Unix) configured -- resuming normal operations" in log
     assert "AH00491: caught SIGTERM, shutting down" in log
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 

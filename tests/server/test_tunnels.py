@@ -16,6 +16,8 @@ import pytest
 from bench.tunnels import measure
 from tests.server.conftest import ServerProcess, everything, lines, reset, within
 
+from whimbrel.base.product import VERSION
+
 CONF = """\
 LoadModule proxy_module m/mod_proxy.so
 LoadModule proxy_connect_module m/mod_proxy_connect.so
@@ -112,7 +114,8 @@ def test_connect_passes_what_came_with_the_head(server: ServerProcess, echo: Ech
     wire = tunnel(server, echo.port, b"x" * size)
     wire.shutdown(socket.SHUT_WR)
     head, _, rest = everything(wire).partition(b"\r\n\r\n")
-    assert head == b"HTTP/1.0 200 Connection Established\r\nProxy-agent: Whimbrel/0.1 (Unix)"
+    agent = b"Whimbrel/%b (Unix)" % VERSION.encode()
+    assert head == b"HTTP/1.0 200 Connection Established\r\nProxy-agent: " + agent
     assert rest == b"hello got:" + b"x" * size
     assert within(5, lambda: lines(server)[-1:] == [f"CONNECT 127.0.0.1:{echo.port} HTTP/1.1 200 -"])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.cli.example import copy_site
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import UpgradeOptions
@@ -16,14 +16,11 @@ from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
 
-SITE = Path(__file__).parents[2] / "examples/site-2.2"
-
 
 def compared(root: Path, old: str = "", new: str = "") -> VerifyResult:
     """Return the comparison of the site with its upgrade, in which the text *old* is replaced by *new*."""
-    shutil.copytree(SITE, root)
-    environment = {"SITE_ROOT": str(root), "SITE_USER": "#65534", "SITE_GROUP": "#65534"}
-    options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"), environment=environment)
+    copy_site(root)
+    options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
     files = upgrade(read_config_tree(Sources(options=options), UpgradeOptions())).files
     assert files
     texts = {path: data.replace(old.encode(), new.encode()) if old else data for path, data in files.items()}

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 
+from whimbrel.base.portability import NO_FOLLOW, READ
 from whimbrel.base.static_typing import Final
 
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -32,7 +33,7 @@ def open_regular(path: str | bytes, *, dir_fd: int | None = None, follow: bool =
 
     With *follow* False a symbolic link is an error (ELOOP).
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    flags = READ if follow else READ | NO_FOLLOW
     handle = os.open(path, flags, dir_fd=dir_fd)
     try:
         mode = os.fstat(handle).st_mode

@@ -19,15 +19,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
+from whimbrel.base.accounts import effective_group, effective_user
 from whimbrel.base.confinement import WRITING
 from whimbrel.base.file_reading import open_regular, read_handle
+from whimbrel.base.portability import BINARY, DIRECTORY, NO_FOLLOW, NO_TERMINAL, NOT_INHERITED, PATH_ONLY
 
 MAX_LINKS: Final = 40
 """Symbolic links in one path, as in Linux."""
-_DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LISTED: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_OVERWRITTEN: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+_DIRECTORY: Final = PATH_ONLY | DIRECTORY | NO_FOLLOW | NOT_INHERITED
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | NOT_INHERITED | BINARY
+_LISTED: Final = os.O_RDONLY | DIRECTORY | NO_FOLLOW | NOT_INHERITED
+_OVERWRITTEN: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_FOLLOW | NO_TERMINAL | NOT_INHERITED | BINARY
 _ANYWHERE: Final = b"/"
 
 
@@ -142,7 +144,7 @@ class Place:
         while view:
             view = view[os.write(handle, view) :]
         if owner is not None:
-            if owner[:2] != (os.geteuid(), os.getegid()):
+            if owner[:2] != (effective_user(), effective_group()):
                 os.fchown(handle, owner.user, owner.group)
             os.fchmod(handle, owner.mode)
             if with_times:
@@ -186,7 +188,7 @@ class Place:
 
     def sync(self) -> None:
         """Write the directory to disk."""
-        handle = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.directory)
+        handle = os.open(b".", os.O_RDONLY | DIRECTORY | NOT_INHERITED, dir_fd=self.directory)
         try:
             os.fsync(handle)
         finally:
@@ -318,7 +320,9 @@ class _Top:
 
     @classmethod
     def machine(cls) -> _Top:
-        """Return the top of all paths."""
+        """Return the top of all paths; raises OSError."""
+        if os.open not in os.supports_dir_fd:
+            raise OSError(errno.ENOTSUP, "this system has no descriptors of directories to write below")
         return cls(_ANYWHERE, _ANYWHERE, os.open(_ANYWHERE, _DIRECTORY))
 
     @classmethod
@@ -431,7 +435,7 @@ class _Walk:
         users = {directory.st_uid}
         if directory.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             users.add(os.stat(name, dir_fd=self._handles[-1], follow_symlinks=False).st_uid)
-        return users - {0, os.geteuid()}
+        return users - {0, effective_user()}
 
     def _check_owner(self) -> None:
         """Raise ForeignLink if a link of another user led here, and the present directory is not that user's.
@@ -456,7 +460,7 @@ class _Walk:
         self._names.append(name)
         if self._tree.is_private:
             status = os.fstat(handle)
-            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            if status.st_uid != effective_user() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise NotPrivate(self._path())
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-VERSION = "0.1"
+from whimbrel import __version__
+
+VERSION = ".".join(__version__.split(".")[:2])
+REPOSITORY = "https://github.com/whimbrel-httpd/whimbrel"
 COMPATIBLE = {"2.2": "2.2.34", "2.4": "2.4.71", "guide": "2.4.71"}
 # SERVER_SOFTWARE, whatever ServerTokens: applications search it for the word Apache
 SOFTWARE = f"Whimbrel/{VERSION} (Apache/2.4 compatible)"

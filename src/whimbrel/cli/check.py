@@ -252,6 +252,10 @@ def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
         )
         write_text(text, may_page=output.may_page)
         return
+    if shape is Format.sarif:
+        from whimbrel.upgrade.documents.explain import documents_of
+
+        report.documents = documents_of({entry.rule for entry in report.entries})
     render: Callable[[Report], str] = import_module(f"whimbrel.report.formats.{shape.value}").render
     text = render(report)
     sys.stdout.flush()

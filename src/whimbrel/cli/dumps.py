@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 from collections.abc import Sequence
 
+from whimbrel.base.accounts import effective_user, group_named, user_named, user_numbered
 from whimbrel.catalogue.listing import listing
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
@@ -131,10 +130,10 @@ def _user(written: str, kind: str) -> str:
     try:
         if written.startswith("#"):
             number = int(written[1:])
-            name = pwd.getpwuid(number).pw_name if kind == "User" else written
+            name = user_numbered(number).pw_name if kind == "User" else written
         elif written:
-            number = pwd.getpwnam(written).pw_uid if kind == "User" else grp.getgrnam(written).gr_gid
+            number = user_named(written).pw_uid if kind == "User" else group_named(written).gr_gid
     except (KeyError, ValueError):
         pass
-    tail = "" if os.getuid() == 0 else " not_used"
+    tail = "" if effective_user() == 0 else " not_used"
     return f'{kind}: name="{name}" id={number & 0xFFFFFFFF}{tail}\n'

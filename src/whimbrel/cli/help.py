@@ -34,6 +34,13 @@ class HelpCommand(TyperCommand):
     """A subcommand whose help names values as its texts do; lines of the epilog stay lines."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, rows in self.help_records(ctx).items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def help_records(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return the arguments and the options, each with its text."""
         records: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -41,10 +48,7 @@ class HelpCommand(TyperCommand):
                 is_argument = param.param_type_name == "argument"
                 name = _TYPE.sub("" if is_argument else _value, record[0])
                 records["Arguments" if is_argument else "Options"].append((name, record[1]))
-        for title, rows in records.items():
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        return records
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()

@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "check": "whimbrel.cli.check",
     "directives": "whimbrel.cli.directives",
     "explain": "whimbrel.cli.explain",
+    "example": "whimbrel.cli.example",
     "fmt": "whimbrel.cli.fmt",
     "lsp": "whimbrel.cli.lsp",
     "upgrade": "whimbrel.cli.upgrade",
@@ -38,6 +39,10 @@ MAX_RECURSION: Final = 10_000
 """Calls within each other in a command: several for each of MAX_SECTIONS."""
 MAX_MEMORY: Final = 2 << 30
 """Bytes of data of one process of a command."""
+
+
+COMPLETION: Final = "_WHIMBREL_COMPLETE"
+"""Variable of the shell functions that complete words: source_bash prints one, complete_bash the words."""
 
 
 class _Utility(TyperCommand):
@@ -106,6 +111,12 @@ def main() -> None:
     if sys.argv[1:2] in (["serve"], ["studio"]):
         app(prog_name="whimbrel")
         return
+    if COMPLETION in os.environ:  # no command runs, and no file is read
+        from typer._completion_classes import completion_init
+
+        completion_init()
+        app(prog_name="whimbrel")
+        return
     confine()
     limit_memory()
     sys.setrecursionlimit(MAX_RECURSION)
@@ -128,8 +139,10 @@ def main() -> None:
 
 def limit_memory() -> None:
     """Let a command that needs more than MAX_MEMORY fail, in the place of the machine."""
-    import resource
-
+    try:
+        import resource
+    except ImportError:  # a system without limits of processes
+        return
     _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY:
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))

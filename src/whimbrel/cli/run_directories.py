@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import pwd
 import sys
 import tempfile
 from collections.abc import Mapping
 from typing import Final
 
+from whimbrel.base.accounts import user_named, user_numbered
 from whimbrel.utilities.options import Exit
 
 RUN_DIRECTORY: Final = "/var/run/apache2"
@@ -70,7 +70,7 @@ def _make_owned(path: str, owner: str) -> None:
 
 def _give(path: str, owner: str) -> None:
     try:
-        os.chown(path, pwd.getpwnam(owner).pw_uid, -1)
+        os.chown(path, user_named(owner).pw_uid, -1)
     except KeyError:
         raise Exit(1, f"chown: invalid user: '{owner}'\n") from None
     except OSError as problem:
@@ -79,7 +79,7 @@ def _give(path: str, owner: str) -> None:
 
 def _is_owned(path: str, owner: str) -> bool:
     try:
-        return os.path.isdir(path) and pwd.getpwuid(os.lstat(path).st_uid).pw_name == owner
+        return os.path.isdir(path) and user_numbered(os.lstat(path).st_uid).pw_name == owner
     except (OSError, KeyError):
         return False
 

@@ -6,14 +6,13 @@ missing, and the server refuses the request or the start.
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from whimbrel.base.accounts import group_named, user_named
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
@@ -308,7 +307,7 @@ class ServedLines:
         word = getword(text)[0]
         try:
             if not word.startswith("#"):
-                _ = pwd.getpwnam(to_system(word)) if is_user else grp.getgrnam(to_system(word))
+                _ = user_named(to_system(word)) if is_user else group_named(to_system(word))
             return text
         except (KeyError, ValueError):
             pass
@@ -323,7 +322,7 @@ class ServedLines:
         if os.getuid() != 0:
             return f"#{os.getuid() if is_user else os.getgid()}"
         try:
-            entry = pwd.getpwnam("nobody")
+            entry = user_named("nobody")
         except KeyError:
             return "#65534"
         return f"#{entry.pw_uid if is_user else entry.pw_gid}"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from whimbrel.base.accounts import effective_group, effective_user
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
@@ -266,6 +267,6 @@ def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> Non
         with copied.place(os.fsencode(target), create=True, follow=False) as link:
             link.make_link(os.fsencode(os.readlink(source)))
         target = to / to_system(display_path(real, directory)).lstrip("/")
-    owner = Owner.of(os.stat(source))._replace(user=os.geteuid(), group=os.getegid())
+    owner = Owner.of(os.stat(source))._replace(user=effective_user(), group=effective_group())
     with copied.place(os.fsencode(target), create=True, follow=False) as place:
         place.replace(data, owner)

@@ -5,6 +5,7 @@ The directives are in modules/mpm/.  Manual: mod/mpm_common.html, mod/core.html,
 
 from __future__ import annotations
 
+from whimbrel.base.accounts import group_named, user_named
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.registry.settings import setting
@@ -47,23 +48,19 @@ def user_id(name: str) -> int | None:
     """Return the numeric ID of a user name or of ``#number`` (as by atoi, unsigned); None for an unknown
     name.
     """
-    import pwd
-
     if name.startswith("#"):
         return atoi(name[1:]) & 0xFFFFFFFF
     try:
-        return pwd.getpwnam(name).pw_uid
+        return user_named(name).pw_uid
     except (KeyError, ValueError):
         return None
 
 
 def group_id(name: str) -> int | None:
     """Return the numeric ID of a group name or of ``#number``; None for an unknown name."""
-    import grp
-
     if name.startswith("#"):
         return atoi(name[1:])
     try:
-        return grp.getgrnam(name).gr_gid
+        return group_named(name).gr_gid
     except (KeyError, ValueError):
         return None

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.portability import pread
 from whimbrel.base.static_typing import Final
 
 PIECE: Final = 64 * 1024  # bytes of a file that are read in one step
@@ -31,7 +32,7 @@ class FileSegment:
         """All of it; for tests and small parts."""
         out = b""
         while len(out) < self.length:
-            data = os.pread(self.handle, self.length - len(out), self.offset + len(out))
+            data = pread(self.handle, self.length - len(out), self.offset + len(out))
             if not data:
                 break
             out += data
@@ -208,7 +209,7 @@ class JoinedSource(Source):
             count = os.preadv(part.handle, [buffer], part.offset, os.RWF_NOWAIT)
         except BlockingIOError:
             return None
-        except OSError:  # the file system has no RWF_NOWAIT
+        except (OSError, AttributeError):  # the file system, or the system, has no RWF_NOWAIT
             return self._taken(part, _pread(part))
         return self._taken(part, bytes(buffer) if count == len(buffer) else bytes(buffer[:count]))
 
@@ -249,4 +250,4 @@ class JoinedSource(Source):
 
 
 def _pread(part: FileSegment) -> bytes:
-    return os.pread(part.handle, min(PIECE, part.length), part.offset)
+    return pread(part.handle, min(PIECE, part.length), part.offset)

@@ -38,8 +38,8 @@ def entry(table: Mapping[str, str], name: str) -> str | None:
 
 
 def _system(name: str) -> str | None:
-    value = os.environb.get(to_bytes(name))
-    return None if value is None else to_text(value)
+    value = os.environ.get(os.fsdecode(to_bytes(name)))
+    return None if value is None else to_text(os.fsencode(value))
 
 
 def _response(e: Evaluation, name: str) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import grp
-import pwd
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.accounts import group_numbered, user_numbered
 from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, TIME, UNCACHEABLE, USER, ExprVariable
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def _owner(e: Evaluation) -> str | None:
     info = e.request.finfo
     e.view.set_uncacheable()  # the account database can change undetected
     try:
-        return pwd.getpwuid(info.st_uid if info is not None else 0).pw_name
+        return user_numbered(info.st_uid if info is not None else 0).pw_name
     except KeyError:
         return None
 
@@ -47,7 +46,7 @@ def _group(e: Evaluation) -> str | None:
     info = e.request.finfo
     e.view.set_uncacheable()  # as above
     try:
-        return grp.getgrgid(info.st_gid if info is not None else 0).gr_name
+        return group_numbered(info.st_gid if info is not None else 0).gr_name
     except KeyError:
         return None
 

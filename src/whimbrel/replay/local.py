@@ -42,7 +42,7 @@ def run_local(replayer: Replayer, pieces: Iterable[LogPiece], jobs: int, progres
 
 def processors() -> int:
     """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.check.check import CheckResult
 from whimbrel.upgrade.edits.diff import display_path
@@ -26,6 +27,7 @@ def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEnt
         finding.new,
         finding.decision,
         finding.old,
+        tuple(replace(fix, path=display_path(fix.path, directory)) for fix in finding.fixes),
     )
 
 

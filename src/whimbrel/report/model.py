@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.report.knowledge import text_lines
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Risk
+from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class ReportEntry:
         is_fixable: True if `whimbrel upgrade` has an edit for it
         old: the lines that the edit removes, with their numbers
         new: the lines that the edit writes
+        fixes: the edit as ranges of the files, if it has any; paths as *path*
     """
 
     rule: str
@@ -40,6 +41,7 @@ class ReportEntry:
     new: tuple[str, ...] = ()
     decision: str = ""
     old: tuple[tuple[int, str], ...] = ()
+    fixes: tuple[TextFix, ...] = ()
 
     @property
     def is_note(self) -> bool:
@@ -71,6 +73,7 @@ class Report:
         files: paths of all files that were read
         titles: titles of the rules, by number
         names: short names of the rules, by number
+        documents: Markdown documents of the rules, by number, for formats that hold them
         scope: what was read, and what is unknown
         directory: the directory that paths of *scope* are shown relative to
         next_command: what to run after reading, "" for nothing
@@ -86,6 +89,7 @@ class Report:
     directory: str = ""
     names: dict[str, str] = field(default_factory=dict)
     next_command: str = ""
+    documents: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""

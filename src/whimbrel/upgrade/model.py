@@ -64,6 +64,19 @@ class FileEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class TextFix:
+    """One edit as a range of lines and columns of the file as it was read; both count from 1.
+
+    Columns count bytes, which are characters of the text here; the end is the first position that stays.
+    """
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One change that the upgrade causes or makes.
 
@@ -80,6 +93,8 @@ class Finding:
         new: the lines that applied edits wrote.
         decision: a decision for the user that equal answers leave open.
         remark: a fact that explains a startling edit with equal answers, which `upgrade` prints.
+        fixes: the applied edits as ranges of the original files; empty if one of them changes a line that an
+            earlier edit has written.
     """
 
     rule: str
@@ -94,6 +109,7 @@ class Finding:
     decision: str = ""
     remark: str = ""
     old: tuple[tuple[int, str], ...] = ()
+    fixes: tuple[TextFix, ...] = ()
 
     @property
     def needs_review(self) -> bool:

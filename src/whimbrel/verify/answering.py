@@ -8,6 +8,7 @@ import re
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.portability import pread
 from whimbrel.base.programs import without_programs
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, JoinedSource, Part, release
@@ -178,7 +179,7 @@ def _hash_file(hashed: Any, part: FileSegment) -> None:
         return
     hashed.update(b"%d" % part.length)
     for at in (part.offset, part.offset + part.length - 65536):
-        hashed.update(os.pread(part.handle, 65536, at))
+        hashed.update(pread(part.handle, 65536, at))
 
 
 def answer_of(engine: Engine, response: Response, digest: str, length: int, date: str = _NO_TIME) -> Answer:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.base.dialect import DIALECTS
+from whimbrel.base.product import VERSION
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli import version_text
 from whimbrel.cli.arguments import parse
@@ -192,7 +193,7 @@ def test_wrong_use_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) ->
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["p", "-v"]) == 0
     first, second, rest = capsys.readouterr().out.split("\n")
-    assert first == "Server version: Apache/2.4.71 (Whimbrel/0.1)"
+    assert first == f"Server version: Apache/2.4.71 (Whimbrel/{VERSION})"
     assert second.startswith("Server built:   20")
     assert rest == ""
 

@@ -6,9 +6,9 @@ Users never depend on the descriptor's position: sendfile(2) and pread(2) are gi
 from __future__ import annotations
 
 import os
-import resource
 from typing import Final
 
+from whimbrel.base.portability import READ
 from whimbrel.engine.deps.files import StatSignature, stat_signature
 
 MAX_OPEN: Final = 512
@@ -94,6 +94,10 @@ class FdCache:
 
 def max_open() -> int:
     """Return how many files may be open: `MAX_OPEN`, less where the process may have few descriptors."""
+    try:
+        import resource
+    except ImportError:  # a system without limits of processes
+        return MAX_OPEN
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return MAX_OPEN if soft == resource.RLIM_INFINITY else max(1, min(MAX_OPEN, soft // LIMIT_SHARE))
 
@@ -101,7 +105,7 @@ def max_open() -> int:
 def open_if_unchanged(path: bytes, stamp: StatSignature) -> int:
     """Return a descriptor of the file at *path* if its signature is *stamp*, else -1."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        handle = os.open(path, READ)
     except OSError:
         return -1
     if stat_signature(os.fstat(handle)) != stamp:

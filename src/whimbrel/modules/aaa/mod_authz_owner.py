@@ -5,11 +5,10 @@ Manual: mod/mod_authz_owner.html.
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 from typing import TYPE_CHECKING
 
+from whimbrel.base.accounts import group_numbered, user_numbered
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.core.access_22 import Requirement, applying, requirements
@@ -53,7 +52,7 @@ def _owner_and_group(r: Request, group: bool) -> str | _Problem:
         return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.deps.errno or 2)
     r.set_uncacheable()  # the account database can change undetected
     try:
-        return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
+        return group_numbered(info.st_gid).gr_name if group else user_numbered(info.st_uid).pw_name
     except KeyError:
         return _Problem(
             "could not get name of file group" if group else "could not get name of file owner",

@@ -12,6 +12,7 @@ from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.portability import READ
 from whimbrel.config.core_config import ETAG_DIGEST, ETAG_NONE, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
 from whimbrel.engine.body import FileSegment
@@ -380,7 +381,7 @@ def _open(r: Request) -> int | None:
     if r.finfo is None or r.filename is None or not (S_ISREG(r.finfo.st_mode) or S_ISCHR(r.finfo.st_mode)):
         return None
     try:
-        return os.open(to_bytes(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        return os.open(to_bytes(r.filename), READ)
     except OSError:
         return None
 
@@ -388,7 +389,7 @@ def _open(r: Request) -> int | None:
 def _why_not(path: str) -> str:
     """Return the reason why a file cannot be opened, as the error log shows it."""
     try:
-        os.close(os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+        os.close(os.open(to_bytes(path), READ))
     except OSError as problem:
         return f"({problem.errno}){os.strerror(problem.errno or 0)}"
     return ""

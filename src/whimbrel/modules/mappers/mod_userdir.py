@@ -5,9 +5,9 @@ Manual: mod/mod_userdir.html.
 
 from __future__ import annotations
 
-import pwd
 from typing import TYPE_CHECKING
 
+from whimbrel.base.accounts import user_named
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -81,7 +81,7 @@ def _user_of(conf: UserDirServerConfig, uri: str, nobody: tuple[str, ...]) -> st
 
 def _home(user: str) -> str | None:
     try:
-        return from_system(pwd.getpwnam(to_system(user)).pw_dir)
+        return from_system(user_named(to_system(user)).pw_dir)
     except (KeyError, ValueError):
         return None
 

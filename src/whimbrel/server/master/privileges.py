@@ -6,11 +6,10 @@ Modules that they may import later are imported before: see `preload`.
 from __future__ import annotations
 
 import errno
-import grp
 import os
-import pwd
 from collections.abc import Callable
 
+from whimbrel.base.accounts import group_named, user_numbered
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes, to_system
@@ -65,7 +64,7 @@ def drop(spec: ServerSpec) -> None:
     user = user_id(spec.user)
     group = _group_id(spec.group)
     try:
-        name = pwd.getpwuid(user if user is not None else UNKNOWN).pw_name
+        name = user_numbered(user if user is not None else UNKNOWN).pw_name
     except (KeyError, OverflowError):
         raise DropError(
             None,
@@ -94,7 +93,7 @@ def _group_id(name: str) -> int:
     if name.startswith("#"):
         return atoi(name[1:]) & UNKNOWN
     try:
-        return grp.getgrnam(to_system(name)).gr_gid
+        return group_named(to_system(name)).gr_gid
     except (KeyError, ValueError):
         return UNKNOWN
 

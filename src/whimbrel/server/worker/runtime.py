@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import socket
 import threading
@@ -15,6 +14,7 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.backends.unix_transport import UnixConnector
+from whimbrel.base.file_locks import try_lock
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.model import LogSink
 from whimbrel.engine.coroutines import yield_to_loop
@@ -198,11 +198,7 @@ class ServerRuntime:
 
     def _takes(self, name: str) -> bool:
         """Return True if this process holds the lock of *name*, or could take it."""
-        try:
-            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
-        except OSError:
-            return False
-        return True
+        return try_lock(self._locks.fileno(), 1, zlib.crc32(name.encode()))
 
     def segment(self, name: str) -> mmap:
         """See Runtime.segment."""

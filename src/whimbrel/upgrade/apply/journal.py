@@ -7,11 +7,11 @@ of this tree.
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Callable
 from typing import Any, Final
 
+from whimbrel.base.accounts import effective_user
 from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -86,7 +86,7 @@ class Journal:
                 status = place.status()
                 if status is None:
                     return cls(directory)
-                if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                if status.st_uid != effective_user() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                     raise WriteError(f"{path}: not obeyed: another user can have written it")
                 document: dict[str, Any] = json.loads(place.read()[0])
         except FileNotFoundError:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pwd
 from contextlib import suppress
 from typing import Final
 
+from whimbrel.base.accounts import effective_user, user_numbered
 from whimbrel.base.file_writing import NotPrivate, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import without_links
@@ -29,21 +29,21 @@ def state_home() -> bytes:
 
     Root may run with the HOME of another user, who could write there: /var/lib is used then.
     """
-    named = os.environb.get(b"XDG_STATE_HOME", b"")
+    named = os.fsencode(os.environ.get("XDG_STATE_HOME", ""))
     if named.startswith(b"/"):
         return named
-    home = os.environb.get(b"HOME") or _home_of_user()
+    home = os.fsencode(os.environ.get("HOME", "")) or _home_of_user()
     with suppress(OSError):
-        if home.startswith(b"/") and os.stat(home).st_uid == os.geteuid():
+        if home.startswith(b"/") and os.stat(home).st_uid == effective_user():
             return os.path.join(home, b".local/state")
-    if os.geteuid() == 0:
+    if effective_user() == 0:
         return _SYSTEM
     raise NoStateDirectory("no directory for the journal of the upgrade: set XDG_STATE_HOME")
 
 
 def _home_of_user() -> bytes:
     try:
-        return os.fsencode(pwd.getpwuid(os.geteuid()).pw_dir)
+        return os.fsencode(user_numbered(effective_user()).pw_dir)
     except KeyError:
         return b""
 

@@ -18,8 +18,9 @@ from whimbrel.config.load import DeepRecursion
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
+from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
-from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk
+from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, TextFix
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -96,6 +97,7 @@ class _Fixpoint:
         self.declined: set[tuple[str, SourceLocation, str]] = set()
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
         self._line_starts: dict[str, list[int]] = {}  # by path, of the current tree
+        self._positions: dict[str, OriginalPositions] = {}  # the same
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -184,17 +186,26 @@ class _Fixpoint:
             by_file.setdefault(file_edit.path, []).append(file_edit.edit)
         old: list[tuple[int, str]] = []
         new: list[str] = []
+        fixes: tuple[TextFix, ...] | None = ()
         for path, edits in by_file.items():
             data = self.current.files[path].document.bytes
             if path not in self._line_starts:
                 self._line_starts[path] = line_starts(data)
             removed, added = changed_lines(data, edits, self._line_starts[path])
             new += added
+            line_map = self.result.line_maps.get(path, LineMap())
+            if fixes is not None:
+                if path not in self._positions:
+                    source = self.original.files[path].document.bytes
+                    self._positions[path] = OriginalPositions(
+                        path, source, data, self._line_starts[path], line_map
+                    )
+                ranges = self._positions[path].fixes(edits)
+                fixes = None if ranges is None else (*fixes, *ranges)
             if path == original.place.path:
-                line_map = self.result.line_maps.get(path, LineMap())
                 lines = ((line_map.unchanged_from(number), text) for number, text in removed)
                 old += [(number, text) for number, text in lines if number]
-        return replace(original, edits=decided.edits, old=tuple(old), new=tuple(new))
+        return replace(original, edits=decided.edits, old=tuple(old), new=tuple(new), fixes=fixes or ())
 
     def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
         """Apply the edits and read the configuration tree again."""
@@ -207,6 +218,7 @@ class _Fixpoint:
                 files[path] = new_bytes
                 traces.setdefault(path, LineMap()).steps.append(LineEdits(old_bytes, edits))
         self._line_starts.clear()
+        self._positions.clear()
         self.applied += chosen
         self.result.passes += 1
         self.current = self.original.reparse(files, self.current)

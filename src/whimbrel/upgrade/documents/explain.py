@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from typing import Final
@@ -153,6 +153,12 @@ def document(rule: Rule) -> str:
             return file.read()
     except FileNotFoundError:
         return f"# {rule.number} {rule.title}\n"
+
+
+def documents_of(numbers: Iterable[str]) -> dict[str, str]:
+    """Return the documents of the rules with these numbers; a number without a rule has none."""
+    rules = {number: rule_of(number) for number in numbers}
+    return {number: document(rule) for number, rule in rules.items() if rule is not None}
 
 
 # rows, codes, messages ----------------------------------------------------------------------------

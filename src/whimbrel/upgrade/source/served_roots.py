@@ -7,11 +7,11 @@ above that part: all below it may be served.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from whimbrel.base.accounts import all_users
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, replace
@@ -130,7 +130,7 @@ def _of_users(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[Serv
                 for path in _matching(pattern, to_local, tree, line):
                     yield ServedRoot(path, line, is_named=False)
             elif "://" not in word and "*" not in word:
-                for home in sorted({user.pw_dir for user in pwd.getpwall()}):
+                for home in sorted({user.pw_dir for user in all_users()}):
                     path = f"{from_system(home).rstrip('/')}/{word}"
                     local = to_local(path)
                     if local and os.path.isdir(to_bytes(local)):

@@ -4,11 +4,11 @@ VirtualDocumentRoot."""
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.accounts import all_users
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.config.execute import is_directory
 from whimbrel.upgrade.source.served_roots import VIRTUAL, fixed_part, user_words
@@ -57,7 +57,7 @@ def _of_users(word: str) -> Iterator[tuple[str, str]]:
         start = head if star else f"{word.rstrip('/')}/"
         found = [(name, f"{start}{name}{tail}") for name in _names(start)]
     else:
-        users = sorted(pwd.getpwall(), key=lambda user: user.pw_name)
+        users = sorted(all_users(), key=lambda user: user.pw_name)
         found = [
             (from_system(user.pw_name), f"{from_system(user.pw_dir).rstrip('/')}/{word}") for user in users
         ]

@@ -6,7 +6,6 @@ count.
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from struct import Struct
 from typing import Final
 
+from whimbrel.base.file_locks import lock, unlock
 from whimbrel.base.lazy_dataclasses import dataclass
 
 _HEAD: Final = Struct("<QQ")  # last client's number, last serial number of one-time nonces
@@ -48,11 +48,11 @@ class Clients:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        lock(self._file)
         try:
             yield
         finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN)
+            unlock(self._file)
 
     def _place(self, number: int) -> int:
         return _HEAD.size + number % self._count * _ENTRY.size

@@ -8,7 +8,6 @@ they are.  A file is read whole and replaced atomically.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from struct import error as too_short
 from struct import pack, unpack_from
 from typing import Final
 
+from whimbrel.base.file_locks import lock_open_file
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import decimal, is_digits
@@ -185,7 +185,7 @@ class DbmProperties:
         except OSError as problem:
             raise DavError(500, "Could not open database.", 1, errno=problem.errno or 0) from None
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            lock_open_file(handle)
             yield
         finally:
             os.close(handle)

@@ -5,11 +5,11 @@ Manual: mod/mod_include.html#includevars.
 
 from __future__ import annotations
 
-import pwd
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.accounts import user_numbered
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
@@ -191,7 +191,7 @@ class Page:
         if key == "USER_NAME":
             r.set_uncacheable()  # the account database has no dependency that could be checked
             try:
-                return pwd.getpwuid(r.finfo.st_uid if r.finfo is not None else 0).pw_name
+                return user_numbered(r.finfo.st_uid if r.finfo is not None else 0).pw_name
             except KeyError:
                 return "<unknown>"
         return Clock(formatted_time(r.time, self.time_format, gmt=key == "DATE_GMT"))

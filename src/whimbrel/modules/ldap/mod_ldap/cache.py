@@ -7,7 +7,6 @@ key is erased before its record changes and written after it, and the kernel rel
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -20,6 +19,7 @@ from struct import Struct
 from threading import Lock
 from typing import Any, Final
 
+from whimbrel.base.file_locks import lock, try_lock, unlock
 from whimbrel.engine.request import RequestEngine
 from whimbrel.modules.ldap.mod_ldap.settings import LdapServerConfig
 
@@ -58,11 +58,11 @@ class SharedMemory:
     def locked(self) -> Iterator[mmap]:
         """Hold the lock."""
         with self._lock:
-            fcntl.lockf(self._file, fcntl.LOCK_EX, 1)
+            lock(self._file, 1)
             try:
                 yield self.memory
             finally:
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1)
+                unlock(self._file, 1)
 
     @contextmanager
     def serialized(self, name: bytes) -> Iterator[None]:
@@ -73,19 +73,12 @@ class SharedMemory:
             yield
             return
         try:
-            while not self._try_stripe(stripe) and time.monotonic() < end:
+            while not try_lock(self._file, 1, 1 + stripe) and time.monotonic() < end:
                 time.sleep(0.002)
             yield
         finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, 1 + stripe)
+            unlock(self._file, 1, 1 + stripe)
             self._stripes[stripe].release()
-
-    def _try_stripe(self, stripe: int) -> bool:
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 1 + stripe)
-        except OSError:
-            return False
-        return True
 
     def digest(self, data: bytes, length: int) -> bytes:
         """Return a keyed hash of *data*."""

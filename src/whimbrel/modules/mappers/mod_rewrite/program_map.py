@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import select
@@ -11,6 +10,7 @@ import threading
 import time
 from typing import Final
 
+from whimbrel.base.file_locks import lock, unlock
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.programs import require_programs
 
@@ -59,11 +59,11 @@ class MapProgram:
                     self.start()
                 except OSError:
                     return None
-            fcntl.lockf(self._file_lock, fcntl.LOCK_EX)
+            lock(self._file_lock)
             try:
                 return self._exchange(line, time.monotonic() + seconds)
             finally:
-                fcntl.lockf(self._file_lock, fcntl.LOCK_UN)
+                unlock(self._file_lock)
 
     def _exchange(self, line: str, until: float) -> str | None:
         assert (

@@ -6,13 +6,12 @@ fewer, and unknown ones are empty.
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.accounts import group_numbered, user_numbered
 from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import upper
@@ -253,8 +252,8 @@ _PLAIN: Final[dict[str, Variable]] = {
     "REQUEST_SCHEME": _of(identity.scheme),
     "REQUEST_URI": _of(lambda r: r.uri),
     "SCRIPT_FILENAME": _of(lambda r: r.filename),
-    "SCRIPT_GROUP": _of(_owner(grp.getgrgid, "group"), Reads.FILES),
-    "SCRIPT_USER": _of(_owner(pwd.getpwuid, "user"), Reads.FILES),
+    "SCRIPT_GROUP": _of(_owner(group_numbered, "group"), Reads.FILES),
+    "SCRIPT_USER": _of(_owner(user_numbered, "user"), Reads.FILES),
     "SERVER_ADDR": _of(lambda r: r.connection.local_ip),
     "SERVER_ADMIN": _of(lambda r: r.server.admin),
     "SERVER_NAME": _of(_server_name),

@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from josepy.jwk import JWKRSA
 from josepy.util import ComparableRSAKey
 
-from whimbrel import __version__
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.numbers import decimal, is_digits
+from whimbrel.base.product import VERSION
 from whimbrel.modules.md.mod_md.authority import (
     Account,
     AcmeDirectory,
@@ -117,7 +117,7 @@ class AcmeAuthority:
         self._url = url
         self._ca_file = ca_file
         verify: Any = to_system(ca_file) if ca_file else True
-        agent = f"Whimbrel/{'.'.join(__version__.split('.')[:2])} mod_md"
+        agent = f"Whimbrel/{VERSION} mod_md"
         self._net = _Network(verify_ssl=verify, user_agent=agent, timeout=int(timeout))
         self._net.session.trust_env = False
         if proxy:

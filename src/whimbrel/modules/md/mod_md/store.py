@@ -7,7 +7,6 @@ with the key in md_store.json. Files are replaced atomically; keys are never rea
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import shutil
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from whimbrel.base.file_locks import try_lock_open_file
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
@@ -288,13 +288,11 @@ class FileStore:
 def _take(handle: int, wait: float) -> bool:
     end = time.monotonic() + wait
     while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if try_lock_open_file(handle):
             return True
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.05)
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.05)
 
 
 def json_bytes(record: object) -> bytes:

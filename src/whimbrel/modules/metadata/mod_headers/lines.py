@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.portability import load_average
 from whimbrel.directives.command import Command
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_condition, read_string
@@ -72,7 +72,7 @@ def _duration(r: Request) -> str:
 
 
 def _load(_r: Request) -> str:
-    return "l={:.2f}/{:.2f}/{:.2f}".format(*os.getloadavg())
+    return "l={:.2f}/{:.2f}/{:.2f}".format(*load_average())
 
 
 def _share(r: Request, states: str, letter: str) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-from whimbrel import __version__
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.product import VERSION
 from whimbrel.modules.ssl.mod_ssl.certificate_names import common_names
 from whimbrel.modules.ssl.mod_ssl.certificates import constraints, kind_of_key, matches_name
 from whimbrel.modules.ssl.mod_ssl.context_checks import check_context
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NO_PHRASE: Final = "Init: Unable to read pass phrase [Hint: key introduced or changed before restart?]"
 _CA: Final = "server certificate is a CA certificate (BasicConstraints: CA == TRUE !?)"
 _PATH: Final = "server certificate is not a leaf certificate (BasicConstraints: pathlen == {} > 0 !?)"
-_PROGRAM: Final = f"Whimbrel/{'.'.join(__version__.split('.')[:2])}"
+_PROGRAM: Final = f"Whimbrel/{VERSION}"
 
 
 def _dialogs() -> PassPhrases:

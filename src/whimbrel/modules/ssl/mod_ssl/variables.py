@@ -66,8 +66,8 @@ def lookup(r: Request, name: str) -> str:
     if known.startswith("HTTP:"):
         return r.headers_in.get(name[5:]) or ""
     if known.startswith("ENV:"):
-        value = os.environb.get(to_bytes(name[4:]))
-        return "" if value is None else from_system(os.fsdecode(value))
+        value = os.environ.get(os.fsdecode(to_bytes(name[4:])))
+        return "" if value is None else from_system(value)
     if known in _OF_REQUESTS:
         return VARIABLES[known].read(Evaluation(RequestView(r, "ssl"))) or ""
     return ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -27,9 +26,9 @@ MAX_STDERR_LINE: Final = 8191  # bytes of standard error in one message (apr_fil
 MAX_COMPLAINTS: Final = 4096  # bytes of standard error logged in one tick
 FAIR_SHARE: Final = 256 * 1024  # bytes read before other clients are served
 _RESOURCES: Final = {
-    "cpu": (resource.RLIMIT_CPU,),
-    "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA),
-    "nproc": (resource.RLIMIT_NPROC,),
+    "cpu": ("RLIMIT_CPU",),
+    "mem": ("RLIMIT_AS", "RLIMIT_DATA"),
+    "nproc": ("RLIMIT_NPROC",),
 }
 
 
@@ -365,7 +364,9 @@ def _close(*handles: int) -> None:
 
 def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:
     """Return the function that sets the limits in the child before exec; ``max`` is the hard limit."""
-    wanted = [(kind, pair) for name, pair in limits.items() for kind in _RESOURCES[name]]
+    import resource  # a tool that reads RLimitCPU may run where this does not exist
+
+    wanted = [(getattr(resource, kind), pair) for name, pair in limits.items() for kind in _RESOURCES[name]]
 
     def limit() -> None:
         for kind, (soft, hard) in wanted:

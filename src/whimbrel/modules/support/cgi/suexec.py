@@ -7,10 +7,10 @@ whether it runs the program; its refusals are the program's standard error. Manu
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.accounts import user_named
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.latin1 import to_system
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -83,7 +83,7 @@ def _identity(r: Request) -> tuple[str, str] | None:
     name = r.notes.get(USER_NOTE)
     if name is not None:
         try:
-            entry = pwd.getpwnam(to_system(name))
+            entry = user_named(to_system(name))
         except (KeyError, ValueError):
             pass  # as in httpd, the next identity counts
         else:

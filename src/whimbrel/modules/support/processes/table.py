@@ -6,7 +6,6 @@ held for the time of one scan.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from mmap import mmap
 
+from whimbrel.base.file_locks import lock, unlock
 from whimbrel.modules.support.processes.program import DeathReason
 from whimbrel.modules.support.shared_record import NumberField, RealField, SharedRecord
 
@@ -78,11 +78,11 @@ class ProcessTable:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock."""
-        fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        lock(self._lock)
         try:
             yield
         finally:
-            fcntl.lockf(self._lock, fcntl.LOCK_UN)
+            unlock(self._lock)
 
     def present(self) -> list[ProcessRecord]:
         """Return the records in use."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.proxy_server import ProxyServer, echo, run
 
+from whimbrel.base.product import VERSION
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.proxy.mod_proxy_http.request_head import clear_connection
 
@@ -52,7 +53,7 @@ def test_fields_that_connection_lists_stay_here() -> None:
     [
         ("ProxyPreserveHost On", "Host: client.example"),
         ("ProxyVia On", "Via: 1.1 front"),
-        ("ProxyVia Full", "Via: 1.1 front (Whimbrel/0.1)"),
+        ("ProxyVia Full", f"Via: 1.1 front (Whimbrel/{VERSION})"),
         ("RequestHeader set X-A b", "X-A: b"),
         ("SetEnv proxy-nokeepalive 1", "Connection: close"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from tests.support.client import decoded_body, fetch
 from tests.support.scripts import build_cgi_engine
 
+from whimbrel.base.product import VERSION
 from whimbrel.modules.support.cgi.environment import overlap, path_info_start
 
 SHOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n/usr/bin/tr '\\0' '\\n' </proc/self/environ\n"
@@ -43,7 +44,7 @@ def test_values(tmp_path: Path) -> None:
         "PATH_TRANSLATED": f"{tmp_path}/htdocs/a b/c",
         "QUERY_STRING": "x=%20y",
         "GATEWAY_INTERFACE": "CGI/1.1",
-        "SERVER_SOFTWARE": "Whimbrel/0.1 (Apache/2.4 compatible)",
+        "SERVER_SOFTWARE": f"Whimbrel/{VERSION} (Apache/2.4 compatible)",
         "SERVER_ADMIN": "[no address given]",
         "REQUEST_SCHEME": "http",
         "CONTEXT_PREFIX": "",
