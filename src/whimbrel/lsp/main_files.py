@@ -36,8 +36,8 @@ class Unit:
 class MainFiles:
     """Finder of the server of a file, by the rules of `whimbrel check`.
 
-    Key of the cache: a directory. Value: the main file of its server, "" for none. Valid until a file is
-    saved, created or removed; emptied at MAX_DIRECTORIES entries.
+    Key of the cache: a file or directory. Value: the main file of its server, "" for none. Valid until a file
+    is saved, created or removed; emptied at MAX_DIRECTORIES entries.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,9 @@ class MainFiles:
         return f"{self.directories[0]}/" if self.directories else "/"
 
     def _main_at(self, path: str) -> str:
-        return self._of_directory.get(path) or self._looked_up(path)
+        """Return the main file at a file or directory, "" for none."""
+        main = self._of_directory.get(path)
+        return self._looked_up(path) if main is None else main
 
     def _main_above(self, path: str) -> str:
         top = max((f for f in self.directories if path.startswith(f"{f}/")), key=len, default="")
@@ -74,16 +76,14 @@ class MainFiles:
         for _ in range(len(path) if top else MAX_LEVELS):
             if directory == os.path.dirname(directory):  # / has the server of this machine
                 break
-            main = self._of_directory.get(directory)
-            if main is None:
-                main = self._looked_up(directory)
+            main = self._main_at(directory)
             if main or directory == top:
                 return main
             directory = os.path.dirname(directory)
         return ""
 
     def _looked_up(self, path: str) -> str:
-        """Return the main file at a file or directory, and keep it."""
+        """Look at the disk for `_main_at`, and keep the result."""
         main = ""
         try:
             if os.path.exists(to_bytes(path)):

@@ -35,6 +35,7 @@ def quick_fixes(
     """
     touched = [one for one in published if _touches(one.range, wanted)][:MAX_FIXES]
     actions: list[CodeAction] = []
+    suppressions: list[CodeAction] = []
     is_current = analysis is not None and _is_current(analysis, store)
     rule_actions: dict[str, CodeAction] = {}
     for one in touched:
@@ -50,8 +51,8 @@ def quick_fixes(
                 for action in _of_rule(document, one, code, None, analysis, store):
                     rule_actions[code] = action
         if rule_of(code) is not None:
-            actions.append(_suppression(document, one, code))
-    return [*actions, *rule_actions.values()]
+            suppressions.append(_suppression(document, one, code))
+    return [*actions, *rule_actions.values(), *suppressions]
 
 
 def _is_current(analysis: FileAnalysis, store: DocumentStore) -> bool:

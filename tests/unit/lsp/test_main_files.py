@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("lsprotocol", reason="the extra lsp is not installed")
 
+from whimbrel.cli.servers import FoundServer, server_at
+from whimbrel.lsp import main_files
 from whimbrel.lsp.main_files import MAX_LEVELS, MainFiles, Unit, sources_of
 from whimbrel.utilities.usage_error import UsageError
 
@@ -55,6 +57,22 @@ def test_a_new_server_is_found_after_forgetting(tmp_path: Path) -> None:
     assert not finder.unit_of(path).is_server
     finder.forget()
     assert finder.unit_of(path).is_server
+
+
+def test_the_disk_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.conf").write_text("Timeout 3\n")
+    looked = []
+
+    def counted(path: str, *, as_server: bool = False) -> FoundServer | None:
+        looked.append(path)
+        return server_at(path, as_server=as_server)
+
+    monkeypatch.setattr(main_files, "server_at", counted)
+    finder = MainFiles()
+    finder.configure("", [str(tmp_path)])
+    for _ in range(3):
+        finder.unit_of(f"{tmp_path}/a.conf")
+    assert looked == [f"{tmp_path}/a.conf", str(tmp_path)]
 
 
 def test_a_path_of_zero_bytes_has_no_server() -> None:
