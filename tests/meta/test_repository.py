@@ -9,7 +9,7 @@ from tests.meta.tree import PACKAGE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DOCUMENTS = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
-PIN = re.compile(r"([a-z0-9-]+)==[\w.]+ \\")
+PIN = re.compile(r"([a-z0-9-]+)==[\w.]+(?: ; [^\\]+)? \\")
 
 
 def bare_name(requirement: str) -> str:
