@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.check.fixpoint import RuleError, upgrade
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
