@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.studio.studio_site import write_site
 from typer.testing import CliRunner
 
-from tests.unit.studio.studio_site import write_site
 from whimbrel.cli.studio import app
 
 
