@@ -18,7 +18,7 @@ from tests.support.webdriver import CHROMIUM, DRIVER, Chromium
 from tests.unit.studio.studio_site import MARKUP, write_site
 
 AXE = os.environ.get("WHIMBREL_AXE", "")
-SHOTS = os.environ.get("WHIMBREL_SCREENSHOTS", "")
+SHOTS = os.environ.get("WHIMBREL_ARTEFACTS", "")
 needs_browser = pytest.mark.skipif(
     DRIVER is None or CHROMIUM is None, reason="needs chromium and chromedriver"
 )
@@ -75,7 +75,7 @@ class Page:
         self.browser.devtools("Input.insertText", text=text)
 
     def shot(self, name: str) -> None:
-        """Keep a picture where WHIMBREL_SCREENSHOTS names a directory."""
+        """Keep a picture where WHIMBREL_ARTEFACTS names a directory."""
         if SHOTS:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
             (Path(SHOTS) / f"studio-{name}.png").write_bytes(self.browser.screenshot())

@@ -48,7 +48,7 @@ EPILOG: Final = epilog(
 )
 Main = Annotated[
     Path | None,
-    typer.Argument(metavar="[CONF]", help="Main file or server root. Default: this machine's server."),
+    typer.Argument(metavar="CONF", help="Main file or server root. Default: this machine's server."),
 ]
 Port = Annotated[
     int,
@@ -56,6 +56,7 @@ Port = Annotated[
         min=0,
         max=65535,
         metavar="PORT",
+        show_default=False,
         help="Serve the page at this port of 127.0.0.1. Default: a free one. Example: --port 8765",
     ),
 ]

@@ -129,8 +129,13 @@ class Analyst:
         raise Refused(str(reason["error"]), int(reason["status"]))
 
     async def _start(self) -> None:
-        self._control.send(b"new")
-        message, handles, _flags, _address = socket.recv_fds(self._control, MESSAGE, 1)
+        try:
+            self._control.send(b"new")
+            message, handles, _flags, _address = socket.recv_fds(self._control, MESSAGE, 1)
+        except OSError:
+            handles = []
+        if not handles:
+            raise Refused("a part of the studio has ended: start it again", 503)
         self._pid = int(message)
         self._version = ""
         connection = socket.socket(fileno=handles[0])

@@ -40,7 +40,7 @@ StartServers 1
 ServerLimit 1
 ThreadsPerChild 50
 MaxRequestWorkers 50
-DocumentRoot "{directory}"
+DocumentRoot /nonexistent
 <Location "/">
     Require local
     SetHandler {handler}
@@ -60,6 +60,7 @@ def load_server(api: StudioApi, port: int, directory: str) -> Configuration:
         file=FILE,
         before=tuple(f"LoadModule {name}_module modules/mod_{name}.so" for name in modules.split()),
         build="upstream",
+        check_roots=False,
         overlay={FILE: text.encode("latin-1")},
     )
     configuration = complete(read_as_its_build(options, ALL, V24, _adder(api)))

@@ -43,6 +43,7 @@ class StudioSession:
         self._shown_diff = -1
         self.methods: Mapping[str, Method] = {
             "state": self._state,
+            "reload": self._reload,
             "files": self._files,
             "file": self._file,
             "answer": self._answer,
@@ -74,6 +75,13 @@ class StudioSession:
             "redo": redo,
             "undo_command": self.undo,
         }
+
+    async def _reload(self, _arguments: Json) -> bytes:
+        """Read the files on disk again: they may have changed."""
+        for process in self._processes.values():
+            process.restart()
+        self._paths = {}
+        return encoded(self._described())
 
     async def _files(self, _arguments: Json) -> bytes:
         found = json.loads(await self._run(COMPLETE, "files", {}, CHECK_SECONDS))

@@ -113,6 +113,18 @@ def test_a_client_that_leaves_leaves_the_process_usable() -> None:
         asyncio.run(work(one))
 
 
+def test_without_a_nursery_there_is_a_sentence() -> None:
+    async def work(one: Analyst) -> None:
+        for _ in range(2):
+            with pytest.raises(Refused, match="start it again"):
+                await run(one, "a")
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    theirs.close()
+    with ours:
+        asyncio.run(work(Analyst(ours, "test")))
+
+
 def test_texts_are_sent_once_for_each_version() -> None:
     async def work(one: Analyst) -> None:
         assert b"null]" not in await run(one, "a")

@@ -155,6 +155,20 @@ def test_a_file_that_changed_on_disk_is_not_written(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_text() == "# theirs\n"
 
 
+def test_changes_on_disk_are_read_again(tmp_path: Path) -> None:
+    write_site(tmp_path)
+
+    async def work(studio: Studio) -> None:
+        assert (await answer(studio))["status"] == 403
+        text = (tmp_path / FILE).read_text()
+        (tmp_path / FILE).write_text(text.replace("10.1.0.0/16", "192.0.2.0/24"))
+        await studio.call("reload")
+        assert (await answer(studio))["status"] == 404
+
+    with studio_of(tmp_path) as studio:
+        run(work(studio))
+
+
 def test_no_program_of_the_configuration_runs(tmp_path: Path) -> None:
     main = write_site(tmp_path)
     mark = tmp_path / "ran"

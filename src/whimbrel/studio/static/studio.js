@@ -25,6 +25,7 @@ class Studio {
     this.onAnswered = settled(() => this.changes.compare(), 150);
     byId("undo").addEventListener("click", () => this.step("undo"));
     byId("redo").addEventListener("click", () => this.step("redo"));
+    byId("reload").addEventListener("click", () => this.reload());
     byId("review").addEventListener("click", () => this.panel("diff"));
     byId("scheme").addEventListener("click", () => this.switchScheme());
     byId("notice").addEventListener("click", () => (byId("notice").hidden = true));
@@ -75,6 +76,17 @@ class Studio {
     await this.editor.reload();
     this.editor.drawFiles();
     this.onPanel(document.querySelector('.inner [aria-selected="true"]').id.replace("tab-", ""));
+  }
+
+  // Files on disk may have changed.
+  async reload() {
+    try {
+      const state = await call("reload");
+      await this.editor.loadFiles();
+      await this.onState(state);
+    } catch (problem) {
+      this.notice(problem);
+    }
   }
 
   async step(method) {
