@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Final
 
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
+from whimbrel.cli.example import SITE, copy_site
 
-EXAMPLE: Final = Path(__file__).parents[2] / "examples/site-2.2"
 MISTAKES: Final = (
     ("Require ip 192.168.7.0/24 10.7", "Require ip 192.168.0.0/16 10.7"),
     ("Require not env unwanted", ""),
@@ -54,15 +53,8 @@ def report_pages(base: Path) -> dict[str, str]:
     """Return the pages of check, upgrade, verify and replay by name; files are written below *base*."""
     old = base / "old"
     new = base / "new"
-    shutil.copytree(EXAMPLE, old)
-    (old / "envvars").unlink()
-    values = {"${SITE_ROOT}": str(old), "${SITE_USER}": "www-data", "${SITE_GROUP}": "www-data"}
-    for path in old.glob("conf/**/*.conf"):
-        text = path.read_text()
-        for name, value in values.items():
-            text = text.replace(name, value)
-        path.write_text(text)
-    pages = {"check": run(check.app, "-d", EXAMPLE, "--format", "html")}  # its variables are not defined
+    copy_site(old)
+    pages = {"check": run(check.app, "-d", SITE, "--format", "html")}  # its variables are not defined
     pages["upgrade"] = run(upgrade.app, "-d", old, "--format", "html")
     run(upgrade.app, "-d", old, "--out", new, "--no-verify")
     host = new / "conf/vhosts/10-www.conf"

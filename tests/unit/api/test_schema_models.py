@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 
 from whimbrel.api import schemas
 from whimbrel.cli import check, explain, replay, schema, upgrade, verify
+from whimbrel.cli.example import copy_site
 
 models = pytest.importorskip("whimbrel.api.schema_models", reason="pydantic is not installed")
-SITE = str(Path(__file__).parents[3] / "examples/site-2.2")
-ENVVARS = ("-d", SITE, "--envvars", f"{SITE}/envvars")
 
 
 def printed(app: typer.Typer, *words: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:
@@ -49,8 +48,14 @@ def test_every_schema_has_a_model() -> None:
     assert schemas.names() == sorted(models.MODELS)
 
 
-def test_check(tmp_path: Path) -> None:
-    document = json.loads(printed(check.app, *ENVVARS, "--format", "json"))
+@pytest.fixture
+def example(tmp_path: Path) -> str:
+    copy_site(tmp_path / "example")
+    return f"{tmp_path}/example"
+
+
+def test_check(example: str, tmp_path: Path) -> None:
+    document = json.loads(printed(check.app, "-d", example, "--format", "json"))
     assert document["findings"] and document["rules"]
     keys_of(document, "check-1")
     (tmp_path / ".htaccess").write_text("Order allow,deny\nBogus on\n")
@@ -58,8 +63,8 @@ def test_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--no-verify",)])
-def test_upgrade(options: tuple[str, ...]) -> None:
-    document = json.loads(printed(upgrade.app, *ENVVARS, "--json", *options))
+def test_upgrade(example: str, options: tuple[str, ...]) -> None:
+    document = json.loads(printed(upgrade.app, "-d", example, "--json", *options))
     assert document["files"] and document["findings"]
     keys_of(document, "upgrade-1")
 
