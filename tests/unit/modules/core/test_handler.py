@@ -11,6 +11,7 @@ from tests.support.client import fetch
 from tests.support.engine import build_engine, start_engine
 from tests.support.site import CONF, MTIME, load_module_lines, write_file, write_files
 
+from whimbrel.engine import body
 from whimbrel.modules.core.handler import joined
 
 FILES = {"htdocs/f.txt": "hello\n", "htdocs/d/x.txt": "x"}
@@ -196,7 +197,7 @@ def test_a_file_that_cannot_be_read_is_closed(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "open", open_file)
     monkeypatch.setattr(os, "close", close)
-    monkeypatch.setattr(os, "pread", fail)
+    monkeypatch.setattr(body, "pread", fail)
     with pytest.raises(OSError, match="Input/output error"):
         fetch(serving, "/f.txt")
     assert not open_files
