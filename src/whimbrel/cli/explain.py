@@ -1,7 +1,7 @@
 """`whimbrel explain`: explain a request, a row of the table of changes, an AH code, a log line, a directive,
 a module or a symptom.
 
-Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 unknown; 3
+Exit codes: 0 explained; 1 the configuration does not load, or the answers of --diff differ; 2 unknown; 3
 explained, but something that may matter to the request is not known.
 """
 
@@ -48,7 +48,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 EPILOG: Final = epilog(
     {
         0: "explained",
-        1: "the configuration does not load, or both sides of --diff differ",
+        1: "the configuration does not load, or the answers of --diff differ",
         2: "unknown, or wrong usage",
         3: "explained, but something that may matter to the request is not known",
     },

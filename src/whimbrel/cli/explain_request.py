@@ -1,6 +1,6 @@
 """`whimbrel explain URL`: the way of one request, as a tree or as JSON, for one configuration or two.
 
-Exit codes: 0 explained; 1 the configuration does not load, or both sides of --diff differ; 2 wrong usage; 3
+Exit codes: 0 explained; 1 the configuration does not load, or the answers of --diff differ; 2 wrong usage; 3
 explained, but something that may matter to the request is not known.
 """
 
@@ -134,7 +134,7 @@ def _print_one(
 def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
-    from whimbrel.explain.text import OutputStyle, difference_lines
+    from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers
     from whimbrel.report.knowledge import as_json as as_json_scope
 
     before, old_scope = LoadedSite(old).explain(probe)
@@ -167,8 +167,7 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
             _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
         else:
             _write(difference_lines((before, after), changes, names, scope, style), output)
-    is_same = not changes and before.status == after.status and before.errors == after.errors
-    return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
+    return scope.exit_code(EXIT_OK) if have_equal_answers(before, after, changes) else EXIT_FINDINGS
 
 
 def _scope_lines(scope: KnowledgeScope, root: str) -> Iterator[str]:

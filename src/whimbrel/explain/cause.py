@@ -153,7 +153,13 @@ def _needs_user(step: ExplanationStep) -> bool:
 def _reason(step: ExplanationStep) -> str:
     if step.detail:
         return step.detail
-    return "it names this client" if step.what.startswith("Deny") else "it does not admit this client"
+    if not step.what.startswith("Deny"):
+        return "it does not admit this client"
+    return (
+        "it names every client"
+        if step.what.lower().split()[1:] == ["from", "all"]
+        else "it names this client"
+    )
 
 
 def _cause_of_success(block: Iterable[ExplanationStep]) -> AnswerCause:

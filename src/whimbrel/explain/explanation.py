@@ -8,6 +8,7 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.decisions import RequestTrace
 from whimbrel.engine.explain.explainer import Explained
+from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
@@ -118,7 +119,8 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
     if not location and status == 301:
         lines += plan.origin(CoreServerConfig, "use_canonical_name")
     result = " ".join(filter(None, (str(status), reason(status), f"to {location}" if location else "")))
-    detail = f"type {r.content_type}" if r.content_type and status < 300 else ""
+    kind = content_type(r) if status < 300 else None
+    detail = f"type {kind}" if kind else ""
     return ExplanationStep("response", f"{r.method} {r.uri}", result, lines, detail, tuple(children))
 
 

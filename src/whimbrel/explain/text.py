@@ -85,12 +85,20 @@ def short_lines(explanation: RequestExplanation, scope: KnowledgeScope, style: O
     sources = SourceLines()
     yield from _head(explanation, style)
     yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
+    yield from _doubt(scope, style)
     rows = [*main_rows(explanation, sources, style.root), *_unknown_rows(scope, style.root)]
     if rows:
         yield ""
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     yield from _hint(f"-v shows every step; --diff {other} compares", style)
+
+
+def _doubt(scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
+    """Yield that the answer is not certain, if it may depend on what is not known."""
+    if scope.deciding:
+        text = "not certain: the answer may depend on what is not known here, see below"
+        yield from (paint(line, _YELLOW, style.is_colored) for line in wrapped(text, style.width))
 
 
 def _hint(text: str, style: OutputStyle) -> Iterator[str]:
@@ -275,6 +283,7 @@ def difference_lines(
     causes = [list(_cause_rows("because", side, sources, style.root)) for side in sides]
     if have_equal_answers(old, new, changes):
         yield from _equal_head(old, names, changes, style)
+        yield from _doubt(scope, style)
         for name, cause in zip(names, causes, strict=True):
             if causes[0] != causes[1]:
                 yield f"in {shown(name)}"
@@ -286,6 +295,7 @@ def difference_lines(
         for text in wrapped(shown(", ".join(answers)), style.width):
             yield paint(text, _YELLOW, style.is_colored)
         yield from wrapped(shown(new.request), style.width)
+        yield from _doubt(scope, style)
         for name, sign, cause in zip(names, SIGNS, causes, strict=True):
             yield paint(f"{sign} {shown(name)}", _BOLD, style.is_colored)
             yield from row_lines(cause, style, CAUSE_WIDTH)
@@ -331,10 +341,13 @@ def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[
             if step is not None:
                 kind = "" if step.kind == step.what else f"{step.kind}: "
                 result = f": {step.result}" if step.result else ""
+                result += f" ({step.detail})" if step.kind == "response" and step.detail else ""
                 place = place_of(step.lines[0], style.root) if step.lines else ""
                 rows.append(TextRow(sign, f"{kind}{step.what}{result}", place))
     yield from row_lines(rows, style, SIGN_WIDTH)
 
 
 def _has_children(change: ChangedStep) -> bool:
-    return change.old is not None and change.new is not None and bool(change.old.children)
+    """Return True for a step whose parts differ, too; what is sent differs by itself."""
+    both = change.old is not None and change.new is not None
+    return both and change.old is not None and change.old.kind != "response" and bool(change.old.children)
