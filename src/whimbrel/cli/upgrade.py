@@ -17,6 +17,7 @@ import typer
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
@@ -42,12 +43,15 @@ from whimbrel.cli.options import (
     release,
     sources,
 )
+from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
     from whimbrel.upgrade.model import UpgradeOptions
     from whimbrel.upgrade.rule import Rule
+    from whimbrel.upgrade.source.config_tree import ReportProgress
     from whimbrel.upgrade.source.reading import Sources
 
 EPILOG: Final = epilog(
@@ -205,8 +209,10 @@ def upgrade(
     verify: Verify = True,
     color: Color = ColorMode.auto,
     json: Json = False,
+    no_pager: NoPager = False,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
+    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
 
@@ -217,20 +223,25 @@ def upgrade(
             conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
         )
         if undo:
-            raise typer.Exit(_undo(directory))
+            with uninterrupted():
+                raise typer.Exit(_undo(directory))
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         rules = _rules(select, ignore)
         if write or interactive:
-            _recover(directory)
-        result = _run(what, options, rules, interactive)
-        _load_result(result, what, has_all_rules=not (select or ignore))
-        words = _verify(result, what) if verify else ""
-        if out is not None:
-            _copy(result, directory, out)
-        elif write or interactive:
-            _write_files(result, directory, conf or [], is_open)
+            with uninterrupted():
+                _recover(directory)
+        with ProgressBar() as bar:
+            result = _run(what, options, rules, interactive, bar)
+            bar.on_step("loading the result", 0, 0)
+            _load_result(result, what, has_all_rules=not (select or ignore))
+            words = _verify(result, what, bar.on_step) if verify else ""
+        with uninterrupted():
+            if out is not None:
+                _copy(result, directory, out)
+            elif write or interactive:
+                _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
-        raise typer.Exit(_print_result(result, directory, is_written, color, json, words))
+        raise typer.Exit(_print_result(result, directory, is_written, color, json, words, not no_pager))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -294,26 +305,26 @@ def _recover(directory: str) -> None:
         _write_stderr(f"an upgrade that was interrupted while {state} has been brought to its end")
 
 
-def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool) -> UpgradeResult:
+def _run(
+    what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool, bar: ProgressBar
+) -> UpgradeResult:
     """Read and upgrade; raises UsageError if no file can be read."""
     import gc
 
-    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.fixpoint import upgrade as passes
     from whimbrel.upgrade.source.reading import read_config_tree
 
     gc.disable()  # a configuration tree is a million live objects
-    with ProgressBar() as bar:
-        tree = read_config_tree(what, options, progress=bar.on_file)
-        if not tree.files:
-            raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
-        if interactive:
-            from whimbrel.cli.interactive import Prompt
+    tree = read_config_tree(what, options, progress=bar.on_file)
+    if not tree.files:
+        raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
+    if interactive:
+        from whimbrel.cli.interactive import Prompt
 
-            bar.stop()
-            return passes(tree, rules, Prompt(tree).confirm)
-        tree.report_progress = bar.on_step
-        return passes(tree, rules)
+        bar.stop()
+        return passes(tree, rules, Prompt(tree).confirm)
+    tree.report_progress = bar.on_step
+    return passes(tree, rules)
 
 
 def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -> None:
@@ -324,7 +335,7 @@ def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -
         add_load_errors(result, what.options)
 
 
-def _verify(result: UpgradeResult, what: Sources) -> str:
+def _verify(result: UpgradeResult, what: Sources, report_progress: ReportProgress) -> str:
     """Compare the answers of both versions; changes that they do not confirm need review. Return a sentence
     about it, "" for none.
     """
@@ -332,7 +343,7 @@ def _verify(result: UpgradeResult, what: Sources) -> str:
         return ""
     from whimbrel.verify.upgraded import verify_upgrade
 
-    return verify_upgrade(result, what.options)
+    return verify_upgrade(result, what.options, report_progress)
 
 
 def _name_planted_journal(directory: str) -> None:
@@ -369,7 +380,13 @@ def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
 
 
 def _print_result(
-    result: UpgradeResult, directory: str, is_written: bool, color: ColorMode, json: bool, verified: str
+    result: UpgradeResult,
+    directory: str,
+    is_written: bool,
+    color: ColorMode,
+    json: bool,
+    verified: str,
+    may_page: bool,
 ) -> int:
     """Print the result, and the sentence about its verification; return the exit status."""
     from whimbrel.cli import upgrade_output as output
@@ -377,7 +394,7 @@ def _print_result(
     if json:
         output.write_json(result, directory, is_written)
     elif not is_written:
-        output.show_diff(result, directory, colored=is_colored(color))
+        output.show_diff(result, directory, colored=is_colored(color), may_page=may_page)
     stream = sys.stdout if is_written and not json else sys.stderr
     output.print_summary(result, directory, is_written, stream, color)
     if result.files and not is_written:

@@ -6,7 +6,6 @@ Exit codes: 0 same; 1 different; 2 wrong usage, or a configuration that does not
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +30,7 @@ from whimbrel.cli.options import (
     is_colored,
 )
 from whimbrel.cli.servers import why_no_server
+from whimbrel.cli.terminal import NoPager, write_bytes
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def verify(
     shape: Shape = ReportFormat.text,
     limit: Limit = None,
     color: Color = ColorMode.auto,
+    no_pager: NoPager = False,
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     try:
@@ -127,7 +128,7 @@ def verify(
     except (UsageError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
-    _print(result, shape, color)
+    _print(result, shape, color, may_page=not no_pager)
     for path in dict.fromkeys(path for path in (old, new) if path is not None and is_fragment(path)):
         text = f"{path}: a fragment, which was read as a whole server\n"
         os.write(2, encoded(f"{text}hint: name the server that includes it: whimbrel verify DIRECTORY\n"))
@@ -188,6 +189,7 @@ def _run(
     gc.disable()  # configurations and plans are a million live objects
     with ProgressBar() as bar:
         names = f"old ({dialects[0]})", f"new ({dialects[1]})"
+        bar.on_step("loading both configurations", 0, 0)
         copied = with_files_of_old(first, with_copied_htaccess(first, second))
         old, new = load_sides((first, copied), dialects, names)
         result = compare_sides(old, new, report_progress=bar.on_step, limit=limit)
@@ -204,10 +206,12 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
     compare_with_httpd(str(program), new, result)
 
 
-def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode) -> None:
+def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode, *, may_page: bool) -> None:
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
-    is_text = shape is ReportFormat.text
-    text = render(result, colored=is_colored(color)) if is_text else render(result)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(encoded(text, is_colored=is_colored(color)) if is_text else text.encode())
-    sys.stdout.buffer.flush()
+    if shape is ReportFormat.text:
+        write_bytes(
+            encoded(render(result, colored=is_colored(color)), is_colored=is_colored(color)),
+            may_page=may_page,
+        )
+    else:
+        write_bytes(render(result).encode(), may_page=False)
