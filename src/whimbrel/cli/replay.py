@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
@@ -233,7 +234,7 @@ def _run(
             return run_cluster(work, pieces_of(files), cluster, progress)
         return run_local(replayer, pieces_of(files), jobs or processors(), progress)
     except ImportError:
-        raise UsageError("--cluster needs the package distributed: pip install whimbrel[cluster]") from None
+        raise UsageError(not_installed("--cluster", "cluster")) from None
     except WorkerLost as problem:
         raise UsageError(str(problem)) from None
     except DAMAGED as problem:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.extras import not_installed
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
@@ -200,9 +201,7 @@ def run(
             try:
                 from whimbrel.cli.self_signed import include_line
             except ImportError:
-                raise UsageError(
-                    "--tls needs the package cryptography: pip install 'whimbrel[tls]'"
-                ) from None
+                raise UsageError(not_installed("--tls", "tls")) from None
             arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_system
 from whimbrel.base.real_paths import without_links
 from whimbrel.cli.config_loader import ConfigLoader, print_error
@@ -24,7 +25,6 @@ from whimbrel.config.includes import has_wildcards
 from whimbrel.server.master import pidfile
 from whimbrel.utilities.usage_error import UsageError
 
-NEEDED: Final = "--watch needs the package watchfiles: pip install 'whimbrel[watch]'"
 POLL: Final = 1000
 """Milliseconds after which the process looks whether the server still runs."""
 CLOCK_STEP: Final = 0.01
@@ -36,7 +36,7 @@ def require_watchfiles() -> None:
     try:
         import watchfiles  # noqa: F401
     except ImportError:
-        raise UsageError(NEEDED) from None
+        raise UsageError(not_installed("--watch", "watch")) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.extras import not_installed
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -180,7 +181,7 @@ def check_driver(finished: Configuration) -> None:
     if not has_ciphers():
         text = (
             "AH01845: The crypto library 'openssl' could not be loaded: "
-            "pip install 'whimbrel[session-crypto]'"
+            f"{not_installed('SessionCryptoPassphrase', 'session-crypto')}"
         )
         raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True)
 

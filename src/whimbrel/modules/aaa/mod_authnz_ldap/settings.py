@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower
@@ -17,7 +18,6 @@ from whimbrel.modules.ldap.mod_ldap.settings import SECURE
 from whimbrel.modules.support.substitution import Substitution
 from whimbrel.registry.settings import UNSET, setting
 
-EXTRA = "mod_authnz_ldap: the package python-ldap is not installed: pip install 'whimbrel[ldap]'"
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
 GROUP_CLASSES = ("groupOfNames", "groupOfUniqueNames")
 _MAX_NAMES = 10
@@ -71,7 +71,7 @@ def set_url(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None
     if not cmd.in_htaccess:
         cmd.main_server(AuthnzLdapServerConfig).is_used = True
     elif not is_installed():
-        raise ConfigError(EXTRA)
+        raise ConfigError(not_installed("AuthLDAPURL", "ldap"))
     url = parse(words[0])
     before = record.url
     if before is not UNSET and before is not None:

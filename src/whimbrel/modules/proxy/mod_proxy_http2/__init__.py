@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from whimbrel.base.extras import not_installed
 from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Versions
@@ -48,8 +49,7 @@ def refuse_mappings(configuration: Configuration) -> None:
     from importlib.util import find_spec
 
     if find_spec("h2") is None:
-        advice = "pip install 'whimbrel[proxy-http2]'"
-        refuse_schemes(configuration, _NAMES, "back ends of HTTP/2 without the package h2", advice)
+        refuse_schemes(configuration, _NAMES, not_installed("mod_proxy_http2", "proxy-http2"))
 
 
 _SCHEME: Final[Any] = Http2Scheme()
