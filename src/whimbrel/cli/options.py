@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
@@ -191,6 +191,16 @@ def why_unread(path: str) -> str:
     return f"{fault}\nhint: name the directory of the server, or its main file: -d DIRECTORY -f FILE"
 
 
+def write_fragment_hints(paths: Iterable[Path | None], command: str) -> None:
+    """Say on standard error which files `whimbrel check` takes for a part of a configuration, and the
+    *command* for their server.
+    """
+    for path in dict.fromkeys(paths):
+        if path is not None and path.is_file() and server_at(str(path)) is None:
+            text = f"{path}: a fragment, which was read as a whole server\n"
+            os.write(2, encoded(f"{text}hint: name the server that includes it: {command}\n"))
+
+
 def release(target: str) -> int:
     """Return the N of 2.4.N, the newest for 2.4; raises UsageError."""
     from whimbrel.upgrade.model import NEWEST
@@ -233,7 +243,8 @@ def sources(
         server = server_of(str(root) if root is not None else "", named)
     top = server.root
     if not os.path.isdir(top):
-        raise UsageError(f"{top}: no such directory")
+        fault = f"{top}: {'not a directory' if os.path.exists(top) else 'no such directory'}"
+        raise UsageError(f"{fault}\nhint: name the directory of the server: -d DIRECTORY")
     settings = _settings(server, envvars)
     options = LoadOptions(
         server_root=from_system(top),

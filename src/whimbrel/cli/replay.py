@@ -20,7 +20,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources, write_fragment_hints
 from whimbrel.cli.terminal import NoPager, write_text
 from whimbrel.utilities.usage_error import UsageError
 
@@ -137,6 +137,7 @@ def replay(
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print(summary, shape, may_page=not no_pager)
+    write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.tally.changes:
         raise typer.Exit(EXIT_FINDINGS)
     raise typer.Exit(summary.scope.exit_code(EXIT_OK))
@@ -162,7 +163,13 @@ def _replay(
     try:
         files = logs_of(logs, is_rotated=rotated)
     except OSError as problem:
-        raise UsageError(file_problem(problem)) from None
+        fault = file_problem(problem)
+        raise UsageError(f"{fault}\nhint: name the access logs: whimbrel replay LOG... --new CONF") from None
+    if not files:
+        raise UsageError(
+            f"{', '.join(logs)}: no file in there\n"
+            "hint: name the access logs: whimbrel replay LOG... --new CONF"
+        )
     new_side = _side(new[0], new[1], defines)
     old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
     names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"

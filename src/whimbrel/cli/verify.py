@@ -28,6 +28,7 @@ from whimbrel.cli.options import (
     build_name,
     encoded,
     is_colored,
+    write_fragment_hints,
 )
 from whimbrel.cli.servers import why_no_server
 from whimbrel.cli.terminal import NoPager, write_bytes
@@ -129,9 +130,7 @@ def verify(
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
     _print(result, shape, color, may_page=not no_pager)
-    for path in dict.fromkeys(path for path in (old, new) if path is not None and is_fragment(path)):
-        text = f"{path}: a fragment, which was read as a whole server\n"
-        os.write(2, encoded(f"{text}hint: name the server that includes it: whimbrel verify DIRECTORY\n"))
+    write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
 
@@ -164,13 +163,6 @@ def _options(
     if what.options is None:
         raise UsageError(why_no_server(str(path)) if path is not None else "no main file of a server")
     return what.options
-
-
-def is_fragment(path: Path) -> bool:
-    """Return True for a file that `whimbrel check` takes for a part of a configuration."""
-    from whimbrel.cli.servers import server_at
-
-    return path.is_file() and server_at(str(path)) is None
 
 
 def _run(
