@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -106,7 +106,7 @@ def _workers(s: State) -> Iterator[Metric]:
     yield _gauge("apache_scoreboard", "Slots of the scoreboard by state.", "state", board)
 
 
-def _gauge(name: str, text: str, label: str, values: dict[str, float]) -> Metric:
+def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
     family = GaugeMetricFamily(name, text, labels=(label,))
     for word, value in values.items():
         family.add_metric((word,), value)
