@@ -97,4 +97,5 @@ def test_a_format_of_that_name_is_followed(server: ServerProcess) -> None:
     server.start()
     server.get()
     written = server.root / "logs/access.json"
-    server.wait_for(lambda: written.read_bytes() == b"own 200\n")
+    server.wait_for(written.read_bytes)
+    assert written.read_bytes() == b"own 200\n"

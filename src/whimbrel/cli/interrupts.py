@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXIT_INTERRUPTED: Final = 130
 """Exit code of a program that SIGINT ended, as shells have it."""
 
-_AGAIN: Final = 0.01
+_REPEAT_SECONDS: Final = 0.01
 """Seconds after which a lost KeyboardInterrupt is raised again."""
 
 
@@ -27,7 +27,7 @@ def repeat_lost_interrupts() -> None:
             report(lost)
             return
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, _REPEAT_SECONDS)
 
     sys.unraisablehook = repeat
 

@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from whimbrel.base.numbers import atoi
 from whimbrel.modules.generators.mod_status.page import Names
 from whimbrel.modules.generators.mod_status.state import State
 
@@ -59,8 +60,8 @@ def document(names: Names, state: State) -> bytes:
 def _server(names: Names, s: State) -> Iterator[Metric]:
     found = _VERSION.search(names.product)
     if found is not None:
-        major, minor, patch = found.groups()
-        version = float(f"{major}.{minor:0>2}{patch:0>3}")
+        major, minor, patch = map(atoi, found.groups())
+        version = round(major + minor / 100 + patch / 100_000, 5)
         yield GaugeMetricFamily("apache_version", "Version of httpd, as a number.", version)
     info = GaugeMetricFamily("apache_info", "Version and MPM.", labels=("version", "mpm"))
     info.add_metric((names.product, str(s.totals.get("mpm", "event"))), 1)
@@ -92,7 +93,7 @@ def _requests(s: State) -> Iterator[Metric]:
 def _workers(s: State) -> Iterator[Metric]:
     workers = {"busy": s.busy, "graceful": s.graceful, "idle": s.idle}
     yield _gauge("apache_workers", "Workers by state.", "state", workers)
-    processes = {"all": len(s.processes) or 1, "stopping": int(s.counts.stopping)}
+    processes = {"all": len(s.processes) or 1, "stopping": s.counts.stopping}
     yield _gauge("apache_processes", "Processes by state.", "state", processes)
     connections = {
         "total": s.counts.connections,
