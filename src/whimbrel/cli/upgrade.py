@@ -395,6 +395,8 @@ def _print_result(
         output.write_json(result, directory, is_written)
     elif not is_written:
         output.show_diff(result, directory, colored=is_colored(color), may_page=may_page)
+    if verified and all(item.subject != verified for item in result.scope.items):
+        _write_stderr(verified)
     stream = sys.stdout if is_written and not json else sys.stderr
     output.print_summary(result, directory, is_written, stream, color)
     if result.files and not is_written:
