@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable
 
 from whimbrel.base.errors import MissingPackage
-from whimbrel.base.extras import EXTRAS, IMPORTS, not_installed
 from whimbrel.base.static_typing import Final
 from whimbrel.config.configuration import Configuration
 
@@ -50,11 +49,16 @@ def missing_extras(
     """Return one sentence about the packages that the modules *names*, and the one of *refused*, need; "" if
     none is missing.
     """
+    optional = [name for name in names if name in EXTRA_BY_MODULE]
+    if not optional and refused is None:
+        return ""
+    from whimbrel.base.extras import EXTRAS, IMPORTS, not_installed  # few configurations need a package
+
     lacking: dict[str, str] = {}
-    for name in names:
-        extra = EXTRA_BY_MODULE.get(name, "")
-        package = EXTRAS[extra][0] if extra else ""
-        if package and not is_present(IMPORTS.get(package, package)):
+    for name in optional:
+        extra = EXTRA_BY_MODULE[name]
+        package = EXTRAS[extra][0]
+        if not is_present(IMPORTS.get(package, package)):
             lacking[f"mod_{name.removesuffix('_module')}"] = extra
     if refused is not None:
         lacking.setdefault(refused.module, refused.extra)

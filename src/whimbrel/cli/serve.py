@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 
 from whimbrel.base.builds import AUTO
-from whimbrel.base.extras import not_installed
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
@@ -201,6 +200,8 @@ def run(
             try:
                 from whimbrel.cli.self_signed import include_line
             except ImportError:
+                from whimbrel.base.extras import not_installed
+
                 raise UsageError(not_installed("--tls", "tls")) from None
             arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Final, NoReturn
 
 from whimbrel.base.errors import ConfigError, StartError
-from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_system
 from whimbrel.base.real_paths import without_links
 from whimbrel.cli.config_loader import ConfigLoader, print_error
@@ -36,6 +35,8 @@ def require_watchfiles() -> None:
     try:
         import watchfiles  # noqa: F401
     except ImportError:
+        from whimbrel.base.extras import not_installed
+
         raise UsageError(not_installed("--watch", "watch")) from None
 
 

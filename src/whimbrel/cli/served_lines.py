@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from whimbrel.base.extras import not_installed
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
@@ -363,6 +362,8 @@ class ServedLines:
             try:
                 from whimbrel.cli.self_signed import make  # needs an optional library
             except ImportError:
+                from whimbrel.base.extras import not_installed
+
                 self.note(not_installed("a certificate for localhost", "tls"))
                 return None
             certificate, key = make(Path(to_system(self.places.directory)))

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.extras import not_installed
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.directives.command import Command
@@ -86,6 +85,8 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
             f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so"
         )
         if lacking:
+            from whimbrel.base.extras import not_installed
+
             problem.details = (not_installed(f"DBDriver {name}", lacking),)
         raise problem
     record.driver = name

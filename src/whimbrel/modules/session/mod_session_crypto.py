@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import ConfigError, PostConfigError
-from whimbrel.base.extras import not_installed
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -179,6 +178,8 @@ def check_driver(finished: Configuration) -> None:
     if not (main.driver or main.wanted):
         return
     if not has_ciphers():
+        from whimbrel.base.extras import not_installed
+
         text = (
             "AH01845: The crypto library 'openssl' could not be loaded: "
             f"{not_installed('SessionCryptoPassphrase', 'session-crypto')}"

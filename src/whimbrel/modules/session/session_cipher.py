@@ -14,7 +14,6 @@ import hmac
 import os
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes
 
 if TYPE_CHECKING:
@@ -89,6 +88,8 @@ def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str, *, decrypts:
         from cryptography.hazmat.primitives.ciphers.algorithms import AES
         from cryptography.hazmat.primitives.ciphers.modes import CBC
     except ImportError:  # a .htaccess file has the passphrase: no start was refused
+        from whimbrel.base.extras import not_installed
+
         raise CipherError(not_installed("SessionCryptoPassphrase", "session-crypto")) from None
     key = hashlib.pbkdf2_hmac("sha1", to_bytes(passphrase), salt, _ROUNDS, SIZES[name][0])
     algorithm: BlockCipherAlgorithm = AES(key)

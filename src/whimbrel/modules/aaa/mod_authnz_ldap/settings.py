@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, lower
@@ -71,6 +70,8 @@ def set_url(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None
     if not cmd.in_htaccess:
         cmd.main_server(AuthnzLdapServerConfig).is_used = True
     elif not is_installed():
+        from whimbrel.base.extras import not_installed
+
         raise ConfigError(not_installed("AuthLDAPURL", "ldap"))
     url = parse(words[0])
     before = record.url

@@ -5,7 +5,6 @@ Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` and 
 
 from __future__ import annotations
 
-from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, strtol
@@ -75,6 +74,8 @@ def make_handler(scope: Scope) -> CompiledHook | None:
             from whimbrel.modules.generators.mod_status.metrics import TYPE as METRICS_TYPE
             from whimbrel.modules.generators.mod_status.metrics import document
         except ImportError:
+            from whimbrel.base.extras import not_installed
+
             r.log("error", not_installed(f"SetHandler {METRICS_NAME}", "metrics"), module="status")
             return 500
         r.content_type = METRICS_TYPE

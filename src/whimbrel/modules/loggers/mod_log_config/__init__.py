@@ -203,6 +203,13 @@ def access_sinks(configuration: Configuration) -> list[LogSink]:
     ]
 
 
+def libraries(configuration: Configuration) -> tuple[str, ...]:
+    """Return the modules that the formats of all servers import."""
+    records = confs(configuration.servers(), LogServerConfig)
+    has_json = any(log.format == JSON for conf in records for log in own(conf, "logs", list))
+    return ("whimbrel.modules.loggers.mod_log_config.json_lines",) if has_json else ()
+
+
 def make_log(scope: Scope) -> CompiledHook | None:
     """Return the hook that writes the lines of a finished request; None without logs."""
     writers = writers_of(scope.server_config(LogServerConfig))
@@ -252,6 +259,7 @@ MODULE = Module(
     providers=(
         Provider("log", "writers", server_writers),
         Provider("log", "access_sinks", access_sinks),
+        Provider("libraries", "log_config", libraries),
         Provider("log", "buffered", lambda server: server.config(LogServerConfig).buffered),
     ),
     check_config=(check_directories,),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from whimbrel.base.extras import not_installed
 from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Versions
@@ -49,6 +48,8 @@ def refuse_mappings(configuration: Configuration) -> None:
     from importlib.util import find_spec
 
     if find_spec("h2") is None:
+        from whimbrel.base.extras import not_installed
+
         refuse_schemes(configuration, _NAMES, not_installed("mod_proxy_http2", "proxy-http2"))
 
 
