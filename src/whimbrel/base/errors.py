@@ -146,10 +146,12 @@ class NotBound(StartError):
 
 
 class MissingPackage(StartError):
-    """A module that needs an optional *package*, which *extra* of this distribution installs."""
+    """A module that needs an optional package, which *extra* of this distribution installs."""
 
-    def __init__(self, module: str, package: str, extra: str) -> None:
-        super().__init__(f"{module}: the package {package} is not installed: pip install 'whimbrel[{extra}]'")
+    def __init__(self, module: str, extra: str, package: str = "") -> None:
+        from whimbrel.base.extras import not_installed  # a start that succeeds does not need it
+
+        super().__init__(not_installed(module, extra, package=package))
         self.module = module
         self.extra = extra
 

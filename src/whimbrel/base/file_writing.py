@@ -33,6 +33,21 @@ _OVERWRITTEN: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_FOLLOW | NO_TER
 _ANYWHERE: Final = b"/"
 
 
+class _History:
+    """What this process has done.
+
+    Attributes:
+        has_written: it gave a name to a new file, or wrote into one.
+    """
+
+    has_written = False
+
+
+def has_written() -> bool:
+    """Return True if this process has replaced, created or overwritten a file."""
+    return _History.has_written
+
+
 class NotInTree(OSError):
     """A path that is not in the tree, or leaves it through a link."""
 
@@ -155,6 +170,7 @@ class Place:
         """Write *data* into the file or device that has the name, not in one step; raises OSError."""
         with _naming(self.path):
             with open(os.open(self.name, _OVERWRITTEN, mode, dir_fd=self.directory), "wb") as file:
+                _History.has_written = True
                 file.write(data)
 
     def beside(self, name: bytes) -> Place:
@@ -169,6 +185,7 @@ class Place:
         """Give this file the name *target*, in any directory of the file system; it is on disk on return."""
         with _naming(target.path):
             os.rename(self.name, target.name, src_dir_fd=self.directory, dst_dir_fd=target.directory)
+            _History.has_written = True
             target.sync()
 
     def remove(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ import typer
 from whimbrel.base.builds import AUTO
 from whimbrel.cli.explain_options import (
     AccessLine,
+    AllSteps,
     AsJson,
     ClientCert,
     DialectName,
@@ -59,6 +61,7 @@ EPILOG: Final = epilog(
 _HOST_AND_PATH = re.compile(
     r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*|(?:www\.[\w.-]+|localhost)(?::\d+)?(?:/\S*)?"
 )
+_PATH = re.compile(r"[^\s/<][^\s/]*/\S*")
 _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
 
@@ -67,7 +70,8 @@ def explain(
     query: What = None,
     listing: Listing = False,
     as_json: AsJson = False,
-    is_verbose: Verbose = False,
+    verbosity: Verbose = 0,
+    shows_all: AllSteps = False,
     no_pager: NoPager = False,
     host: Host = "",
     source: From = "",
@@ -110,7 +114,9 @@ def explain(
                 ConfigurationChoice(root, file, *lines, envvars, dialect, build_name(builtin)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
-                OutputChoice(as_json, is_verbose, not no_pager),
+                OutputChoice(
+                    as_json, bool(verbosity) or shows_all, verbosity < 2 and not shows_all, not no_pager
+                ),
             )
         except UsageError as problem:
             typer.echo(problem.message, err=True)
@@ -171,6 +177,12 @@ def _fail_unknown(words: str) -> None:
 
     if _HOST_AND_PATH.fullmatch(words):
         typer.echo(f"{words!r} is no URL: it has no scheme\nhint: whimbrel explain http://{words}", err=True)
+        raise typer.Exit(2)
+    if _PATH.fullmatch(words):
+        path = words.partition("://")[2].partition("/")[2] if "://" in words else words
+        url = f"http:/{words[5:]}" if words.lower().startswith("http:/") else f"/{path}"
+        fault = f"{words!r} is no URL: it begins with none of http://, https:// and /"
+        typer.echo(f"{fault}\nhint: whimbrel explain {shlex.quote(url)}", err=True)
         raise typer.Exit(2)
     close = suggestions(words)
     hint = f"; did you mean {', '.join(close)}?" if close else "; `whimbrel explain --list` shows what is"

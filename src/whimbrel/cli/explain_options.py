@@ -19,9 +19,20 @@ Listing = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON. Default: text. Example: --json C17")]
 Verbose = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        help="Show every step of a request, and the number of sub-requests of a listing; twice as --all. "
+        "Default: the main steps. Example: -v /shop/",
+    ),
+]
+AllSteps = Annotated[
     bool,
     typer.Option(
-        "--verbose", "-v", help="Show every step of a request. Default: the main ones. Example: -v /shop/"
+        "--all",
+        help="Show every step, those of all sub-requests too. Default: the main steps. Example: --all /list/",
     ),
 ]
 Host = Annotated[

@@ -71,10 +71,16 @@ class RequestChoice:
 
 @dataclass(frozen=True, slots=True)
 class OutputChoice:
-    """How the explanation is printed: as JSON, with all steps, through a pager."""
+    """How the explanation is printed.
+
+    Attributes:
+        is_verbose: with all steps, as a tree.
+        is_folded: of the sub-requests of a listing the tree has the number alone.
+    """
 
     as_json: bool = False
     is_verbose: bool = False
+    is_folded: bool = True
     may_page: bool = True
 
 
@@ -127,7 +133,9 @@ def _print_one(
         return
     from whimbrel.explain.trees import rendered, tree
 
-    drawing = rendered(tree(explanation, root), style.width, is_colored=style.is_colored)
+    drawing = rendered(
+        tree(explanation, root, is_folded=output.is_folded), style.width, is_colored=style.is_colored
+    )
     _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
 
 
@@ -162,7 +170,7 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
 
-            both = side_by_side(before, after, names, root)
+            both = side_by_side(before, after, names, root, is_folded=output.is_folded)
             drawing = rendered(both, style.width, is_colored=style.is_colored)
             _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
         else:

@@ -12,8 +12,9 @@ from typing import Annotated, Final
 
 import typer
 
+from whimbrel.base.extras import not_installed
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.missing_extras import is_installed, pip
+from whimbrel.cli.missing_extras import is_installed
 from whimbrel.cli.options import EXIT_OK, EXIT_USAGE, encoded
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -51,7 +52,7 @@ def lsp(
 ) -> None:
     """Serve editors: diagnostics, fixes, hover, completion, definitions, symbols, folding, formatting."""
     if not is_installed("pygls"):
-        os.write(2, encoded(f"whimbrel lsp needs packages: {pip()} install 'whimbrel[lsp]'\n"))
+        os.write(2, encoded(f"{not_installed('whimbrel lsp', 'lsp')}\n"))
         raise typer.Exit(EXIT_USAGE)
     from whimbrel.lsp.server import create_server
 

@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
 from whimbrel.base.confinement import confine
+from whimbrel.cli.interrupts import end_interrupted, repeat_lost_interrupts
 from whimbrel.cli.utility_table import UTILITIES, utility
 
 # Subcommand -> the module with its `app`.
@@ -78,6 +79,15 @@ class Commands(TyperGroup):
         where = COMMANDS.get(cmd_name)
         return typer.main.get_command(import_module(where).app) if where is not None else None
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the subcommand; a Ctrl-C ends all but `serve`, which stops its servers itself."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            if ctx.invoked_subcommand == "serve":
+                raise
+            end_interrupted()
+
 
 app = typer.Typer(
     cls=Commands,
@@ -120,6 +130,7 @@ def main() -> None:
     confine()
     limit_memory()
     sys.setrecursionlimit(MAX_RECURSION)
+    repeat_lost_interrupts()
     try:
         app(prog_name="whimbrel")
     except RecursionError:

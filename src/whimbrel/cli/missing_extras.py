@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable
 
 from whimbrel.base.errors import MissingPackage
+from whimbrel.base.static_typing import Final
 from whimbrel.config.configuration import Configuration
 
-EXTRAS = {
-    "brotli_module": ("brotli", "brotli"),
-    "ldap_module": ("ldap", "ldap"),
-    "lua_module": ("lua", "lupa"),
-    "md_module": ("acme", "acme"),
-    "proxy_html_module": ("html", "lxml"),
-    "proxy_http2_module": ("proxy-http2", "h2"),
-    "session_crypto_module": ("session-crypto", "cryptography"),
-    "socache_dbm_module": ("cache", "lmdb"),
-    "socache_shmcb_module": ("cache", "lmdb"),
-    "ssl_module": ("tls", "cryptography"),
+EXTRA_BY_MODULE: Final = {
+    "brotli_module": "brotli",
+    "ldap_module": "ldap",
+    "lua_module": "lua",
+    "md_module": "acme",
+    "proxy_html_module": "html",
+    "proxy_http2_module": "proxy-http2",
+    "session_crypto_module": "session-crypto",
+    "socache_dbm_module": "cache",
+    "socache_shmcb_module": "cache",
+    "ssl_module": "tls",
 }
-"""Identifier of a module -> the extra of this distribution, and the package that it installs."""
+"""Identifier of a module -> the extra of this distribution that it needs."""
 
 
 def used_modules(configuration: Configuration) -> list[str]:
@@ -49,23 +49,19 @@ def missing_extras(
     """Return one sentence about the packages that the modules *names*, and the one of *refused*, need; "" if
     none is missing.
     """
+    optional = [name for name in names if name in EXTRA_BY_MODULE]
+    if not optional and refused is None:
+        return ""
+    from whimbrel.base.extras import EXTRAS, IMPORTS, not_installed  # few configurations need a package
+
     lacking: dict[str, str] = {}
-    for name in names:
-        extra, package = EXTRAS.get(name, ("", ""))
-        if package and not is_present(package):
+    for name in optional:
+        extra = EXTRA_BY_MODULE[name]
+        package = EXTRAS[extra][0]
+        if not is_present(IMPORTS.get(package, package)):
             lacking[f"mod_{name.removesuffix('_module')}"] = extra
     if refused is not None:
         lacking.setdefault(refused.module, refused.extra)
     if not lacking:
         return ""
-    extras = ",".join(sorted(set(lacking.values())))
-    return f"not installed here: packages of {', '.join(lacking)}: {pip()} install 'whimbrel[{extras}]'"
-
-
-def pip() -> str:
-    """Return the command pip of this interpreter: with its path, unless the shell finds this one."""
-    own = os.path.join(os.path.dirname(sys.executable), "pip")
-    if not os.path.exists(own):
-        return f"{sys.executable} -m pip"
-    found = (os.path.join(path, "pip") for path in os.environ.get("PATH", "").split(os.pathsep))
-    return "pip" if next(filter(os.path.exists, found), "") == own else own
+    return not_installed(", ".join(lacking), *lacking.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, TextIO
@@ -179,6 +179,18 @@ def build_name(name: str) -> str:
     if name not in BUILDS:
         raise UsageError(f"--builtin {name}: not one of {', '.join(BUILDS)}")
     return name
+
+
+def write_fragment_hints(paths: Iterable[Path | None], command: str) -> None:
+    """Say on standard error which files `whimbrel check` takes for a part of a configuration, and the
+    *command* for their server.
+    """
+    from whimbrel.config.servers import server_at
+
+    for path in dict.fromkeys(paths):
+        if path is not None and path.is_file() and server_at(str(path)) is None:
+            text = f"{path}: a fragment, which was read as a whole server\n"
+            os.write(2, encoded(f"{text}hint: name the server that includes it: {command}\n"))
 
 
 def release(target: str) -> int:

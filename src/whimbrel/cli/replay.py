@@ -12,14 +12,16 @@ import sys
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources, write_fragment_hints
+from whimbrel.cli.terminal import NoPager, write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -116,6 +118,7 @@ def replay(
     jobs: Jobs = 0,
     cluster: Cluster = "",
     shape: ReportShape = ReplayFormat.text,
+    no_pager: NoPager = False,
 ) -> None:
     """Send the requests of access logs through two configurations; report what changes, for whom and why."""
     try:
@@ -134,7 +137,8 @@ def replay(
     except UsageError as problem:
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    _print(summary, shape)
+    _print(summary, shape, may_page=not no_pager)
+    write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.tally.changes:
         raise typer.Exit(EXIT_FINDINGS)
     raise typer.Exit(summary.scope.exit_code(EXIT_OK))
@@ -154,6 +158,7 @@ def _replay(
     with_hours: bool,
 ) -> Summary:
     from whimbrel.base.lazy_dataclasses import replace
+    from whimbrel.cli.progress import ProgressBar
     from whimbrel.replay.log_files import logs_of, size_of
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
@@ -162,20 +167,27 @@ def _replay(
     try:
         files = logs_of(logs, is_rotated=rotated)
     except OSError as problem:
-        raise UsageError(file_problem(problem)) from None
+        fault = file_problem(problem)
+        raise UsageError(f"{fault}\nhint: name the access logs: whimbrel replay LOG... --new CONF") from None
+    if not files:
+        raise UsageError(
+            f"{', '.join(logs)}: no file in there\n"
+            "hint: name the access logs: whimbrel replay LOG... --new CONF"
+        )
     new_side = _side(new[0], new[1], defines)
     old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
     names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"
     now = time.time()
-    try:
-        work = ReplayWork(old_side, new_side, (), now, from_system(host))
-        loaded = Replayer.load(work)
-        work = replace(_with_formats(work, loaded, log_format), with_hours=with_hours)
-        replayer = Replayer(work, loaded)
-    except LoadFailure as failure:
-        return Summary(*names, tuple(files), Tally(), failure.errors)
-    with _Bar(size_of(files)) as bar:
-        tally = _run(work, replayer, files, jobs, cluster, bar.advance)
+    with ProgressBar() as bar:
+        bar.on_step("loading both configurations", 0, 0)
+        try:
+            work = ReplayWork(old_side, new_side, (), now, from_system(host))
+            loaded = Replayer.load(work)
+            work = replace(_with_formats(work, loaded, log_format), with_hours=with_hours)
+            replayer = Replayer(work, loaded)
+        except LoadFailure as failure:
+            return Summary(*names, tuple(files), Tally(), failure.errors)
+        tally = _run(work, replayer, files, jobs, cluster, bar.byte_counter("replaying", size_of(files)))
     return Summary(*names, tuple(files), tally, sides=_scope(loaded))
 
 
@@ -233,14 +245,14 @@ def _run(
             return run_cluster(work, pieces_of(files), cluster, progress)
         return run_local(replayer, pieces_of(files), jobs or processors(), progress)
     except ImportError:
-        raise UsageError("--cluster needs the package distributed: pip install whimbrel[cluster]") from None
+        raise UsageError(not_installed("--cluster", "cluster")) from None
     except WorkerLost as problem:
         raise UsageError(str(problem)) from None
     except DAMAGED as problem:
         raise UsageError(f"a log cannot be read: {problem}") from None
 
 
-def _print(summary: Summary, shape: ReplayFormat) -> None:
+def _print(summary: Summary, shape: ReplayFormat, *, may_page: bool) -> None:
     if shape is ReplayFormat.json:
         text = json.dumps(summary.as_dict(), indent=1) + "\n"
     elif shape is ReplayFormat.html:
@@ -250,34 +262,6 @@ def _print(summary: Summary, shape: ReplayFormat) -> None:
     else:
         from whimbrel.replay.text import text_of
 
-        text = printable(text_of(summary))
+        write_text(printable(text_of(summary)), may_page=may_page)
+        return
     sys.stdout.write(text)
-
-
-class _Bar:
-    """Progress in bytes on standard error; nothing is shown if that is no terminal."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._progress: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> _Bar:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("replaying"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task("replaying", total=self._total or None)
-            self._progress.start()
-        return self
-
-    def advance(self, size: int) -> None:
-        """Add *size* bytes."""
-        if self._progress is not None:
-            self._progress.update(self._task, advance=size)
-
-    def __exit__(self, *_exception: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()

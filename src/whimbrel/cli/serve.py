@@ -200,9 +200,9 @@ def run(
             try:
                 from whimbrel.cli.self_signed import include_line
             except ImportError:
-                raise UsageError(
-                    "--tls needs the package cryptography: pip install 'whimbrel[tls]'"
-                ) from None
+                from whimbrel.base.extras import not_installed
+
+                raise UsageError(not_installed("--tls", "tls")) from None
             arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
         loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
         return _serve(loader, is_watched=is_watched)

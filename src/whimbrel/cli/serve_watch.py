@@ -24,7 +24,6 @@ from whimbrel.config.includes import has_wildcards
 from whimbrel.server.master import pidfile
 from whimbrel.utilities.usage_error import UsageError
 
-NEEDED: Final = "--watch needs the package watchfiles: pip install 'whimbrel[watch]'"
 POLL: Final = 1000
 """Milliseconds after which the process looks whether the server still runs."""
 CLOCK_STEP: Final = 0.01
@@ -36,7 +35,9 @@ def require_watchfiles() -> None:
     try:
         import watchfiles  # noqa: F401
     except ImportError:
-        raise UsageError(NEEDED) from None
+        from whimbrel.base.extras import not_installed
+
+        raise UsageError(not_installed("--watch", "watch")) from None
 
 
 @dataclass(frozen=True, slots=True)

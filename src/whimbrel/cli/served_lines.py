@@ -361,7 +361,9 @@ class ServedLines:
             try:
                 from whimbrel.cli.self_signed import make  # needs an optional library
             except ImportError:
-                self.note("no certificate can be made: pip install 'whimbrel[tls]'")
+                from whimbrel.base.extras import not_installed
+
+                self.note(not_installed("a certificate for localhost", "tls"))
                 return None
             certificate, key = make(Path(to_system(self.places.directory)))
             self._certificate = from_system(str(certificate)), from_system(str(key))

@@ -28,12 +28,16 @@ NoPager = Annotated[
 
 
 def write_text(text: str, *, may_page: bool = True) -> None:
-    """Write shown text to standard output, through a pager if a terminal has fewer lines.
+    """Write shown text as `write_bytes` does."""
+    write_bytes(terminal_bytes(text), may_page=may_page)
 
-    A pager that cannot be started or that fails loses nothing: the text is written without it.
+
+def write_bytes(data: bytes, *, may_page: bool = True) -> None:
+    """Write *data* to standard output, through a pager if a terminal has fewer lines.
+
+    A pager that cannot be started or that fails loses nothing: the data is written without it.
     """
     sys.stdout.flush()
-    data = terminal_bytes(text)
     if may_page and _exceeds_screen(data) and _was_paged(data):
         return
     for at in range(0, len(data), _PIECE):

@@ -17,6 +17,7 @@ import typer
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -44,12 +45,15 @@ from whimbrel.cli.options import (
     release,
     sources,
 )
+from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
     from whimbrel.upgrade.model import UpgradeOptions
     from whimbrel.upgrade.rule import Rule
+    from whimbrel.upgrade.source.config_tree import ReportProgress
     from whimbrel.upgrade.source.reading import Sources
 
 EPILOG: Final = epilog(
@@ -230,8 +234,10 @@ def upgrade(
     color: Color = ColorMode.auto,
     json: Json = False,
     shape: Shape = OutputFormat.text,
+    no_pager: NoPager = False,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
+    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
 
@@ -242,21 +248,27 @@ def upgrade(
             conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
         )
         if undo:
-            raise typer.Exit(_undo(directory))
+            with uninterrupted():
+                raise typer.Exit(_undo(directory))
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         rules = _rules(select, ignore)
         if write or interactive:
-            _recover(directory)
-        result = _run(what, options, rules, interactive)
-        _load_result(result, what, has_all_rules=not (select or ignore))
-        words = _verify(result, what) if verify else ""
-        if out is not None:
-            _copy(result, directory, out)
-        elif write or interactive:
-            _write_files(result, directory, conf or [], is_open)
+            with uninterrupted():
+                _recover(directory)
+        with ProgressBar() as bar:
+            result = _run(what, options, rules, interactive, bar)
+            bar.on_step("loading the result", 0, 0)
+            _load_result(result, what, has_all_rules=not (select or ignore))
+            words = _verify(result, what, bar.on_step) if verify else ""
+        with uninterrupted():
+            if out is not None:
+                _copy(result, directory, out)
+            elif write or interactive:
+                _write_files(result, directory, conf or [], is_open)
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
-        output = _Output(OutputFormat.json if json else shape, color, is_written, words, arguments)
+        shape = OutputFormat.json if json else shape
+        output = _Output(shape, color, is_written, words, arguments, may_page=not no_pager)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
@@ -321,26 +333,26 @@ def _recover(directory: str) -> None:
         _write_stderr(f"an upgrade that was interrupted while {state} has been brought to its end")
 
 
-def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool) -> UpgradeResult:
+def _run(
+    what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool, bar: ProgressBar
+) -> UpgradeResult:
     """Read and upgrade; raises UsageError if no file can be read."""
     import gc
 
-    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.fixpoint import upgrade as passes
     from whimbrel.upgrade.source.reading import read_config_tree
 
     gc.disable()  # a configuration tree is a million live objects
-    with ProgressBar() as bar:
-        tree = read_config_tree(what, options, progress=bar.on_file)
-        if not tree.files:
-            raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
-        if interactive:
-            from whimbrel.cli.interactive import Prompt
+    tree = read_config_tree(what, options, progress=bar.on_file)
+    if not tree.files:
+        raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
+    if interactive:
+        from whimbrel.cli.interactive import Prompt
 
-            bar.stop()
-            return passes(tree, rules, Prompt(tree).confirm)
-        tree.report_progress = bar.on_step
-        return passes(tree, rules)
+        bar.stop()
+        return passes(tree, rules, Prompt(tree).confirm)
+    tree.report_progress = bar.on_step
+    return passes(tree, rules)
 
 
 def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -> None:
@@ -351,7 +363,7 @@ def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -
         add_load_errors(result, what.options)
 
 
-def _verify(result: UpgradeResult, what: Sources) -> str:
+def _verify(result: UpgradeResult, what: Sources, report_progress: ReportProgress) -> str:
     """Compare the answers of both versions; changes that they do not confirm need review. Return a sentence
     about it, "" for none.
     """
@@ -359,7 +371,7 @@ def _verify(result: UpgradeResult, what: Sources) -> str:
         return ""
     from whimbrel.verify.upgraded import verify_upgrade
 
-    return verify_upgrade(result, what.options)
+    return verify_upgrade(result, what.options, report_progress)
 
 
 def _name_planted_journal(directory: str) -> None:
@@ -408,6 +420,7 @@ class _Output(NamedTuple):
     is_written: bool
     verified: str
     arguments: list[str]
+    may_page: bool
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -420,8 +433,11 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     elif output.shape is OutputFormat.html:
         upgrade_output.write_page(result, directory, output.verified, output.arguments, is_written=is_written)
     elif not is_written:
-        upgrade_output.show_diff(result, directory, colored=is_colored(output.color))
+        colored = is_colored(output.color)
+        upgrade_output.show_diff(result, directory, colored=colored, may_page=output.may_page)
     is_text = output.shape is OutputFormat.text
+    if is_text and output.verified and all(item.subject != output.verified for item in result.scope.items):
+        _write_stderr(output.verified)
     stream = sys.stdout if is_written and is_text else sys.stderr
     upgrade_output.print_summary(result, directory, is_written, stream, output.color)
     if result.files and not is_written:

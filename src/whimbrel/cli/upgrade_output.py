@@ -19,6 +19,7 @@ from whimbrel.base.printable import file_problem, printable
 from whimbrel.base.real_paths import real_path, without_links
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
 from whimbrel.cli.options import ColorMode, is_colored
+from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
@@ -51,14 +52,14 @@ def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
     return diff_by_path
 
 
-def show_diff(result: UpgradeResult, directory: str, *, colored: bool) -> None:
+def show_diff(result: UpgradeResult, directory: str, *, colored: bool, may_page: bool = True) -> None:
     """Print all diffs on standard output."""
-    sys.stdout.flush()
+    shown_diffs = []
     for diff in diffs(result, directory).values():
         if sys.stdout.isatty():  # a pipe, such as to patch(1), gets the bytes as they are
             diff = to_bytes(printable(to_text(diff)))
-        sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
-    sys.stdout.buffer.flush()
+        shown_diffs.append(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
+    write_bytes(b"".join(shown_diffs), may_page=may_page)
 
 
 def _colored(line: bytes) -> bytes:

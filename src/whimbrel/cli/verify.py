@@ -6,7 +6,6 @@ Exit codes: 0 same; 1 different; 2 wrong usage, or a configuration that does not
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -29,7 +28,9 @@ from whimbrel.cli.options import (
     build_name,
     encoded,
     is_colored,
+    write_fragment_hints,
 )
+from whimbrel.cli.terminal import NoPager, write_bytes
 from whimbrel.config.servers import why_no_server
 from whimbrel.utilities.usage_error import UsageError
 
@@ -117,6 +118,7 @@ def verify(
     shape: Shape = ReportFormat.text,
     limit: Limit = None,
     color: Color = ColorMode.auto,
+    no_pager: NoPager = False,
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     try:
@@ -127,10 +129,8 @@ def verify(
     except (UsageError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
-    _print(result, shape, color)
-    for path in dict.fromkeys(path for path in (old, new) if path is not None and is_fragment(path)):
-        text = f"{path}: a fragment, which was read as a whole server\n"
-        os.write(2, encoded(f"{text}hint: name the server that includes it: whimbrel verify DIRECTORY\n"))
+    _print(result, shape, color, may_page=not no_pager)
+    write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
 
@@ -165,13 +165,6 @@ def _options(
     return what.options
 
 
-def is_fragment(path: Path) -> bool:
-    """Return True for a file that `whimbrel check` takes for a part of a configuration."""
-    from whimbrel.config.servers import server_at
-
-    return path.is_file() and server_at(str(path)) is None
-
-
 def _run(
     first: LoadOptions,
     second: LoadOptions,
@@ -186,6 +179,7 @@ def _run(
 
     gc.disable()  # configurations and plans are a million live objects
     with ProgressBar() as bar:
+        bar.on_step("loading both configurations", 0, 0)
         result = compare_options((first, second), dialects, limit, bar.on_step)
         if with_httpd is not None and not result.errors[1]:
             from whimbrel.verify.loading import load_sides
@@ -201,10 +195,12 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
     compare_with_httpd(str(program), new, result)
 
 
-def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode) -> None:
+def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode, *, may_page: bool) -> None:
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
-    is_text = shape is ReportFormat.text
-    text = render(result, colored=is_colored(color)) if is_text else render(result)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(encoded(text, is_colored=is_colored(color)) if is_text else text.encode())
-    sys.stdout.buffer.flush()
+    if shape is ReportFormat.text:
+        write_bytes(
+            encoded(render(result, colored=is_colored(color)), is_colored=is_colored(color)),
+            may_page=may_page,
+        )
+    else:
+        write_bytes(render(result).encode(), may_page=False)

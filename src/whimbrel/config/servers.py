@@ -117,7 +117,8 @@ def why_no_server(path: str) -> str:
         if os.path.lexists(file):
             unrecognized = "nothing in it shows a main file of httpd; give this path to read it as one"
             return fault_of(file) or f"{file}: {unrecognized}"
-    return f"{path}: no main file of httpd in there, such as conf/httpd.conf or apache2.conf; give its path"
+    fault = f"{path}: no main file of httpd in there, such as conf/httpd.conf or apache2.conf"
+    return f"{fault}\nhint: name the main file itself: {os.path.join(path, 'FILE')}"
 
 
 def fault_of(file: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
@@ -110,7 +111,7 @@ def _certificate(text: str) -> bytes:
     try:
         from whimbrel.explain.client_certificates import client_certificate
     except ImportError:
-        raise BadRequest('--client-cert needs the packages of the extra "tls"') from None
+        raise BadRequest(not_installed("--client-cert", "tls")) from None
     try:
         return client_certificate(text)
     except (ValueError, OSError) as problem:

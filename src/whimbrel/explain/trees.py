@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +18,9 @@ from whimbrel.explain.changes import ChangedStep, changed_steps
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.text import place_of
 
+SUBREQUEST: Final = "sub-request"
+MAX_SUBREQUESTS: Final = 3
+"""Sub-requests, one after the other, of which a folded tree shows the steps."""
 COLORS = {
     "denied": "red",
     "granted": "green",
@@ -25,14 +30,26 @@ COLORS = {
 }
 
 
-def tree(explanation: RequestExplanation, root: str = "") -> Tree:
-    """Return the tree of an explanation; *root* is the server root."""
+def tree(explanation: RequestExplanation, root: str = "", *, is_folded: bool = False) -> Tree:
+    """Return the tree of an explanation; *root* is the server root. With *is_folded* the sub-requests of a
+    listing are a number.
+    """
     top = Tree(Text(shown(headline(explanation)), style="bold"), guide_style="dim")
     for error in explanation.errors:
         top.add(Text("\n".join(map(shown, error.split("\n"))), style="red"))
-    for step in explanation.steps:
+    for step in folded(explanation.steps) if is_folded else explanation.steps:
         _add(top, step, root)
     return top
+
+
+def folded(steps: Iterable[ExplanationStep]) -> Iterator[ExplanationStep]:
+    """Yield *steps* with one in the place of more than MAX_SUBREQUESTS that follow each other."""
+    for kind, group in groupby(steps, attrgetter("kind")):
+        run = list(group)
+        if kind != SUBREQUEST or len(run) <= MAX_SUBREQUESTS:
+            yield from run
+        else:
+            yield ExplanationStep("sub-requests", f"{len(run):,}", detail="--all shows them")
 
 
 def headline(explanation: RequestExplanation) -> str:
@@ -71,13 +88,18 @@ def _label(step: ExplanationStep, root: str) -> Text:
 
 
 def side_by_side(
-    old: RequestExplanation, new: RequestExplanation, names: tuple[str, str], root: str = ""
+    old: RequestExplanation,
+    new: RequestExplanation,
+    names: tuple[str, str],
+    root: str = "",
+    *,
+    is_folded: bool = False,
 ) -> RenderableType:
     """Return both trees beside each other, and below them the steps that differ."""
     table = Table(expand=True, show_lines=False)
     for name in names:
         table.add_column(name, ratio=1, overflow="fold")
-    table.add_row(tree(old, root), tree(new, root))
+    table.add_row(tree(old, root, is_folded=is_folded), tree(new, root, is_folded=is_folded))
     if old.errors or new.errors:
         return table
     return Group(table, *_change_lines(changed_steps(old, new), names, root))

@@ -8,6 +8,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final
 
+from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.replay.log_files import LogPiece
 from whimbrel.replay.tally import Tally
 from whimbrel.replay.work import Replayer
@@ -64,7 +65,8 @@ class _Pool:
         mine, theirs = self._context.Pipe()
         others = [*self._workers, mine]
         process = self._context.Process(target=_serve, args=(self._replayer, theirs, others), daemon=True)
-        process.start()
+        with without_interrupts():
+            process.start()
         theirs.close()
         self._workers[mine] = process
 
@@ -142,7 +144,7 @@ def _serve(replayer: Replayer, connection: Connection, others: list[Connection])
     while True:
         try:
             piece = connection.recv()
-        except (EOFError, OSError, KeyboardInterrupt):
+        except (EOFError, OSError):
             return
         try:
             result: Tally | Exception = replayer.run(piece)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, lower
+from whimbrel.http.syntax.url import unescape_logitem
 
 COMBINED: Final = '%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"'
 COMMON: Final = '%h %l %u %t "%r" %>s %b'
@@ -22,8 +23,6 @@ GROUPS: Final = ("client", "user", "request", "status", "host", "port")
 FIELDS: Final = {"host": "host", "user-agent": "agent", "referer": "referer"}
 
 _ITEM: Final = re.compile(r"%([<>!,0-9]*)(?:\{([^}]*)\})?(\^[A-Za-z]{2}|[A-Za-z%])")
-_ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.S)
-_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "b": "\b", "f": "\f", "a": "\a"}
 _NAMES: Final = {
     "h": "client",
     "a": "client",
@@ -124,12 +123,12 @@ class LineFormat:
         method, target, protocol = request_line(parts)
         if not target:
             return None
-        user = unescape(parts.get("user", "-"))
-        host = unescape(parts.get("header host", parts.get("host", "-")))
+        user = unescape_logitem(parts.get("user", "-"))
+        host = unescape_logitem(parts.get("header host", parts.get("host", "-")))
         name, port = split_host(host if host != "-" else "")
         status = parts.get("status", "")
         fields = tuple(
-            (title, unescape(parts[key]))
+            (title, unescape_logitem(parts[key]))
             for key, title in (("agent", "User-Agent"), ("referer", "Referer"))
             if parts.get(key, "-") != "-"
         )
@@ -182,24 +181,14 @@ def _body(letter: str, name: str, before: str, until: str, *, is_last: bool) -> 
 def request_line(parts: dict[str, str]) -> tuple[str, str, str]:
     """Return method, target and protocol from the values of a line; "" as target without a request."""
     if "request" in parts:
-        words = unescape(parts["request"]).split(" ")
+        words = unescape_logitem(parts["request"]).split(" ")
         if len(words) < 2 or not words[1]:
             return "", "", ""
         if len(words) > 2 and words[-1].startswith("HTTP/"):
             return words[0], " ".join(words[1:-1]), words[-1]
         return words[0], " ".join(words[1:]), "HTTP/0.9"
-    target = unescape(parts["path"]) + unescape(parts.get("query", ""))
+    target = unescape_logitem(parts["path"]) + unescape_logitem(parts.get("query", ""))
     return parts.get("method", "GET"), target if target != "-" else "", parts.get("protocol", "HTTP/1.1")
-
-
-def unescape(text: str) -> str:
-    """Return the text that httpd escaped for the log (ap_escape_logitem)."""
-    if "\\" not in text:
-        return text
-    return _ESCAPE.sub(
-        lambda found: chr(int(found[1][1:], 16)) if len(found[1]) == 3 else _LETTERS.get(found[1], found[1]),
-        text,
-    )
 
 
 def split_host(host: str) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
+from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
@@ -43,13 +44,16 @@ ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22"
 """Rules about access control: sections are merged with each other, so their changes belong together."""
 
 
-def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
+def verify_upgrade(
+    result: UpgradeResult, options: LoadOptions, report_progress: ReportProgress = no_progress
+) -> str:
     """Lower the safety of findings of *result* that the comparison does not confirm; return a sentence about
     the comparison, "" if there is nothing to say."""
     if not result.files:
         return ""
     if sum(1 for _ in result.tree.named("<virtualhost")) > MAX_HOSTS:  # before both sides are loaded
         return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
+    report_progress("loading both versions", 0, 0)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
     upgraded = replace(options, overlay={**options.overlay, **result.files})
     old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
@@ -63,7 +67,8 @@ def verify_upgrade(result: UpgradeResult, options: LoadOptions) -> str:
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     comparison.cover_lines(_REMOVALS)
     ends = time.monotonic() + MAX_SECONDS
-    for probe in comparison.source.probes():
+    for count, probe in enumerate(comparison.source.probes()):
+        report_progress("requests to both versions", count, 0)
         if time.monotonic() > ends:
             verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
             comparison.source.is_cut = True

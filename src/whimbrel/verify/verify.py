@@ -134,7 +134,7 @@ class Comparison:
                 if has_many:
                     report_progress("hosts", number, len(groups))
                 else:
-                    report_progress("requests", count, self.source.limit)
+                    report_progress("requests", self.result.probes, 0)
                 self.compare_probe(probe)
             if has_many and number % _FLUSHED == _FLUSHED - 1:
                 self._forget()

@@ -49,3 +49,10 @@ def test_a_url_without_scheme_gets_the_right_command() -> None:
         assert found.exit_code == 2
         assert found.stderr.endswith(f"hint: whimbrel explain http://{words}\n")
     assert "no URL" not in CliRunner().invoke(explain.app, ["mod_unheard.so"]).stderr
+
+
+def test_a_path_without_slash_gets_the_right_command() -> None:
+    for words, url in (("shop/a.html", "/shop/a.html"), ("http:/a.example/x", "http://a.example/x")):
+        found = CliRunner().invoke(explain.app, [words])
+        assert found.exit_code == 2
+        assert found.stderr.endswith(f"hint: whimbrel explain {url}\n")

@@ -22,6 +22,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
     with ProgressBar() as bar:
         bar.on_file("conf/extra/[odd].conf")
         bar.on_step("rule C17", 3, 40)
+        add = bar.byte_counter("replaying", 5_000_000)
+        add(1_000_000)
+        add(1_500_000)
         bar.on_file("conf/more.conf")
         bar.stop()
         bar.on_step("rule C18", 4, 40)
@@ -33,7 +36,8 @@ def test_a_terminal_sees_files_and_how_much_is_done(monkeypatch: pytest.MonkeyPa
     assert "reading [odd].conf" in text
     assert "rule C17" in text
     assert "3/40" in text
-    assert "2/?" in text
+    assert "2.5 MB/5.0 MB" in text
+    assert " 2 " in text
     assert "rule C18" not in text
 
 

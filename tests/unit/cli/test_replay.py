@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
 from tests.unit.explain.explained_site import CONF, write_site
 from tests.unit.replay.replayed_site import NEW, line
 from typer.testing import CliRunner, Result
@@ -67,3 +68,22 @@ def test_wrong_usage(tmp_path: Path) -> None:
         (str(log), *here, "--log-format", "%h %t"),
     ):
         assert run(*words).exit_code == 2, words
+
+
+def test_mistakes_get_a_hint(tmp_path: Path) -> None:
+    """Nothing that was not read counts as equal: a directory without logs is an error."""
+    here = sides(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for name in ("none", "empty"):
+        found = run(str(tmp_path / name), *here)
+        assert found.exit_code == 2
+        assert found.stderr.endswith("hint: name the access logs: whimbrel replay LOG... --new CONF\n")
+
+
+def test_a_fragment_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    part = tmp_path / "part.conf"
+    part.write_text("Redirect /a /b\n")
+    log = tmp_path / "log"
+    log.write_text(line("/"))
+    run(str(log), "--new", str(part), "-j", "1")
+    assert f"{part}: a fragment, which was read as a whole server\nhint: " in capfd.readouterr().err

@@ -11,9 +11,14 @@ import sys
 import termios
 import time
 from fcntl import ioctl
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from whimbrel.cli import terminal
+from whimbrel.cli.main import COMMANDS
 
 PROGRAM = """
 import sys
@@ -86,3 +91,42 @@ def test_a_pipe_has_no_pager(pager: str) -> None:
         check=True,
     )
     assert found.stdout.startswith("line 0\n")
+
+
+CONFIGURATION = """LoadModule mpm_event_module modules/mod_mpm_event.so
+LoadModule authz_core_module modules/mod_authz_core.so
+ServerRoot "{root}"
+ServerName localhost
+Listen 127.0.0.1:8080
+DefaultType text/plain
+"""
+LOGGED = '10.1.2.3 - - [29/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 404 210\n'
+
+
+@pytest.mark.parametrize("command", ["upgrade", "verify", "replay", "check"])
+def test_long_reports_of_commands_are_paged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "conf" / "httpd.conf").write_text(CONFIGURATION.format(root=tmp_path))
+    (tmp_path / "access_log").write_text(LOGGED)
+    words = {
+        "upgrade": ["-d", str(tmp_path)],
+        "verify": [str(tmp_path), "--old-dialect", "2.4"],
+        "replay": [str(tmp_path / "access_log"), "--new", str(tmp_path), "--old-dialect", "2.4", "-j", "1"],
+        "check": ["-d", str(tmp_path)],
+    }[command]
+    paged: list[bytes] = []
+
+    def was_paged(data: bytes) -> bool:
+        paged.append(data)
+        return True
+
+    monkeypatch.setattr(terminal, "_exceeds_screen", lambda _data: True)
+    monkeypatch.setattr(terminal, "_was_paged", was_paged)
+    app = import_module(COMMANDS[command]).app
+    CliRunner().invoke(app, words)
+    assert len(paged) == 1 and len(paged[0]) > 20
+    printed = CliRunner().invoke(app, [*words, "--no-pager"])
+    assert len(paged) == 1 and paged[0].decode() in printed.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -193,3 +194,20 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     assert "= also conf/httpd.conf:4  conf/httpd.conf:5\n" in err
     assert "  C43 proxy-peer-checks  changes answers · decision\n" in err
     assert "= decision: whether back ends may stay unverified" in err
+
+
+def test_the_comparison_of_both_versions_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "logs").mkdir()
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("authz_host", "alias"))
+    (tmp_path / "conf" / "httpd.conf").write_text(
+        f'{loads}ServerRoot "{tmp_path}"\nServerName localhost\nListen 127.0.0.1:8080\n'
+        "DefaultType text/plain\n"
+    )
+    command = [*WHIMBREL[:4], "-d", str(tmp_path)]
+    err = subprocess.run(command, capture_output=True, timeout=60, check=False).stderr.decode()
+    assert re.search(r"^verified with \d+ requests and \d+ chains of sections.*: \d+ changes? not", err, re.M)
+    err = subprocess.run(
+        [*command, "--no-verify"], capture_output=True, timeout=60, check=False
+    ).stderr.decode()
+    assert "verified with" not in err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.unit.explain.explained_site import CONF, explained, side_of
 
-from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.trees import rendered, side_by_side, tree
 
 
@@ -30,3 +30,19 @@ def test_markup_and_escapes_are_text() -> None:
     hostile = RequestExplanation("GET /[red]\x1b[2J", "2.4", 200, errors=("a\n[b]\x07",))
     out = rendered(tree(hostile), 200, is_colored=True)
     assert "[red]\\x1b[2J" in out and "[b]\\x07" in out and "\x07" not in out
+
+
+def test_sub_requests_of_a_listing_are_a_number() -> None:
+    """A listing asks for each of its entries; a few sub-requests, as of an index, are shown."""
+    steps = [ExplanationStep("mapping", "core")]
+    steps += [ExplanationStep("sub-request", f"GET /list/{n}") for n in range(1500)]
+    steps += [ExplanationStep("handler", "mod_autoindex")]
+    steps += [ExplanationStep("sub-request", f"GET /few/{n}") for n in range(3)]
+    explanation = RequestExplanation("GET /list/", "2.4", 200, steps=tuple(steps))
+    out = rendered(tree(explanation, is_folded=True), 200, is_colored=False)
+    assert "sub-requests: 1,500 (--all shows them)" in out and "/list/7" not in out
+    assert out.count("GET /few/") == 3
+    assert out.index("core") < out.index("1,500") < out.index("mod_autoindex") < out.index("/few/0")
+    both = side_by_side(explanation, explanation, ("before", "after"), is_folded=True)
+    assert rendered(both, 200, is_colored=False).count("1,500") == 2
+    assert rendered(tree(explanation), 200, is_colored=False).count("/list/") == 1501

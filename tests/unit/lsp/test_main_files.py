@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("lsprotocol", reason="the extra lsp is not installed")
 
-from whimbrel.cli.servers import FoundServer, server_at
-
+from whimbrel.config.servers import FoundServer, server_at
 from whimbrel.lsp import main_files
 from whimbrel.lsp.main_files import MAX_LEVELS, MainFiles, Unit, sources_of
 from whimbrel.utilities.usage_error import UsageError

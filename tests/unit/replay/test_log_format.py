@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.http.syntax.url import unescape_logitem
 from whimbrel.replay.log_format import (
     COMBINED,
     COMMON,
@@ -12,7 +13,6 @@ from whimbrel.replay.log_format import (
     LineFormat,
     best_format,
     split_host,
-    unescape,
 )
 
 FRANK = (
@@ -41,7 +41,7 @@ def test_escaped_values() -> None:
     logged = LineFormat.compile(COMMON).parse(line)
     assert logged is not None
     assert (logged.target, logged.user, logged.client) == ('/\xc3\xa4?q="x\\y"', 'a"b', "::1")
-    assert unescape(r"\t\n\\") == "\t\n\\"
+    assert unescape_logitem(r"\t\n\\") == "\t\n\\"
 
 
 def test_requests_in_parts() -> None:

@@ -200,6 +200,9 @@ LOG_CHARS: Final = compile(r"[^ !#-\[\]-~]")
 _ERROR_LOG_CHARS = compile(r"[^ -\[\]-~]")
 _NAMED: Final = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
 
+_ESCAPED = compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.DOTALL)
+_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "b": "\b", "f": "\f", "a": "\a"}
+
 
 def _log_escape(match: re.Match[str]) -> str:
     char = match[0]
@@ -209,6 +212,16 @@ def _log_escape(match: re.Match[str]) -> str:
 def escape_logitem(text: str) -> str:
     r"""A value of the access log: ``\"``, ``\\``, ``\n``, ``\xhh``."""
     return LOG_CHARS.sub(_log_escape, text)
+
+
+def unescape_logitem(text: str) -> str:
+    """Return the value that `escape_logitem` escaped."""
+    return text if "\\" not in text else _ESCAPED.sub(_log_unescape, text)
+
+
+def _log_unescape(found: re.Match[str]) -> str:
+    sequence = found[1]
+    return chr(int(sequence[1:], 16)) if len(sequence) == 3 else _LETTERS.get(sequence, sequence)
 
 
 def escape_errorlog_item(text: str) -> str:

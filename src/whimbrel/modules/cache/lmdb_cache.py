@@ -30,7 +30,7 @@ def require_library(*_: object) -> None:
     try:
         import lmdb  # noqa: F401
     except ImportError:
-        raise MissingPackage("shared object caches shmcb and dbm", "lmdb", "cache") from None
+        raise MissingPackage("shared object caches shmcb and dbm", "cache") from None
 
 
 def path_of(configuration: Configuration, name: str) -> str:

@@ -85,7 +85,9 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
             f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so"
         )
         if lacking:
-            problem.details = (f"not installed here: packages of mod_dbd: pip install 'whimbrel[{lacking}]'",)
+            from whimbrel.base.extras import not_installed
+
+            problem.details = (not_installed(f"DBDriver {name}", lacking),)
         raise problem
     record.driver = name
 

@@ -167,7 +167,7 @@ def require_library(_config: CompletedConfig) -> None:
     try:
         import brotli  # noqa: F401
     except ImportError:
-        raise MissingPackage("mod_brotli", "brotli", "brotli") from None
+        raise MissingPackage("mod_brotli", "brotli") from None
 
 
 def libraries(_config: object) -> tuple[str, ...]:

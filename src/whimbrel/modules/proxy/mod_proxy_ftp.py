@@ -14,7 +14,8 @@ from whimbrel.registry.module import Module
 
 def refuse_mappings(configuration: Configuration) -> None:
     """Raise StartError for a ProxyPass to an FTP server; warn of the module, for forward proxies."""
-    refuse_schemes(configuration, ("ftp",), "FTP servers (mod_proxy_ftp)", "serve the files by HTTP")
+    why = "FTP servers (mod_proxy_ftp) are not supported; remove the line, or serve the files by HTTP"
+    refuse_schemes(configuration, ("ftp",), why)
     configuration.warn(
         "LoadModule proxy_ftp_module: requests for FTP servers (mod_proxy_ftp) are not supported, they are "
         "refused as without the module",

@@ -178,9 +178,11 @@ def check_driver(finished: Configuration) -> None:
     if not (main.driver or main.wanted):
         return
     if not has_ciphers():
+        from whimbrel.base.extras import not_installed
+
         text = (
             "AH01845: The crypto library 'openssl' could not be loaded: "
-            "pip install 'whimbrel[session-crypto]'"
+            f"{not_installed('SessionCryptoPassphrase', 'session-crypto')}"
         )
         raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True)
 

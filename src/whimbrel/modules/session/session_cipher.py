@@ -87,8 +87,10 @@ def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str, *, decrypts:
         from cryptography.hazmat.primitives.ciphers import Cipher
         from cryptography.hazmat.primitives.ciphers.algorithms import AES
         from cryptography.hazmat.primitives.ciphers.modes import CBC
-    except ImportError as problem:  # a .htaccess file has the passphrase: no start was refused
-        raise CipherError(str(problem)) from None
+    except ImportError:  # a .htaccess file has the passphrase: no start was refused
+        from whimbrel.base.extras import not_installed
+
+        raise CipherError(not_installed("SessionCryptoPassphrase", "session-crypto")) from None
     key = hashlib.pbkdf2_hmac("sha1", to_bytes(passphrase), salt, _ROUNDS, SIZES[name][0])
     algorithm: BlockCipherAlgorithm = AES(key)
     if name == "3des192":

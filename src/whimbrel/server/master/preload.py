@@ -77,6 +77,10 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
         **dict.fromkeys(_OF_CERTIFICATES, uses_tls),
         **dict.fromkeys(_OF_THE_START, False),
         "whimbrel.modules.ldap.mod_ldap.worker": find_spec("ldap") is not None,
+        "whimbrel.modules.loggers.mod_log_config.json_lines": False,  # mod_log_config names it if it is used
+        "whimbrel.modules.generators.mod_status.metrics": any(
+            name == "whimbrel-metrics" for _line, name in configuration.handlers
+        ),
         "whimbrel.server.connection.dumpio": configuration.loaded("dumpio_module"),
         "whimbrel.server.connection.echo": configuration.loaded("echo_module"),
         "whimbrel.server.connection.proxy_protocol": configuration.loaded("remoteip_module"),

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import islice
+from multiprocessing import active_children
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
@@ -155,14 +157,17 @@ def check_all(
     if jobs < 2 or len(parts) < 2:
         yield from (check(part, wanted, progress, step, options) for part in parts)
         return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
-        for number, (part, result) in enumerate(
-            zip(parts, pool.map(partial(check, wanted=wanted, options=options), parts), strict=True), 1
-        ):
-            step("parts", number, len(parts))
-            if progress is not None:
-                progress(display_name(part))
-            yield result
+    with ProcessPoolExecutor(min(jobs, len(parts))) as pool:
+        try:
+            with without_interrupts():
+                results = pool.map(partial(check, wanted=wanted, options=options), parts)
+            for number, result in enumerate(results, 1):
+                step("servers and parts", number, len(parts))
+                yield result
+        except BaseException:
+            for child in active_children():  # else the pool waits for the parts that are in work
+                child.kill()
+            raise
 
 
 def display_name(sources: Sources) -> str:

@@ -58,6 +58,7 @@ _PASSWORDS: Final = {
 _TYPES: Final = {"basic": "auth_basic", "digest": "auth_digest", "form": "auth_form"}
 _HANDLERS: Final = {
     "server-status": "status",
+    "whimbrel-metrics": "status",
     "server-info": "info",
     "cgi-script": "cgi",
     "send-as-is": "asis",

@@ -63,7 +63,8 @@ def sources(
         server = server_of(str(root) if root is not None else "", named)
     top = server.root
     if not os.path.isdir(top):
-        raise UsageError(f"{top}: no such directory")
+        fault = f"{top}: {'not a directory' if os.path.exists(top) else 'no such directory'}"
+        raise UsageError(f"{fault}\nhint: name the directory of the server: -d DIRECTORY")
     settings = _settings(server, envvars)
     options = LoadOptions(
         server_root=from_system(top),

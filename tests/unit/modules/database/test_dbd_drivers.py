@@ -201,7 +201,7 @@ def test_packages_that_are_missing(
         ) as caught:
             AccessSite(tmp_path, f"DBDriver {driver}\n", "2.4", MODULES["2.4"] + " dbd")
         assert caught.value.reason.endswith(".so")  # as httpd says it
-        assert caught.value.details[0].endswith(f": pip install 'whimbrel[{extra}]'")
+        assert caught.value.details[0].endswith(f"pip install 'whimbrel[{extra}]'")
 
 
 def test_a_driver_that_nobody_knows(tmp_path: Path) -> None:

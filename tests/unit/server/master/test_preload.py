@@ -131,6 +131,8 @@ def test_all_that_a_worker_needs_is_there(modules: str, imported: Callable[..., 
     absent = {
         "whimbrel.config.third_party_lines",
         "whimbrel.modules.core.log_format",
+        "whimbrel.modules.generators.mod_status.metrics",
+        "whimbrel.modules.loggers.mod_log_config.json_lines",
         "whimbrel.modules.support.cgi.suexec",
         "whimbrel.server.connection.dumpio",
         "whimbrel.server.connection.echo",
@@ -146,6 +148,19 @@ def test_threads_of_scripts_are_imported_where_there_are_scripts(imported: Calla
     pytest.importorskip("lupa", reason="the optional package lupa is not installed")
     assert "whimbrel.server.worker.daemon_threads" in imported("lua")
     assert "whimbrel.server.worker.daemon_threads" not in imported("dir")
+
+
+def test_metrics_are_imported_where_a_line_names_them(imported: Callable[..., set[str]]) -> None:
+    pytest.importorskip("prometheus_client", reason="the package prometheus-client is not installed")
+    settings = "<Location /metrics>\nSetHandler whimbrel-metrics\n</Location>"
+    assert "prometheus_client" in imported("status", settings=settings)
+    assert "prometheus_client" not in imported("status")
+
+
+def test_json_lines_are_imported_where_a_log_has_them(imported: Callable[..., set[str]]) -> None:
+    name = "whimbrel.modules.loggers.mod_log_config.json_lines"
+    assert name in imported("log_config", settings="CustomLog logs/access.json whimbrel_json")
+    assert name not in imported("log_config", settings="CustomLog logs/access_log common")
 
 
 def test_http2_is_imported_where_it_is_loaded(imported: Callable[..., set[str]]) -> None:

@@ -88,7 +88,7 @@ def check_start(configuration: Configuration) -> None:
         )
     main = next(iter(configuration.servers())).config(AuthnzLdapServerConfig)
     if main.is_used and not is_installed():
-        raise MissingPackage("mod_authnz_ldap", "python-ldap", "ldap")
+        raise MissingPackage("mod_authnz_ldap", "ldap")
     if main.charset_file:
         main.charsets = _read_charsets(main.charset_file)
 

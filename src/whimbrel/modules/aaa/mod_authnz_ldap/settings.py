@@ -17,7 +17,6 @@ from whimbrel.modules.ldap.mod_ldap.settings import SECURE
 from whimbrel.modules.support.substitution import Substitution
 from whimbrel.registry.settings import UNSET, setting
 
-EXTRA = "mod_authnz_ldap: the package python-ldap is not installed: pip install 'whimbrel[ldap]'"
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
 GROUP_CLASSES = ("groupOfNames", "groupOfUniqueNames")
 _MAX_NAMES = 10
@@ -71,7 +70,9 @@ def set_url(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None
     if not cmd.in_htaccess:
         cmd.main_server(AuthnzLdapServerConfig).is_used = True
     elif not is_installed():
-        raise ConfigError(EXTRA)
+        from whimbrel.base.extras import not_installed
+
+        raise ConfigError(not_installed("AuthLDAPURL", "ldap"))
     url = parse(words[0])
     before = record.url
     if before is not UNSET and before is not None:

@@ -114,7 +114,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 def check_library(_configuration: Configuration) -> None:
     """Refuse to start without the parser."""
     if find_spec("lxml") is None:
-        raise MissingPackage("mod_proxy_html", "lxml", "html")
+        raise MissingPackage("mod_proxy_html", "html")
 
 
 def libraries(_configuration: Configuration) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""mod_status: the state of the workers, as a page and as ``key: value`` lines.
+"""mod_status: the state of the workers, as a page and as ``key: value`` lines, and for Prometheus.
 
-Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` formats it.
+Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` and `metrics` format it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from whimbrel.modules.generators.mod_status.state import State as StateNow
 
 HANDLER_NAME = "server-status"
+METRICS_NAME = "whimbrel-metrics"
 SECTIONS = ("proxy", "ssl", "md")
 BUFFER = 8192  # a longer page is sent before its length is known
 TYPE = "application/x-httpd-status"
@@ -54,7 +55,7 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
-    """Make the handler server-status."""
+    """Make the handlers server-status and whimbrel-metrics."""
     from whimbrel.modules.generators.mod_status import json_output
     from whimbrel.modules.generators.mod_status.page import Names, auto, page
     from whimbrel.modules.generators.mod_status.state import State
@@ -68,7 +69,23 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         else scope.server_config(StatusServerConfig).extended
     )
 
+    def handle_metrics(r: Request) -> HookStatus:
+        try:
+            from whimbrel.modules.generators.mod_status.metrics import TYPE as METRICS_TYPE
+            from whimbrel.modules.generators.mod_status.metrics import document
+        except ImportError:
+            from whimbrel.base.extras import not_installed
+
+            r.log("error", not_installed(f"SetHandler {METRICS_NAME}", "metrics"), module="status")
+            return 500
+        r.content_type = METRICS_TYPE
+        r.set_uncacheable()
+        r.write(document(Names(r), State(r, extended)))
+        return OK
+
     def handle(r: Request) -> HookStatus:
+        if r.handler == METRICS_NAME and r.method_number == 0:
+            return handle_metrics(r)
         if r.handler != HANDLER_NAME and r.handler != TYPE:
             return DECLINED
         r.allowed |= 1
@@ -104,7 +121,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         r.write(text)
         return OK
 
-    return CompiledHook(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, TYPE)))
+    return CompiledHook(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, METRICS_NAME, TYPE)))
 
 
 MODULE = Module(

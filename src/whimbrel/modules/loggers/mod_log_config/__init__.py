@@ -1,7 +1,7 @@
 """mod_log_config: access logs.
 
 Public: MODULE, writers_of, server_writers, access_sinks, kind_of; files: items (format letters), writer
-(lines).
+(lines), json_lines (the format whimbrel_json).
 CustomLog and TransferLog of a virtual host replace those of the main server; a GlobalLog of the main server
 stays.  A format's name is resolved after the whole configuration is read, so it may be defined later; an
 undefined name is itself the format.
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 COMMON = '%h %l %u %t "%r" %>s %b'
+JSON: Final = "whimbrel_json"
 COOKIES = '%{Cookie}n "%r" %t'
 
 
@@ -177,8 +178,17 @@ def _writer(conf: LogServerConfig, log: AccessLog) -> AccessLogger:
         )
     else:
         formats: dict[str, tuple[Piece, ...]] = own(conf, "formats", dict)
-        items = formats.get(log.format, parse_format(COMMON, KINDS.get) if log.format == "CLF" else log.items)
+        items = formats[log.format] if log.format in formats else _undefined(log.format, log.items)
     return AccessLogger(log.sink, items, log.condition)
+
+
+def _undefined(name: str, items: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Return the format *name* that no line defines: a built-in one, else *items*, of the name itself."""
+    if name == JSON:
+        from whimbrel.modules.loggers.mod_log_config.json_lines import json_items  # few configurations
+
+        return json_items()
+    return parse_format(COMMON, KINDS.get) if name == "CLF" else items
 
 
 def server_writers(server: Server) -> tuple[AccessLogger, ...]:
@@ -191,6 +201,13 @@ def access_sinks(configuration: Configuration) -> list[LogSink]:
     return [
         writer.sink for conf in confs(configuration.servers(), LogServerConfig) for writer in writers_of(conf)
     ]
+
+
+def libraries(configuration: Configuration) -> tuple[str, ...]:
+    """Return the modules that the formats of all servers import."""
+    records = confs(configuration.servers(), LogServerConfig)
+    has_json = any(log.format == JSON for conf in records for log in own(conf, "logs", list))
+    return ("whimbrel.modules.loggers.mod_log_config.json_lines",) if has_json else ()
 
 
 def make_log(scope: Scope) -> CompiledHook | None:
@@ -242,6 +259,7 @@ MODULE = Module(
     providers=(
         Provider("log", "writers", server_writers),
         Provider("log", "access_sinks", access_sinks),
+        Provider("libraries", "log_config", libraries),
         Provider("log", "buffered", lambda server: server.config(LogServerConfig).buffered),
     ),
     check_config=(check_directories,),

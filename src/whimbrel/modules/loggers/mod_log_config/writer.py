@@ -48,6 +48,8 @@ RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _FIELD = compile(r"(?P<head>(?:[!<>,\d]|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
 _HEAD = compile(r"[!<>]|\d+|\{[^}]*\}")
+JsonForm = Callable[["str | None"], str]
+"""The text of an item's value in a JSON object; None is a value that is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class LogItem:
     """One item of a format.
 
     *fn* gets the original or the final request.  The item is written for *statuses* only or, *negated*, for
-    all others.  *dynamic*, *is_stable* and *sized* as in ItemKind.
+    all others.  *dynamic*, *is_stable* and *sized* as in ItemKind.  *json* writes the value as part of a JSON
+    object.
     """
 
     fn: ItemFn
@@ -67,12 +70,15 @@ class LogItem:
     reads_path: bool = False
     statuses: frozenset[int] = frozenset()
     negated: bool = False
+    json: JsonForm | None = None
 
     def text(self, original: Any, final: Any) -> str:
         """Return the item's text."""
         if self.statuses and (final.status in self.statuses) is self.negated:
             return "-"
         value = self.fn(original if self.original else final, self.argument)
+        if self.json is not None:
+            return self.json(value)
         return "-" if value is None else value
 
 
@@ -354,7 +360,7 @@ class AccessLogger:
     def _piece(self, item: Piece, original: object, final: object) -> str:
         if isinstance(item, str):
             return item
-        if item.fn is request_time and not item.argument and not item.statuses:
+        if item.fn is request_time and not item.argument and not item.statuses and item.json is None:
             return self._second(final)
         return item.text(original, final)
 
@@ -401,7 +407,8 @@ class AccessLogger:
                 hole = _hole(item)
                 cuts = None if hole is None else [*cuts, (hole, len(template), len(slots))]
             template += "%s"
-            slots.append(_request if per_request and item.fn is request_line else self._slot(item))
+            is_request = per_request and item.fn is request_line and item.json is None
+            slots.append(_request if is_request else self._slot(item))
             is_stable, sized = is_stable and (per_request or item.is_stable), sized or item.sized
         template += "\n"
         return CachedLine(
@@ -415,6 +422,8 @@ class AccessLogger:
         """Return the slot of an item of a request that was not redirected."""
         if item.statuses:
             return lambda r: item.text(r, r)
+        if item.json is not None:
+            return self._slot(item)
         if item.fn is field_in:
             return _field(item.argument.lower())
         quick: dict[ItemFn, Slot] = {remote_user: _user, request_line: _request, status: _status}
@@ -422,6 +431,8 @@ class AccessLogger:
 
     def _slot(self, item: LogItem) -> Slot:
         """Return the function that fills one slot; frequent items have specialized ones."""
+        if item.json is not None:
+            return _json_slot(item, item.json)
         if not item.argument:
             quick: dict[ItemFn, Slot] = {
                 request_time: self._second,
@@ -440,6 +451,16 @@ class AccessLogger:
         return slot
 
 
+def _json_slot(item: LogItem, form: JsonForm) -> Slot:
+    fn = item.fn
+    argument = item.argument
+
+    def slot(view: object) -> str:
+        return form(fn(view, argument))
+
+    return slot
+
+
 def _hole(item: LogItem) -> bytes | None:
     """Return the name of the hole (engine/cache/log_template.py) for an item; None if it is more than one
     part of a request.
@@ -447,6 +468,8 @@ def _hole(item: LogItem) -> bytes | None:
     from whimbrel.engine.cache.log_template import CLIENT, TIME  # a configuration check needs neither
     from whimbrel.http.syntax.head_shape import LINE
 
+    if item.json is not None:
+        return None  # the holes of an outline are filled with httpd's text
     if item.fn is field_in:
         return to_bytes(item.argument.lower())
     if item.fn is request_line:

@@ -86,7 +86,7 @@ def _hooks() -> tuple[Hook, ...]:
 def require_library(_configuration: Configuration) -> None:
     """Refuse the start without an interpreter."""
     if find_spec("lupa") is None:
-        raise MissingPackage("mod_lua", "lupa", "lua")
+        raise MissingPackage("mod_lua", "lua")
 
 
 MODULE = Module(

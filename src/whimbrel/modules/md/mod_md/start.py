@@ -72,7 +72,7 @@ def begin(configuration: Configuration) -> Manager | None:
     if found is not None or record is None or record.definitions is UNSET or not record.definitions:
         return found
     if find_spec("cryptography") is None or find_spec("acme") is None:
-        raise MissingPackage("mod_md", "acme", "acme")
+        raise MissingPackage("mod_md", "acme")
     lines = _Lines(configuration)
     lines.log("info", "AH10071", f"mod_md (v{VERSION}), initializing...")
     conf = configuration.main.config(MdGlobalConfig)

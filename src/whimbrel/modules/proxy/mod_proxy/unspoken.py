@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
 
 
-def refuse_schemes(configuration: Configuration, schemes: tuple[str, ...], what: str, advice: str) -> None:
-    """Raise StartError for a ProxyPass to a URL with one of *schemes*; the message names *what* it is."""
+def refuse_schemes(configuration: Configuration, schemes: tuple[str, ...], why: str) -> None:
+    """Raise StartError for a ProxyPass to a URL with one of *schemes*; the message says *why*."""
     if not configuration.loaded("proxy_module"):
         return
     for server in configuration.servers():
@@ -23,5 +23,4 @@ def refuse_schemes(configuration: Configuration, schemes: tuple[str, ...], what:
                 lines.append(record.alias)
         for line in lines:
             if lower(line.real.partition(":")[0]) in schemes:
-                text = f"ProxyPass {line.fake} {line.real}: {what} are not supported"
-                raise StartError(f"{text}; remove the line, or {advice}")
+                raise StartError(f"ProxyPass {line.fake} {line.real}: {why}")

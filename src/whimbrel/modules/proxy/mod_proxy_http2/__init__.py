@@ -48,8 +48,9 @@ def refuse_mappings(configuration: Configuration) -> None:
     from importlib.util import find_spec
 
     if find_spec("h2") is None:
-        advice = "pip install 'whimbrel[proxy-http2]'"
-        refuse_schemes(configuration, _NAMES, "back ends of HTTP/2 without the package h2", advice)
+        from whimbrel.base.extras import not_installed
+
+        refuse_schemes(configuration, _NAMES, not_installed("mod_proxy_http2", "proxy-http2"))
 
 
 _SCHEME: Final[Any] = Http2Scheme()

@@ -124,7 +124,7 @@ def context_for(dialect: Dialect, each: TlsServer, protocol: str) -> TlsContext:
     if not needs_openssl(each):
         return _standard(dialect, each, protocol)
     if find_spec("OpenSSL") is None:
-        raise MissingPackage(_NEEDED, "pyOpenSSL", "tls")
+        raise MissingPackage(_NEEDED, "tls", "pyOpenSSL")
     return _openssl(dialect, each, protocol)
 
 

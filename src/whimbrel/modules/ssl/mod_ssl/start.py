@@ -130,7 +130,7 @@ def _backends(each: TlsServer) -> list[SslProxyDirConfig]:
 
 def _require_library() -> None:
     if find_spec("cryptography") is None:
-        raise MissingPackage("mod_ssl", "cryptography", "tls")
+        raise MissingPackage("mod_ssl", "tls")
 
 
 def _run(configuration: Configuration, servers: list[TlsServer]) -> None:
