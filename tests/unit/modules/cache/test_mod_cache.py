@@ -258,4 +258,5 @@ def test_the_engine_repeats_a_hit_until_it_expires(tmp_path: Path) -> None:
         reply = fetch(engine, "/a.txt")
         assert (reply.get("X-Cache"), reply.get("Age")) == ("HIT from localhost", "30")
     [cached] = {id(c): c for i in engine.response_cache.indexes() for c in i.by_key.values()}.values()
-    assert cached.valid_until is not None and now + 9 < cached.valid_until <= now + 10
+    until = cached.validity.valid_until
+    assert until is not None and now + 9 < until <= now + 10
