@@ -17,7 +17,6 @@ from tests.corpus.configurations import LARGER_SET, files
 from tests.support.editor import SECONDS, START, Editor, ask_everything, editor
 
 from whimbrel.lsp.diagnostics import MAX_DIAGNOSTICS
-from whimbrel.testing.ports import free_port
 
 Work = Callable[[Editor], Coroutine[None, None, None]]
 MIN_FILES = 60
@@ -176,33 +175,3 @@ def test_a_connection_that_breaks_ends_the_server(sent: bytes) -> None:
         [sys.executable, "-c", START, "lsp"], input=sent, capture_output=True, timeout=SECONDS
     )
     assert done.returncode == 1
-
-
-def test_a_port_of_the_loopback_serves_an_editor(tmp_path: Path) -> None:
-    port = free_port()
-    server = subprocess.Popen(
-        [sys.executable, "-c", START, "lsp", "--tcp", str(port)], stderr=subprocess.PIPE
-    )
-
-    async def session() -> None:
-        client = Editor()
-        async with asyncio.timeout(SECONDS):
-            while True:
-                try:
-                    await client.start_tcp("127.0.0.1", port)
-                    break
-                except ConnectionRefusedError:
-                    await asyncio.sleep(0.05)
-        await client.begin()
-        uri = client.open(tmp_path / "a.conf", "Optoins None\n")
-        assert "SYNTAX" in [one.code for one in await client.found(uri)]
-        await client.shutdown_async(None)
-        client.exit(None)
-        await client.stop()
-
-    try:
-        asyncio.run(session())
-        assert server.wait(SECONDS) == 0
-    finally:
-        server.kill()
-        server.communicate()

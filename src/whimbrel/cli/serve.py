@@ -70,6 +70,9 @@ TlsPort = Annotated[
     int | None,
     typer.Option(help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"),
 ]
+Loopback = Annotated[
+    bool, typer.Option("--loopback", help="Listen on 127.0.0.1 alone, whatever address the text has.")
+]
 Watch = Annotated[
     bool, typer.Option("--watch", help="Reload the server after each valid change of its files.")
 ]
@@ -97,6 +100,7 @@ def serve(
     builtin: Build = AUTO,
     tls: TlsPort = None,
     watch: Watch = False,
+    loopback: Loopback = False,
 ) -> None:
     """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
 
@@ -119,12 +123,14 @@ def serve(
         arguments.builtin = build_name(builtin)
         ports = ports_of(port or [])
         if dialect != BOTH:
-            raise typer.Exit(run(arguments, ports, tree=tree, tls=tls, is_watched=watch))
+            raise typer.Exit(run(arguments, ports, tree=tree, tls=tls, is_watched=watch, is_local=loopback))
         from whimbrel.cli.serve_both import run_both
 
         def run_dialect(one: str) -> int:
             arguments.dialect = one
-            return run(arguments, ports, tree=tree, tls=tls, is_watched=watch, is_compared=True)
+            return run(
+                arguments, ports, tree=tree, tls=tls, is_watched=watch, is_compared=True, is_local=loopback
+            )
 
         raise typer.Exit(run_both(run_dialect))
     except UsageError as problem:
@@ -167,6 +173,7 @@ def run(
     tls: int | None = None,
     is_watched: bool = False,
     is_compared: bool = False,
+    is_local: bool = False,
 ) -> int:
     """Read the configuration, print the notes, serve; return the exit status. Raises UsageError."""
     from whimbrel.cli import serve_watch
@@ -204,7 +211,9 @@ def run(
 
                 raise UsageError(not_installed("--tls", "tls")) from None
             arguments.after = [*arguments.after, include_line(tls, Path(places.directory))]
-        loader = ServedServer(arguments, server, ports, places, shows_requests=True, is_compared=is_compared)
+        loader = ServedServer(
+            arguments, server, ports, places, shows_requests=True, is_compared=is_compared, is_local=is_local
+        )
         return _serve(loader, is_watched=is_watched)
     finally:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # a second signal must not interrupt this

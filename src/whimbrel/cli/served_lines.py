@@ -33,6 +33,9 @@ FILE_TESTS: Final = frozenset({"-f", "-d", "-s", "-l", "-x", "-h", "-L", "-F"})
 Change = Callable[[int, str], str]
 
 
+LOOPBACK: Final = "127.0.0.1"
+
+
 class ServedLines:
     """The adapter of one served configuration (`LoadOptions.adapter`).
 
@@ -45,10 +48,13 @@ class ServedLines:
         is_read: the configuration is complete: the lines that follow are those of .htaccess files.
     """
 
-    def __init__(self, places: ServePlaces, ports: Mapping[int, int], offset: int = 0) -> None:
+    def __init__(
+        self, places: ServePlaces, ports: Mapping[int, int], offset: int = 0, *, is_local: bool = False
+    ) -> None:
         self.places = places
         self.ports = ports
         self.offset = offset
+        self.is_local = is_local
         self.notes: list[str] = []
         self.configuration: Configuration | None = None
         self.is_read = False
@@ -254,7 +260,10 @@ class ServedLines:
         protocol = words[1:] or (["https"] if is_https else [])
         if protocol and protocol[0].lower() == "https":
             self.secure_ports.add(self._address(words[0]).rpartition(":")[2])
-        return " ".join(quoted(word) for word in [self._address(words[0]), *protocol])
+        address = self._address(words[0])
+        if self.is_local:
+            address = f"{LOOPBACK}:{parse_host_port(address).port}"
+        return " ".join(quoted(word) for word in [address, *protocol])
 
     def change_addresses(self, _node: Node, text: str) -> str:
         """Change the addresses of <VirtualHost> or NameVirtualHost."""
@@ -278,6 +287,8 @@ class ServedLines:
 
     def _host(self, host: str) -> str:
         """Return an address of this machine in place of one that it does not have."""
+        if self.is_local and host != "*" and host.lower() != "_default_":
+            return LOOPBACK
         if not self.places.image or host == "*" or host.lower() == "_default_":
             return host
         if host not in self._addresses:

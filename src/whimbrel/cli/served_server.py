@@ -49,7 +49,7 @@ class ServedServer(ConfigLoader):
         places: where its files are.
         lines: the adapter of its lines, with notes about what it replaced.
         shows_requests: a program prints each finished request; *is_compared*: it sends the request to the
-            server of the other version, too.
+            server of the other version, too. *is_local*: it listens on 127.0.0.1 alone.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class ServedServer(ConfigLoader):
         *,
         shows_requests: bool = False,
         is_compared: bool = False,
+        is_local: bool = False,
     ) -> None:
         super().__init__(arguments, is_silent=True)
         self.server = server
@@ -68,7 +69,8 @@ class ServedServer(ConfigLoader):
         self.shows_requests = shows_requests
         self.root, self.file = self.places.root, from_system(server.path)
         self.is_compared = is_compared
-        self.lines = ServedLines(self.places, ports, OFFSETS[arguments.version] if is_compared else 0)
+        offset = OFFSETS[arguments.version] if is_compared else 0
+        self.lines = ServedLines(self.places, ports, offset, is_local=is_local)
 
     def notes(self) -> list[str]:
         """Return one sentence for each kind of thing that is not as the text has it."""

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from whimbrel.api import Answer, Request, RequestError, Site
 from whimbrel.api.loaded_site import MAX_BODY
+from whimbrel.base.file_reading import read_start
 from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.pytest_plugin.tested_answer import TestedAnswer
 from whimbrel.testing.ports import free_ports
@@ -49,7 +50,7 @@ class LiveServer:
         with programs_permitted():
             require_programs()
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _MAIN, "serve", *site.serve_arguments, *pairs],
+                [sys.executable, "-P", "-c", _MAIN, "serve", "--loopback", *site.serve_arguments, *pairs],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
@@ -129,8 +130,7 @@ class LiveAnswer(TestedAnswer):
         """Return the file that the URL is mapped to, "" if the body is another one."""
         file = self._site.answer(self.request).file
         try:
-            with open(file, "rb") as found:
-                is_equal = found.read(MAX_BODY) == self.answer.body
+            is_equal = read_start(file, MAX_BODY) == self.answer.body
         except OSError:
             return ""
         return file if is_equal else ""

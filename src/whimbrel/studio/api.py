@@ -42,12 +42,17 @@ class StudioResponse(NamedTuple):
     fields: Mapping[str, str] = FIELDS
 
 
+HTTP_PORT: Final = 80
+
+
 class StudioApi:
     """Checks and answers requests at one port of the loopback."""
 
     def __init__(self, session: StudioSession, port: int, page: Mapping[str, StaticFile]) -> None:
         self.session = session
-        self._hosts = frozenset((f"127.0.0.1:{port}", f"localhost:{port}"))
+        bare = ("127.0.0.1", "localhost")
+        names = {f"{name}:{port}" for name in bare}
+        self._hosts = names.union(bare) if port == HTTP_PORT else names  # browsers leave the port 80 out
         self._page = page
         self._once = secrets.token_bytes(32)  # key of the comparison: equal lengths, whatever was sent
 

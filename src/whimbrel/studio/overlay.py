@@ -153,11 +153,12 @@ def with_lines(data: bytes, first: int, count: int, lines: list[str]) -> bytes:
         del old[-1]
     if not 1 <= first <= len(old) + 1 or first - 1 + count > len(old):
         raise Refused("the file has no such line: it has changed meanwhile", 409)
-    if len(lines) > MAX_LINES:
+    parts = "\n".join(lines).replace("\r", "").split("\n") if lines else []
+    if len(parts) > MAX_LINES:
         raise Refused(f"one edit writes at most {MAX_LINES:,} lines", 413)
-    if b"\0" in data or any("\0" in line for line in lines):
+    if b"\0" in data or any("\0" in part for part in parts):
         raise Refused("a binary file cannot be edited here")
     end = b"\r" if data.count(b"\r\n") * 2 > data.count(b"\n") else b""
-    new = [bytes_like(part, data) + end for line in lines for part in line.replace("\r", "").split("\n")]
+    new = [line + end for line in bytes_like("\n".join(parts), data).split(b"\n")] if parts else []
     merged = [*old[: first - 1], *new, *old[first - 1 + count :]]
     return b"\n".join(merged) + (b"\n" if has_last_end or not data else b"")

@@ -39,6 +39,7 @@ class StudioSession:
         self.undo = undo
         self.overlay = EditOverlay()
         self._paths: dict[str, str] = {}
+        self._is_writing = False
         self._processes = {name: Analyst(control, name) for name in (QUICK, COMPLETE, FINDINGS)}
         self._shown_diff = -1
         self.methods: Mapping[str, Method] = {
@@ -78,6 +79,7 @@ class StudioSession:
 
     async def _reload(self, _arguments: Json) -> bytes:
         """Read the files on disk again: they may have changed."""
+        self._require_no_write()
         for process in self._processes.values():
             process.restart()
         self._paths = {}
@@ -136,10 +138,13 @@ class StudioSession:
         name = text_in(arguments, "file")
         if not self._paths:
             await self._files({})
-        path = self._paths.get(from_page(name)) or self._paths.get(name)
-        if path is None:
-            raise Refused("this is no file of the configuration", 404)
-        return path
+        found = {self._paths.get(from_page(name)), self._paths.get(name)} - {None}
+        if len(found) > 1:
+            raise Refused("two files of the configuration look like this name", 409)
+        for path in found:
+            if path is not None:
+                return path
+        raise Refused("this is no file of the configuration", 404)
 
     async def _run(
         self,
@@ -174,7 +179,12 @@ class StudioSession:
         self.overlay.put({path: EditedText(edited.disk, text)}, group)
         return encoded(self._described())
 
+    def _require_no_write(self) -> None:
+        if self._is_writing:
+            raise Refused("the files are being written: wait for a moment", 409)
+
     def _require_version(self, arguments: Json) -> None:
+        self._require_no_write()
         if number_in(arguments, "version") != self.overlay.version:
             raise Refused("the text has changed meanwhile: look at it again", 409)
 
@@ -187,10 +197,12 @@ class StudioSession:
         return base64.b64decode(found["data"])
 
     async def _undo(self, _arguments: Json) -> bytes:
+        self._require_no_write()
         self.overlay.undo()
         return encoded(self._described())
 
     async def _redo(self, _arguments: Json) -> bytes:
+        self._require_no_write()
         self.overlay.redo()
         return encoded(self._described())
 
@@ -236,7 +248,11 @@ class StudioSession:
             raise Refused("look at the diff of this text first", 409)
         if not self.overlay.files:
             raise Refused("no file is edited")
-        document = json.loads(await self._run(FINDINGS, "write", {}, CHECK_SECONDS))
+        self._is_writing = True
+        try:
+            document = json.loads(await self._run(FINDINGS, "write", {}, CHECK_SECONDS))
+        finally:
+            self._is_writing = False
         self.overlay.clear()
         for name in (QUICK, COMPLETE):
             self._processes[name].restart()

@@ -64,3 +64,23 @@ def test_what_the_server_writes(name: str, args: str, expected: str) -> None:
     places.written.side_effect = lambda path, *, is_directory=False: f"/new{path}"
     lines = ServedLines(places, {})
     assert lines.arguments(Node(name, args, SourceLocation("", 1))) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("Listen", "80", "127.0.0.1:8080"),
+        ("Listen", "*:80", "127.0.0.1:8080"),
+        ("Listen", "[::]:80", "127.0.0.1:8080"),
+        ("Listen", "0.0.0.0:443", "127.0.0.1:443 https"),
+        ("Listen", "192.0.2.1:80 http", "127.0.0.1:8080 http"),
+        ("<VirtualHost", "*:80>", "*:8080>"),
+        ("<VirtualHost", "192.0.2.1:80>", "127.0.0.1:8080>"),
+        ("NameVirtualHost", "www.example.com:80", "127.0.0.1:8080"),
+    ],
+)
+def test_only_the_loopback_is_listened_on(name: str, args: str, expected: str) -> None:
+    places = mock.create_autospec(ServePlaces, instance=True)
+    places.root, places.image, places.has_drives = "/srv", "", False
+    lines = ServedLines(places, {80: 8080}, is_local=True)
+    assert lines.arguments(Node(name, args, SourceLocation("", 1))) == expected

@@ -6,7 +6,7 @@ import pytest
 
 from whimbrel.studio import overlay
 from whimbrel.studio.documents import Refused
-from whimbrel.studio.overlay import EditedText, EditOverlay, with_lines
+from whimbrel.studio.overlay import MAX_LINES, EditedText, EditOverlay, with_lines
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,11 @@ def test_lines_are_replaced_in_the_way_of_the_file(
 def test_lines_that_are_not_there_are_refused(data: bytes, first: int, count: int, lines: list[str]) -> None:
     with pytest.raises(Refused):
         with_lines(data, first, count, lines)
+
+
+def test_line_ends_in_a_text_are_counted_as_lines() -> None:
+    with pytest.raises(Refused, match="at most"):
+        with_lines(b"a\n", 1, 1, ["\n" * MAX_LINES])
 
 
 def test_each_change_has_a_version_and_can_be_taken_back() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from pathlib import Path
 
 from tests.unit.studio.studio_site import MARKUP, Studio, run, studio_of, write_site
@@ -195,6 +197,44 @@ def test_markup_is_sent_as_text(tmp_path: Path) -> None:
         await edit(studio, 7, f"        # {MARKUP}")
         lines = (await studio.call("file", file=FILE))["lines"]
         assert isinstance(lines, list) and lines[6] == f"        # {MARKUP}"
+
+    with studio_of(tmp_path) as studio:
+        run(work(studio))
+
+
+def test_a_name_that_two_files_look_like_is_refused(tmp_path: Path) -> None:
+    """A name that is no UTF-8 lets all names be shown as Latin-1, so two files may look alike."""
+    write_site(tmp_path)
+    hosts = os.fsencode(tmp_path / "conf/hosts")
+    for name in (b"40-\xc3\xa9.conf", b"40-\xc3\x83\xc2\xa9.conf", b"40-\xff.conf"):
+        with open(os.path.join(hosts, name), "wb") as file:
+            file.write(b"# " + name + b"\n")
+
+    async def work(studio: Studio) -> None:
+        found = await studio.call("files")
+        names = found["names"]
+        assert isinstance(names, list)
+        shown = next(name for name in names if name.endswith("40-\xc3\xa9.conf"))
+        assert (await studio.refused("file", file=shown))[0] == 409
+
+    with studio_of(tmp_path) as studio:
+        run(work(studio))
+
+
+def test_no_edit_is_lost_beside_a_write(tmp_path: Path) -> None:
+    write_site(tmp_path)
+
+    async def work(studio: Studio) -> None:
+        await edit(studio, 7, "# one")
+        diff = await studio.call("diff")
+        writing = asyncio.create_task(studio.call("write", version=diff["version"]))
+        await asyncio.sleep(0)
+        late = await studio.refused(
+            "edit", file=FILE, version=diff["version"], first=1, count=1, lines=["# two"]
+        )
+        assert late[0] == 409
+        assert (await writing)["written"] == 1
+        await edit(studio, 7, "# three")
 
     with studio_of(tmp_path) as studio:
         run(work(studio))
