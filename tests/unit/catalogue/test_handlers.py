@@ -20,11 +20,15 @@ SHARED = [
 
 @pytest.mark.skipif(not SHARED, reason="apache2 is not installed")
 def test_httpds_modules_contain_their_names() -> None:
-    """The file of a module contains the handler names it compares; a compiler may have inlined short ones."""
+    """The file of a module contains the handler names it compares; a compiler may have inlined short ones.
+
+    Handlers of our own begin with whimbrel-.
+    """
     unknown = [
         (name, file)
         for name, file in SHARED
-        if name.rstrip("*").rstrip(":").rpartition("*")[2][-7:].encode()
+        if not name.startswith("whimbrel-")
+        and name.rstrip("*").rstrip(":").rpartition("*")[2][-7:].encode()
         not in (INSTALLED / f"{file}.so").read_bytes()
     ]
     assert not unknown
