@@ -15,6 +15,7 @@ from typing import Final
 from whimbrel.base.accounts import group_named, user_named
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
+from whimbrel.base.loopback import LOOPBACK
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
 from whimbrel.cli.serve_places import ServePlaces, without_drive
 from whimbrel.config.addresses import BadAddress, parse_host_port
@@ -31,9 +32,6 @@ MAX_LOOPBACK: Final = 254
 FILE_TESTS: Final = frozenset({"-f", "-d", "-s", "-l", "-x", "-h", "-L", "-F"})
 
 Change = Callable[[int, str], str]
-
-
-LOOPBACK: Final = "127.0.0.1"
 
 
 class ServedLines:

@@ -19,6 +19,7 @@ import typer
 
 from whimbrel.base.builds import AUTO
 from whimbrel.base.latin1 import from_system, to_system
+from whimbrel.base.loopback import free_port
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
     EXIT_USAGE,
@@ -107,7 +108,7 @@ def run(found: Sources, port: int) -> int:
     try:
         if os.getuid() == 0:
             os.chmod(directory, 0o711)
-        return _serve(found, control, port or _free_port(), from_system(directory))
+        return _serve(found, control, port or free_port(), from_system(directory))
     finally:
         if os.getpid() == owner:
             shutil.rmtree(directory, ignore_errors=True)
@@ -131,12 +132,6 @@ def _analysis(found: Sources) -> Serve:
     sys.setrecursionlimit(MAX_RECURSION)
     warm()
     return lambda connection: serve(connection, Analysis(found))
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _serve(found: Sources, control: socket.socket, port: int, directory: str) -> int:

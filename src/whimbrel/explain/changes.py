@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -24,6 +24,18 @@ def changed_steps(old: RequestExplanation, new: RequestExplanation) -> Iterator[
     configurations may have the same line elsewhere.
     """
     yield from _changes(old.steps, new.steps)
+
+
+def innermost(changes: Iterable[ChangedStep]) -> list[ChangedStep]:
+    """Return the changes without the steps whose parts differ, too: these differ for that reason. What is
+    sent differs by itself.
+    """
+    return [change for change in changes if not _has_changed_parts(change)]
+
+
+def _has_changed_parts(change: ChangedStep) -> bool:
+    old = change.old
+    return old is not None and change.new is not None and old.kind != "response" and bool(old.children)
 
 
 def _changes(old: tuple[ExplanationStep, ...], new: tuple[ExplanationStep, ...]) -> Iterator[ChangedStep]:

@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.explain.cause import admitting_lines, cause_of, deciding_block, handler_lines, log_lines
-from whimbrel.explain.changes import ChangedStep
+from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
@@ -128,10 +128,10 @@ def _cause_rows(
         yield TextRow(label, sources.text(line) or place_of(line, root), place_of(line, root))
         label = ""
     if cause.sentence:
-        yield TextRow(label, _sentence(cause.sentence, root))
+        yield TextRow(label, without_root(cause.sentence, root))
 
 
-def _sentence(text: str, root: str) -> str:
+def without_root(text: str, root: str) -> str:
     """Return *text* with the paths below the server root relative to it."""
     return text.replace(root.rstrip("/") + "/", "") if root.strip("/") else text
 
@@ -224,7 +224,7 @@ def _unknown_rows(scope: KnowledgeScope, root: str) -> Iterator[TextRow]:
     """Yield what the answer may depend on and nobody knows here, then the count of all other items."""
     label = "not known"
     for item in scope.deciding[:MAX_ROWS]:
-        text = "; ".join(filter(None, (item.subject, item.consequence, item.advice)))
+        text = unknown_text(item)
         yield TextRow(label, text, _place(item, root))
         label = ""
     more = max(len(scope.deciding) - MAX_ROWS, 0)
@@ -234,6 +234,11 @@ def _unknown_rows(scope: KnowledgeScope, root: str) -> Iterator[TextRow]:
     if others:
         facts = "1 fact" if others == 1 else f"{others} facts"
         yield TextRow(label, f"{facts} that this answer does not depend on")
+
+
+def unknown_text(item: UnknownItem) -> str:
+    """Return what is not known, what follows from it, and what helps."""
+    return "; ".join(filter(None, (item.subject, item.consequence, item.advice)))
 
 
 def _place(item: UnknownItem, root: str) -> str:
@@ -333,7 +338,7 @@ def _equal_head(
 
 def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[str]:
     """Yield the innermost steps that differ: those around them differ for this reason."""
-    inner = [change for change in changes if not _has_children(change)]
+    inner = innermost(changes)
     yield paint(f"steps that differ: {len(inner)}", _BOLD, style.is_colored)
     rows = []
     for change in inner:
@@ -345,9 +350,3 @@ def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[
                 place = place_of(step.lines[0], style.root) if step.lines else ""
                 rows.append(TextRow(sign, f"{kind}{step.what}{result}", place))
     yield from row_lines(rows, style, SIGN_WIDTH)
-
-
-def _has_children(change: ChangedStep) -> bool:
-    """Return True for a step whose parts differ, too; what is sent differs by itself."""
-    both = change.old is not None and change.new is not None
-    return both and change.old is not None and change.old.kind != "response" and bool(change.old.children)

@@ -9,13 +9,19 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.origins import Origin
 from whimbrel.explain.cause import cause_of
-from whimbrel.explain.changes import changed_steps
+from whimbrel.explain.changes import changed_steps, innermost
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.knowledge import RequestKnowledge
 from whimbrel.explain.request_description import BadRequest, RequestDescription, probe_of
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
-from whimbrel.explain.text import answer_of, have_equal_answers, main_rows
+from whimbrel.explain.text import (
+    answer_of,
+    have_equal_answers,
+    main_rows,
+    unknown_text,
+    without_root,
+)
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.sides import Edits, LoadedSides
 from whimbrel.upgrade.edits.diff import display_path
@@ -111,8 +117,7 @@ class Answers:
                 "old": None if change.old is None else self._step(change.old, []),
                 "new": None if change.new is None else self._step(change.new, []),
             }
-            for change in changes[:MAX_CHANGES]
-            if not (change.old is not None and change.new is not None and change.old.children)
+            for change in innermost(changes)[:MAX_CHANGES]
         ]
         return {
             "old": self._document(old, sides[0][0]),
@@ -177,10 +182,9 @@ class Answers:
         return [self._unknown(item) for item in scope.deciding[:MAX_UNKNOWN]]
 
     def _unknown(self, item: UnknownItem) -> Json:
-        text = "; ".join(filter(None, (item.subject, item.consequence, item.advice)))
         place = item.place if item.place is not None and item.place.path else None
         return {
-            "text": text[:MAX_TEXT],
+            "text": unknown_text(item)[:MAX_TEXT],
             "place": None if place is None else self._place(place.path, place.line),
         }
 
@@ -226,5 +230,4 @@ class Answers:
         return {"file": display_path(path, self.root), "line": line}
 
     def _relative(self, text: str) -> str:
-        top = self.root.rstrip("/") + "/"
-        return (text.replace(top, "") if top != "/" else text)[:MAX_TEXT]
+        return without_root(text, self.root)[:MAX_TEXT]

@@ -21,6 +21,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.loopback import LOOPBACK, free_port
 from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.config.load import catalogue_of
 from whimbrel.directives.node import Node
@@ -36,7 +37,6 @@ from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, V
 MAX_REQUESTS: Final = 2000
 START_SECONDS: Final = 15.0
 _TIMEOUT: Final = 10.0
-_LOOPBACK: Final = "127.0.0.1"
 _MAX_BODY: Final = 1 << 20
 _DROPPED: Final = frozenset(
     "pidfile errorlog customlog transferlog globallog scriptlog forensiclog cookielog mutex lockfile"
@@ -108,8 +108,8 @@ def _sendable(side: Side, lines: SideLines, result: VerifyResult) -> Iterator[Pr
     seen: set[Probe] = set()
     for probe in (*examples, *ProbeSource((lines, lines), MAX_REQUESTS).probes()):
         if probe.tls is None and probe.user is None and probe.method not in _NEVER_SENT:
-            client = probe.client if probe.client.startswith("127.") else _LOOPBACK
-            sent = replace(probe, client=client, client_host="", address=_LOOPBACK, environment=())
+            client = probe.client if probe.client.startswith("127.") else LOOPBACK
+            sent = replace(probe, client=client, client_host="", address=LOOPBACK, environment=())
             if sent not in seen:
                 seen.add(sent)
                 yield sent
@@ -125,7 +125,7 @@ def send(probe: Probe, ports: dict[int, int], ours: Answer, now: float) -> Answe
         connection.settimeout(_TIMEOUT)
         try:
             connection.bind((probe.client, 0))
-            connection.connect((_LOOPBACK, port))
+            connection.connect((LOOPBACK, port))
             connection.sendall(probe.head().replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
             response = HTTPResponse(connection, method=probe.method)
             response.begin()
@@ -195,7 +195,7 @@ def _directory() -> tempfile.TemporaryDirectory[str]:
 
 def _started(program: str, side: Side, directory: str) -> tuple[dict[int, int], subprocess.Popen[bytes]]:
     """Start the server that the user named; return the port for each of its ports, and the process."""
-    ports = {listener.port: _free_port() for listener in side.loaded.spec.listeners} or {80: _free_port()}
+    ports = {listener.port: free_port() for listener in side.loaded.spec.listeners} or {80: free_port()}
     path = os.path.join(directory, "httpd.conf")
     text = "\n".join(adapted(program, side, ports, directory)) + "\n"
     command = [program, "-DFOREGROUND", "-f", path, "-E", os.path.join(directory, "startup")]
@@ -216,7 +216,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, directory: str) -> None:
         if process.poll() is not None:
             raise NoServer(_reason(directory) or f"ended with status {process.returncode}")
         with socket.socket() as probe:
-            if probe.connect_ex((_LOOPBACK, port)) == 0:
+            if probe.connect_ex((LOOPBACK, port)) == 0:
                 return
         time.sleep(0.05)
     raise NoServer(f"no answer within {START_SECONDS:.0f} seconds")
@@ -233,13 +233,6 @@ def _reason(directory: str) -> str:
     return "; ".join(line for text in texts for line in text.splitlines()[:3])
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 # the configuration --------------------------------------------------------------------------------
 def adapted(program: str, side: Side, ports: dict[int, int], directory: str) -> Iterator[str]:
     """Yield the lines of the configuration for *program*."""
@@ -248,7 +241,7 @@ def adapted(program: str, side: Side, ports: dict[int, int], directory: str) -> 
     yield f'PidFile "{directory}/pid"'
     yield f'ErrorLog "{directory}/error_log"'
     yield f'DefaultRuntimeDir "{directory}/run"'
-    yield from (f"Listen {_LOOPBACK}:{port}" for port in ports.values())
+    yield from (f"Listen {LOOPBACK}:{port}" for port in ports.values())
     if not any(node.name.lower() == "user" for node in side.loaded.tree) and os.getuid() == 0:
         yield from ("User daemon", "Group daemon")
     root = side.loaded.default_document_root
