@@ -86,3 +86,11 @@ def step(explanation: RequestExplanation, kind: str, what: str = "") -> Explanat
 def texts(found: ExplanationStep) -> list[str]:
     """Return the lines of a step."""
     return [line.text for line in found.lines]
+
+
+def old_side(root: Path, conf: str) -> Side:
+    """Return a site of 2.2, without LoadModule lines of 2.4."""
+    file = write_site(root, conf)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if not line.startswith("LoadModule")))
+    return load_side(LoadOptions(server_root=str(root), file=str(file)), "2.2")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.explain.explained_site import CONF, explained, side_of
+from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
 from whimbrel.explain.cause import AnswerCause, cause_of
+from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.step import RequestExplanation
+from whimbrel.verify.probe import Probe, ProbeUser
 from whimbrel.verify.side import Side
 
 
@@ -85,19 +87,23 @@ def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:
         assert (texts(cause), cause.sentence.rpartition("/")[2]) == expected
 
 
-def old_side(root: Path, conf: str) -> Side:
-    """Return a site of 2.2, without LoadModule lines of 2.4."""
-    from tests.unit.explain.explained_site import write_site
-
-    from whimbrel.config.options import LoadOptions
-    from whimbrel.verify.loading import load_side
-
-    file = write_site(root, conf)
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(line for line in lines if not line.startswith("LoadModule")))
-    return load_side(LoadOptions(server_root=str(root), file=str(file)), "2.2")
-
-
 def test_a_configuration_that_does_not_load() -> None:
     cause = cause_of(RequestExplanation("GET /", "2.4", errors=("AH1:\nInvalid",)))
     assert cause == AnswerCause(sentence="AH1: Invalid")
+
+
+def test_a_wrong_password_is_no_authenticated_user(tmp_path: Path) -> None:
+    """The sentence is that of httpd's error log (AH01617)."""
+    side = side_of(tmp_path)
+    (tmp_path / "users").write_text("robin:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n")  # htpasswd -s, "secret"
+    wrong = ProbeUser("robin", is_password_valid=False)
+    explanation = explain_probe(side, Probe("/private/x.html", host="q", user=wrong, client="192.0.2.1"))
+    assert explanation.status == 401
+    assert "Password Mismatch" in cause_of(explanation).sentence
+    assert "authenticated" not in cause_of(explanation).sentence
+
+
+def test_deny_from_all_names_every_client(tmp_path: Path) -> None:
+    denied = "<Location />\n    Order allow,deny\n    Deny from all\n</Location>\n"
+    explanation = explained(old_side(tmp_path, f'DocumentRoot "@ROOT@/htdocs"\n{denied}'), "/index.html")
+    assert (explanation.status, cause_of(explanation).sentence) == (403, "it names every client")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.explain.explained_site import CONF, explained, side_of
+from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
-from whimbrel.explain.changes import changed_steps
+from whimbrel.explain.changes import changed_steps, innermost
+from whimbrel.explain.text import have_equal_answers
 
 
 def test_moved_lines_are_no_difference(tmp_path: Path) -> None:
@@ -22,3 +23,20 @@ def test_the_innermost_steps_are_found(tmp_path: Path) -> None:
     pairs = [(one.old and one.old.what, one.new and one.new.what) for one in changed_steps(before, after)]
     assert ("Require ip 10.0.0.0/8", None) in pairs and (None, "Require ip 192.0.2.0/24") in pairs
     assert not any("mod_rewrite" in (what or "") for pair in pairs for what in pair)
+
+
+def test_another_media_type_is_another_answer(tmp_path: Path) -> None:
+    """2.2 gives a file of an unknown extension the type of DefaultType, 2.4 gives it none."""
+    conf = 'DocumentRoot "@ROOT@/htdocs"\nTypesConfig "@ROOT@/mime.types"\nDefaultType text/plain\n'
+    sides = old_side(tmp_path, conf), side_of(tmp_path, conf)
+    (tmp_path / "htdocs/NOTES").write_text("notes\n")
+    old, new = (explained(side, "/NOTES") for side in sides)
+    assert (old.status, new.status) == (200, 200)
+    changes = list(changed_steps(old, new))
+    assert not have_equal_answers(old, new, changes)
+    details = [
+        (one.old and one.old.detail, one.new and one.new.detail)
+        for one in innermost(changes)
+        if one.old is not None and one.old.kind == "response"
+    ]
+    assert details == [("type text/plain", "")]

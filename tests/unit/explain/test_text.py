@@ -66,6 +66,7 @@ def test_unknown_items_that_matter_stand_there_and_all_others_are_counted() -> N
     lines = list(short_lines(DENIED, scope, OutputStyle("/r")))
     assert lines[-3] == "not known      no password file is here; logins were assumed  b.conf:3"
     assert lines[-2] == "               1 fact that this answer does not depend on"
+    assert lines[3] == "not certain: the answer may depend on what is not known here, see below"
 
 
 @pytest.mark.parametrize("width", [20, 80, 200])
