@@ -4,7 +4,7 @@ Manual: https://modwsgi.readthedocs.io/. PEP 3333.
 
 Files: settings and options (directives), groups (which process serves), translate (WSGIScriptAlias),
 variables (the environment), handler and exchange (one request), processes and messages (the keeper's side),
-deciders (access scripts), application (the program of the processes, which imports the standard library only).
+deciders, calls and dispatch (access scripts). The program of the processes: modules/wsgi/mod_wsgi_process.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.directives.spec import Setter
+from whimbrel.directives.spec import Setter, Versions
+from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzCheck, AuthzProvider, BoundAuthn
 from whimbrel.modules.support.setters import ignored, set_path, set_text
 from whimbrel.modules.wsgi.mod_wsgi import settings as s
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiServerConfig
-from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider, lazy_maker
+from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider, Scope, lazy_maker
 from whimbrel.registry.phases import ACCESS_CHECKER, HANDLER, TRANSLATE_NAME
 from whimbrel.registry.programs import ProgramHost
 
@@ -45,6 +46,20 @@ def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]
     )  # imports what -t does not need
 
     return start(configuration, host)
+
+
+def make_authn(scope: Scope) -> BoundAuthn:
+    """Bind the provider of passwords."""
+    from whimbrel.modules.wsgi.mod_wsgi.deciders import make_authn as make
+
+    return make(scope)
+
+
+def make_authz(scope: Scope, text: str, _parsed: object) -> AuthzCheck:
+    """Bind the groups of a Require line."""
+    from whimbrel.modules.wsgi.mod_wsgi.deciders import make_authz as make
+
+    return make(scope, text)
 
 
 MODULE: Final = Module(
@@ -107,6 +122,10 @@ MODULE: Final = Module(
             after=("mod_ssl.c",),
         ),
     ),
-    providers=(Provider(PROGRAMS, "wsgi", start_programs),),
+    providers=(
+        Provider(PROGRAMS, "wsgi", start_programs),
+        Provider("authn", "wsgi", AuthnProvider(make_authn)),
+        Provider("authz", "wsgi-group", AuthzProvider(make_authz), Versions.V24),
+    ),
     unimplemented=frozenset(_WITHOUT_EFFECT),
 )

@@ -199,7 +199,7 @@ def _group_number(cmd: Command, name: str) -> int:
 
 
 def _user(what: str, unnamed: str) -> Read:
-    """Return the reader of a user name, or of a number whose user exists; *unnamed*: the refusal of another."""
+    """Return the reader of a user name, or the number of a user; *unnamed*: the refusal of others."""
 
     def read(cmd: Command, value: str) -> str:
         number = _user_number(cmd, _filled(what, value))

@@ -65,10 +65,11 @@ class Script:
 
 @dataclass(slots=True)
 class WsgiServerConfig:
-    """Per-server settings; all but *aliases* are those of the main server."""
+    """Per-server settings; all but *aliases* and *daemon_names* are those of the main server."""
 
     aliases: list[ScriptAlias] = setting(make=list, merge=prepended)
     daemons: dict[str, DaemonProcess] = setting(make=dict)
+    daemon_names: tuple[str, ...] = setting(())
     imports: list[Script] = setting(make=list)
     restrict_embedded: bool = setting(False)
     python_home: str = setting("")
@@ -172,7 +173,7 @@ def add_warning(_cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None
 
 
 # groups ---------------------------------------------------------------------------------------------
-def add_daemon(cmd: Command, _conf: WsgiServerConfig, words: list[str]) -> None:
+def add_daemon(cmd: Command, own_conf: WsgiServerConfig, words: list[str]) -> None:
     """WSGIDaemonProcess: add a process group."""
     added = daemon_process(cmd, words[0])
     conf = cmd.main_server(WsgiServerConfig)
@@ -180,6 +181,7 @@ def add_daemon(cmd: Command, _conf: WsgiServerConfig, words: list[str]) -> None:
     if added.name in present:
         raise ConfigError("Name duplicates previous WSGI daemon definition.")
     conf.daemons = {**present, added.name: added}
+    own_conf.daemon_names = (*own(own_conf, "daemon_names", tuple), added.name)
 
 
 def set_restrict_process(_cmd: Command, conf: WsgiDirConfig, words: list[str]) -> None:
@@ -268,8 +270,8 @@ def add_import(cmd: Command, _conf: object, words: list[str]) -> None:
         raise ConfigError("Name of WSGI application group required.")
     if script.process_group is None:
         raise ConfigError("Name of WSGI process group required.")
-    groups = map(without_global, (script.process_group, script.application_group))
-    _add_import(cmd, Script(script.path, *groups))
+    process_group = without_global(script.process_group)
+    _add_import(cmd, Script(script.path, process_group, without_global(script.application_group)))
 
 
 def script_of(field: str, what: str) -> Setter:
