@@ -10,6 +10,7 @@ from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiReader, FastcgiRole, be
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi, lower
+from whimbrel.engine.body import Aborted
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Request
@@ -33,6 +34,7 @@ ACCEPT_FLAG: Final = 2
 LEVELS: Final = {"e": "error", "i": "info", "d": "debug", "c": "crit"}
 MAX_LINE: Final = 32768  # bytes of a field; header-buffer-size sets another
 SUCCEEDED: Final = 200
+CUT: Final = 599  # the response must not end in good order
 
 
 class Rejected(BackendError):
@@ -195,6 +197,8 @@ class WsgiBody(FastcgiBody):
     def read_now(self) -> bytes | None:
         """See BackendBody."""
         data = super().read_now()
+        if data is None and cast("WsgiReader", self._reader).outcome == CUT:
+            raise Aborted("the application failed")
         if data is None and not self._has_paused:
             self._has_paused = True
             return b""

@@ -33,6 +33,7 @@ OK = 200
 NOT_FOUND = 404
 FAILED = 500
 TIMED_OUT = 504
+CUT = 599  # the response has begun, and must not end in good order
 
 
 class Request:
@@ -219,7 +220,7 @@ class Request:
             result = application(environ, response.start_response)
         except BaseException as error:
             self.log_exception(self.shown, error, lines)
-            return OK if response.has_started else FAILED
+            return self.status_after(response)
         status = FAILED
         problem: BaseException | None = None
         try:
@@ -232,7 +233,7 @@ class Request:
         except BaseException as error:
             problem = error
         if problem is not None:
-            status = OK if response.has_started else FAILED
+            status = self.status_after(response)
         length = response.length
         is_clean = problem is None and not response.is_aborted
         if length is not None and ((is_clean and response.sent != length) or response.sent > length):
@@ -247,6 +248,12 @@ class Request:
             except BaseException as error:
                 self.log_exception(self.shown, error, lines)
         return status
+
+    def status_after(self, response: Response) -> int:
+        """Return the status after an error; embedded mode lets the client detect the truncation."""
+        if not response.has_started:
+            return FAILED
+        return CUT if self.is_embedded and response.length is None else OK
 
     def output(self, result: Iterable[object], response: Response) -> Exception | None:
         """Send the items of *result*; return an error, or raise it."""
