@@ -39,6 +39,13 @@ class CallExchange(WsgiExchange):
             self.abort()
 
 
+def log_type_error(r: Request, script: Script, text: str) -> None:
+    """Log that a result has the wrong type, as Python's exceptions are logged."""
+    start = f"mod_wsgi (pid={r.engine.runtime.pid}): Exception occurred processing WSGI script"
+    r.log("error", f"{start} '{script.path}'.", module=MODULE)
+    r.log("error", f"TypeError: {text}", module=MODULE)
+
+
 async def call(
     r: Request,
     script: Script,

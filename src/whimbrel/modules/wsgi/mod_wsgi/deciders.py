@@ -19,7 +19,7 @@ from whimbrel.modules.support.auth.auth_api import (
     BoundAuthn,
 )
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
-from whimbrel.modules.wsgi.mod_wsgi.calls import call
+from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
 from whimbrel.modules.wsgi.mod_wsgi.settings import Script, WsgiDirConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
@@ -55,23 +55,29 @@ def make_access_check(scope: Scope) -> CompiledHook | None:
     if script is None:
         return None
 
-    async def check(r: Request) -> HookStatus:
+    async def allowed(r: Request) -> bool | None:
+        """Return the result of the script, False after an error."""
         found = await call(r, script, await _variables(r), ("allow_access",), (r.connection.client_ip,))
         if found is None or found.get("failed"):
-            return 500
+            return False
         if "allow_access" not in found:
-            log(
-                r, "error", f"Target WSGI host access script '{script.path}' does not provide host validator."
-            )
-            return 500
+            words = f"Target WSGI host access script '{script.path}' does not provide host validator."
+            log(r, "error", words)
+            return False
         kind, value = found["allow_access"]
         if kind == "NoneType":
-            return DECLINED
+            return None
         if kind != "bool":
             words = f"Indicator of host accessibility returned from '{script.path}' must a boolean or None."
             log(r, "error", words)
-            return 500
-        if value:
+            return False
+        return bool(value)
+
+    async def check(r: Request) -> HookStatus:
+        may_enter = await allowed(r)
+        if may_enter is None:
+            return DECLINED
+        if may_enter:
             return OK
         log(r, "error", f"Client denied by server configuration: '{r.filename}'.")
         return 403
@@ -110,6 +116,9 @@ def make_authn(scope: Scope) -> BoundAuthn:
         if kind == "str":
             r.user = str(value)
             return AUTH_GRANTED
+        if script is not None:
+            words = "Basic auth provider must return True, False None or user name as string"
+            log_type_error(r, script, words)
         return AUTH_GENERAL_ERROR
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
@@ -119,7 +128,11 @@ def make_authn(scope: Scope) -> BoundAuthn:
         kind, value = result
         if kind == "NoneType":
             return AUTH_USER_NOT_FOUND, ""
-        return (AUTH_USER_FOUND, str(value)) if kind == "str" else (AUTH_GENERAL_ERROR, "")
+        if kind == "str":
+            return AUTH_USER_FOUND, str(value)
+        if script is not None:
+            log_type_error(r, script, "Digest auth provider must return None or string object")
+        return AUTH_GENERAL_ERROR, ""
 
     return BoundAuthn(password, realm_hash, READS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.modules.wsgi.mod_wsgi.calls import call
+from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
 from whimbrel.modules.wsgi.mod_wsgi.groups import callable_name, group_name, resolved
 from whimbrel.modules.wsgi.mod_wsgi.settings import Script
 from whimbrel.registry.phases import OK, HookStatus
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
     from whimbrel.modules.wsgi.mod_wsgi.handler import Target
 
-FUNCTIONS: Final = ("process_group", "application_group", "callable_object")
+_WRONG: Final = {
+    "process_group": "Process group must be a byte string",
+    "application_group": "Application group must be a string object",
+    "callable_object": "Callable object must be a string object",
+}
+FUNCTIONS: Final = tuple(_WRONG)
 
 
 async def dispatched(r: Request, script: Script, target: Target) -> HookStatus:
@@ -28,6 +33,7 @@ async def dispatched(r: Request, script: Script, target: Target) -> HookStatus:
         if kind == "NoneType":
             continue
         if kind != "str":
+            log_type_error(r, script, _WRONG[name])
             return 500
         if name == "process_group":
             target.process_group = resolved(group_name(value, ""), r)

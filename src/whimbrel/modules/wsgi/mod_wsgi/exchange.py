@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.backends.connection import BackendConnection
-from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiReader, FastcgiRole, begin_request, params
+from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiReader, FastcgiRole, begin_request, params, stdin
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi, lower
@@ -257,6 +257,8 @@ class WsgiExchange(FastcgiRequest):
                 await connection.changed()
             if not reader.is_accepted:
                 return
+            # httpd reads the body before the response, so a client that expects 100 Continue gets it
+            connection.write(stdin(await self.body.read()))
         await super()._send_body()
 
     def log_stderr(self, text: str) -> None:

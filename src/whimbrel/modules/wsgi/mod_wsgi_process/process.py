@@ -244,7 +244,7 @@ class Process:
             if status is None:
                 channel.send(record(REJECTED))
                 return
-            channel.send(record(END, struct.pack(">IB3x", status, 0)))
+            channel.send(request.pending + record(END, struct.pack(">IB3x", status, 0)))
             if request.input is not None:
                 request.input.expire()
         except ClientGone:

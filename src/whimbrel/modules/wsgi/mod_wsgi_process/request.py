@@ -47,6 +47,7 @@ class Request:
         self.variables = variables
         self.begun = begun
         self.input: Input | None = None
+        self.pending = b""  # records that go out with the end
         self.is_embedded = not variables.get("mod_wsgi.process_group", "")
         self.shown = self.text("SCRIPT_FILENAME")
         self.script = self.text("mod_wsgi.handler_script") or self.shown
@@ -207,6 +208,7 @@ class Request:
             status = self.sent(application, environ, response, lines)
         finally:
             response.expire()
+            self.pending = response.pending
             current.log = None
             errors.flush()
             lines.expire()

@@ -66,13 +66,19 @@ def checked_headers(headers: list[object]) -> list[tuple[bytes, bytes]]:
 
 
 class Response:
-    """One response of an application: start_response, write, and the items of the result."""
+    """One response of an application: start_response, write, and the items of the result.
+
+    Attributes:
+        length: the announced one. `sent`: bytes that the application has given.
+        pending: records that go out with the end of the request.
+    """
 
     def __init__(self, channel: Channel) -> None:
         self._channel: Channel | None = channel
         self._status: bytes | None = None
         self._headers: list[tuple[bytes, bytes]] | None = None
         self.length: int | None = None
+        self.pending = b""
         self.sent = 0
         self.is_aborted = False
 
@@ -144,8 +150,10 @@ class Response:
         """Send the head if need be, and *data*."""
         head = self.head()
         data = self.limited(data)
-        if head or data:
+        if data:
             self._send(head + data)
+        elif head:
+            self._keep(head)
 
     def output_all(self, items: Iterable[object]) -> Exception | None:
         """Send the items of a list or tuple together; return the error that one of them has caused."""
@@ -158,7 +166,7 @@ class Response:
             if item:
                 pieces.append(item)
         if pieces or problem is None:
-            self.output(b"".join(pieces))
+            self._keep(self.head() + self.limited(b"".join(pieces)))
         return problem
 
     def output_file(self, wrapper: FileWrapper) -> bool:
@@ -193,7 +201,13 @@ class Response:
 
     def _send(self, data: bytes) -> None:
         if self._channel is not None:
-            self._channel.send(records(STDOUT, data))
+            pending, self.pending = self.pending, b""
+            self._channel.send(pending + records(STDOUT, data))
+
+    def _keep(self, data: bytes) -> None:
+        """Let *data* go out with the end of the request, or with the next bytes."""
+        if data:
+            self.pending += records(STDOUT, data)
 
     def expire(self) -> None:
         """End the use by the application."""
