@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.backends.connection import BackendConnection
-from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiReader, FastcgiRole, begin_request, params, stdin
+from whimbrel.backends.fastcgi import (
+    END_STDIN,
+    PROXY_FCGI,
+    FastcgiReader,
+    FastcgiRole,
+    begin_request,
+    params,
+    stdin,
+)
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi, lower
@@ -244,22 +252,24 @@ class WsgiExchange(FastcgiRequest):
         begin = bytearray(begin_request(self.role))
         if self.has_body:
             begin[10] |= ACCEPT_FLAG
-        self.connection.write(bytes(begin) + records)
+        # one write: a process that ends before a second one closes the connection, and its answer is lost
+        self.connection.write(bytes(begin) + records + (b"" if self.has_body else END_STDIN))
 
     async def _send_body(self) -> None:
         """See FastcgiRequest: wait until a process has accepted the request."""
-        if self.has_body:
-            connection = self.connection
-            reader = cast("WsgiReader", connection.reader)
-            while not reader.is_accepted and not reader.done:
-                if connection.failure is not None:
-                    raise connection.failure
-                await connection.changed()
-            if not reader.is_accepted:
-                return
+        if not self.has_body:
+            return
+        connection = self.connection
+        reader = cast("WsgiReader", connection.reader)
+        while not reader.is_accepted and not reader.done:
+            if connection.failure is not None:
+                self.log_errors(reader)
+                raise connection.failure
+            await connection.changed()
+        if reader.is_accepted:
             # httpd reads the body before the response, so a client that expects 100 Continue gets it
             connection.write(stdin(await self.body.read()))
-        await super()._send_body()
+            await super()._send_body()
 
     def log_stderr(self, text: str) -> None:
         """Log a line of the process, at the level that its first letter stands for."""
