@@ -146,13 +146,17 @@ APPLICATIONS = {
     ),
     # logs
     "log-lines": _function("environ['wsgi.errors'].write('one\\ntwo\\nthree')", START, "return [b'x']"),
-    "log-escapes": _function("environ['wsgi.errors'].write('\\u20ac \\\\ \"q\" \\x01\\n')", START, "return [b'x']"),
+    "log-escapes": _function(
+        "environ['wsgi.errors'].write('\\u20ac \\\\ \"q\" \\x01\\n')", START, "return [b'x']"
+    ),
     "log-writelines": _function("environ['wsgi.errors'].writelines(['a', 'b\\n'])", START, "return [b'x']"),
     "log-print": _function(
-        "import sys", "print('printed')", "sys.stderr.write('err\\n')", "print('p', end='')", START, "return [b'x']"
+        "import sys", "print('printed')", "sys.stderr.write('err\\n')", "print('p', end='')", START,
+        "return [b'x']",
     ),
     "log-flush": _function(
-        "e = environ['wsgi.errors']", "e.write('part')", "e.flush()", "e.write('rest\\n')", START, "return [b'x']"
+        "e = environ['wsgi.errors']", "e.write('part')", "e.flush()", "e.write('rest\\n')", START,
+        "return [b'x']",
     ),
     "log-attributes": _shown("repr((environ['wsgi.errors'].name, environ['wsgi.errors'].encoding))"),
     "log-close": _function(
@@ -178,8 +182,9 @@ APPLICATIONS = {
     "encoding": "# -*- coding: latin-1 -*-\n" + _shown("'\xe9'"),
     "no-arguments": "def application():\n    pass\n",
     "class": (
-        "class application:\n    def __init__(self, environ, start_response):\n        self.s = start_response\n"
-        "    def __iter__(self):\n        self.s('200 OK', [('Content-Type', 'text/plain')])\n        yield b'class'\n"
+        "class application:\n    def __init__(self, environ, start_response):\n"
+        "        self.s = start_response\n    def __iter__(self):\n"
+        "        self.s('200 OK', [('Content-Type', 'text/plain')])\n        yield b'class'\n"
     ),
     "validated": "from wsgiref.validate import validator\n"
     + _function(

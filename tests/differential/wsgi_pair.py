@@ -25,7 +25,7 @@ NUMBER = re.compile(r"(?<=PORT=')\d+(?=')")
 
 
 def joined(reply: str) -> str:
-    """Return a reply with its chunks joined, since their sizes depend on time; <cut> stands for a missing end."""
+    """Return a reply with its chunks joined, as their sizes depend on time; <cut> is a missing end."""
     head, gap, body = reply.partition("\r\n\r\n")
     if "Transfer-Encoding: chunked" not in head:
         return reply

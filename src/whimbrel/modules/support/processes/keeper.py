@@ -55,7 +55,7 @@ class RunningProcess:
         program, record: of a dynamic process. `static`: of a static one.
         path: of the socket of a dynamic process.
         was_signalled: it got SIGTERM.
-        heard: the time of its last sign of life.
+        last_sign: the time of its last sign of life.
     """
 
     pid: int
@@ -66,7 +66,7 @@ class RunningProcess:
     static: StaticProgram | None = None
     path: str = ""
     was_signalled: bool = False
-    heard: float = 0.0
+    last_sign: float = 0.0
 
 
 class ProcessKeeper:
@@ -197,7 +197,7 @@ class ProcessKeeper:
                 return
             process = self.running.get(atoi(words[0]))
             if process is not None:
-                process.heard = time.monotonic()
+                process.last_sign = time.monotonic()
             if len(words) == 3 and words[1] in REPORTED:
                 self.messages.reported(words[1], to_text(words[2].encode()))
 
@@ -252,7 +252,7 @@ class ProcessKeeper:
                 self.messages.not_started(program.name, problem)
                 self.due.append((now + max(1.0, program.restart_delay), program))
                 continue
-            self.running[pid] = RunningProcess(pid, program.name, now, static=program, heard=now)
+            self.running[pid] = RunningProcess(pid, program.name, now, static=program, last_sign=now)
             self.messages.started(program.label or program.name, pid)
 
     def _spawn(self, launch: Launch, handle: int) -> int:
@@ -360,9 +360,9 @@ class ProcessKeeper:
         now = time.monotonic()
         for process in self.running.values():
             limit = 0.0 if process.static is None else process.static.silence_limit
-            if limit and now - process.heard >= limit:
+            if limit and now - process.last_sign >= limit:
                 self.messages.silent(process.name, process.pid)
-                process.heard = now
+                process.last_sign = now
                 _signal_group(process.pid, signal.SIGKILL)
 
     def _for_each(

@@ -81,7 +81,7 @@ MODULE: Final = Module(
         "WSGIIgnoreActivity": s.switch("ignore_activity"),
         "WSGITrustedProxyHeaders": s.add_proxy_headers,
         "WSGITrustedProxies": s.add_proxies,
-        "WSGIEnableSendfile": s.switch("enable_sendfile"),
+        "WSGIEnableSendfile": s.switch("has_sendfile"),
         "WSGIAccessScript": s.script_of("access_script", "access"),
         "WSGIAuthUserScript": s.script_of("user_script", "auth user"),
         "WSGIAuthGroupScript": s.script_of("group_script", "auth group"),

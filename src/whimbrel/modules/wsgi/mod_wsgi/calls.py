@@ -9,10 +9,11 @@ from whimbrel.backends.connection import FOREVER, BackendBody
 from whimbrel.backends.fastcgi import FastcgiRole
 from whimbrel.http.client.answer import BackendError
 from whimbrel.modules.support.processes.manager import ProcessManager
+from whimbrel.modules.wsgi.mod_wsgi.connect import connect
 from whimbrel.modules.wsgi.mod_wsgi.exchange import MODULE, WsgiExchange
 from whimbrel.modules.wsgi.mod_wsgi.groups import resolved, script_group
 from whimbrel.modules.wsgi.mod_wsgi.processes import EMBEDDED, WsgiPool
-from whimbrel.modules.wsgi.mod_wsgi.settings import Script
+from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -39,7 +40,7 @@ class CallExchange(WsgiExchange):
             self.abort()
 
 
-def log_type_error(r: Request, script: Script, text: str) -> None:
+def log_type_error(r: Request, script: WsgiScript, text: str) -> None:
     """Log that a result has the wrong type, as Python's exceptions are logged."""
     start = f"mod_wsgi (pid={r.engine.runtime.pid}): Exception occurred processing WSGI script"
     r.log("error", f"{start} '{script.path}'.", module=MODULE)
@@ -48,7 +49,7 @@ def log_type_error(r: Request, script: Script, text: str) -> None:
 
 async def call(
     r: Request,
-    script: Script,
+    script: WsgiScript,
     variables: dict[str, str],
     names: tuple[str, ...],
     arguments: tuple[str, ...] = (),
@@ -58,8 +59,6 @@ async def call(
 
     A result is a pair of a type and a value; "failed" stands for an exception.
     """
-    from whimbrel.modules.wsgi.mod_wsgi.handler import connect
-
     manager: ProcessManager | None = r.engine.runtime.program(MODULE)
     if manager is None:
         return None

@@ -20,7 +20,7 @@ from whimbrel.modules.support.auth.auth_api import (
 )
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
-from whimbrel.modules.wsgi.mod_wsgi.settings import Script, WsgiDirConfig
+from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiScript
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -138,13 +138,15 @@ def make_authn(scope: Scope) -> BoundAuthn:
 
 
 # WSGIAuthGroupScript --------------------------------------------------------------------------------
-async def groups_of(r: Request, script: Script) -> list[str] | None:
+async def groups_of(r: Request, script: WsgiScript) -> list[str] | None:
     """Return the groups of the user; None after an error, which is logged."""
     found = await call(r, script, await _variables(r), ("groups_for_user",), (r.user or "",))
     if found is None or found.get("failed"):
         return None
     if "groups_for_user" not in found:
-        words = f"Target WSGI group authentication script '{script.path}' does not provide group provider."
+        words = (
+            f"Target WSGI group authentication script '{script.path}' does not provide group provider."
+        )
         log(r, "error", words)
         return None
     kind, value = found["groups_for_user"]

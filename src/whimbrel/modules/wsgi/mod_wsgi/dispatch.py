@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
 from whimbrel.modules.wsgi.mod_wsgi.groups import callable_name, group_name, resolved
-from whimbrel.modules.wsgi.mod_wsgi.settings import Script
+from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
-    from whimbrel.modules.wsgi.mod_wsgi.handler import Target
+    from whimbrel.modules.wsgi.mod_wsgi.target import WsgiTarget
 
 _WRONG: Final = {
     "process_group": "Process group must be a byte string",
@@ -21,7 +21,7 @@ _WRONG: Final = {
 FUNCTIONS: Final = tuple(_WRONG)
 
 
-async def dispatched(r: Request, script: Script, target: Target) -> HookStatus:
+async def dispatched(r: Request, script: WsgiScript, target: WsgiTarget) -> HookStatus:
     """Let *script* change *target*; return an error status if a function of it fails."""
     found = await call(r, script, dict(r.env), FUNCTIONS)
     if found is None:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 from stat import S_ISDIR
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.backends.connection import FOREVER, BackendConnection
-from whimbrel.base.numbers import is_digits, lower
+from whimbrel.backends.connection import FOREVER
+from whimbrel.base.numbers import decimal, is_digits, lower
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.input.body import body_limit, too_large
 from whimbrel.http.client.answer import TIMEOUT, BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.support.cgi.script import redirect_to
 from whimbrel.modules.support.fastcgi_request import log_refusal
-from whimbrel.modules.support.processes.lease import connection_pool
 from whimbrel.modules.support.processes.manager import ProcessManager
+from whimbrel.modules.wsgi.mod_wsgi.connect import connect
 from whimbrel.modules.wsgi.mod_wsgi.dispatch import dispatched
 from whimbrel.modules.wsgi.mod_wsgi.exchange import MODULE, Rejected, WsgiExchange
 from whimbrel.modules.wsgi.mod_wsgi.groups import Name, callable_name, group_name, resolved
 from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
 from whimbrel.modules.wsgi.mod_wsgi.owners import owner_refusal
 from whimbrel.modules.wsgi.mod_wsgi.processes import EMBEDDED, WsgiPool
-from whimbrel.modules.wsgi.mod_wsgi.settings import Script, WsgiDirConfig, WsgiServerConfig
+from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiScript, WsgiServerConfig
+from whimbrel.modules.wsgi.mod_wsgi.target import WsgiTarget
 from whimbrel.modules.wsgi.mod_wsgi.translate import (
     APPLICATION_GROUP,
     CALLABLE,
@@ -41,25 +41,6 @@ if TYPE_CHECKING:
 NAMES: Final = (HANDLER, "application/x-httpd-wsgi")
 HANDLER_CALLABLE: Final = "handle_request"
 RESOURCE: Final = "%{RESOURCE}"
-POLL: Final = 0.01  # seconds between two attempts to connect
-START_INTERVAL: Final = 1.0  # seconds between two requests to start processes
-
-
-class Target:
-    """Where one request goes.
-
-    Attributes:
-        process_group, application_group, callable: names; *handler_script*: "" for the file of the request.
-    """
-
-    __slots__ = ("application_group", "callable", "handler_script", "pass_authorization", "process_group")
-
-    def __init__(self, process_group: str, application_group: str, callable: str, passes: bool) -> None:
-        self.process_group = process_group
-        self.application_group = application_group
-        self.callable = callable
-        self.pass_authorization = passes
-        self.handler_script = ""
 
 
 class WsgiHandler:
@@ -81,8 +62,8 @@ class WsgiHandler:
         r.log("error", f"{text}: {name or r.filename}", module=MODULE)
 
     # before the request is sent ---------------------------------------------------------------------
-    def _target(self, r: Request) -> Target:
-        return Target(
+    def _target(self, r: Request) -> WsgiTarget:
+        return WsgiTarget(
             resolved(self._process_group, r),
             resolved(self._application_group, r),
             resolved(self._callable, r),
@@ -97,7 +78,7 @@ class WsgiHandler:
             self._names[text] = name
         return resolved(name, r)
 
-    def _take_notes(self, r: Request, target: Target) -> None:
+    def _take_notes(self, r: Request, target: WsgiTarget) -> None:
         """Take the options of the alias that has mapped the request."""
         notes = r.notes
         value = notes.get(PROCESS_GROUP)
@@ -111,7 +92,7 @@ class WsgiHandler:
         if value is not None:
             target.pass_authorization = value == "1"
 
-    def _take_script(self, r: Request, target: Target, script: Script) -> None:
+    def _take_script(self, r: Request, target: WsgiTarget, script: WsgiScript) -> None:
         """Take a script of WSGIHandlerScript."""
         target.handler_script = script.path
         target.callable = HANDLER_CALLABLE
@@ -135,7 +116,7 @@ class WsgiHandler:
         return OK
 
     def _body_refusal(self, r: Request) -> HookStatus:
-        coding = r.headers_in.get("Transfer-Encoding")
+        coding = r.headers_in.get_list("Transfer-Encoding")
         if coding is not None:
             if lower(coding) != "chunked":
                 self.error(
@@ -158,8 +139,9 @@ class WsgiHandler:
             self.error(r, f"Invalid Content-Length header value of '{length}' was supplied.")
             return 400
         limit = body_limit(r)
-        if limit and int(length) > limit:
-            problem = r.body_in.refused(too_large(limit, announced=int(length)))
+        announced = decimal(length)
+        if limit and announced > limit:
+            problem = r.body_in.refused(too_large(limit, announced=announced))
             log_refusal(r, problem)
             return problem.status
         return OK
@@ -197,14 +179,14 @@ class WsgiHandler:
             self._set_target(r, target)
         return await self._execute(r, target)
 
-    def _set_target(self, r: Request, target: Target) -> None:
+    def _set_target(self, r: Request, target: WsgiTarget) -> None:
         env = r.env
         env["mod_wsgi.process_group"] = target.process_group
         env["mod_wsgi.application_group"] = target.application_group
         env["mod_wsgi.callable_object"] = target.callable
         env["mod_wsgi.handler_script"] = target.handler_script
 
-    async def _execute(self, r: Request, target: Target) -> HookStatus:
+    async def _execute(self, r: Request, target: WsgiTarget) -> HookStatus:
         group = target.process_group
         allowed = self.conf.restrict_process
         if allowed is not None and group not in allowed:
@@ -229,7 +211,7 @@ class WsgiHandler:
             return 403
         return await self._send(r, target, daemon)
 
-    async def _send(self, r: Request, target: Target, daemon: DaemonProcess) -> HookStatus:
+    async def _send(self, r: Request, target: WsgiTarget, daemon: DaemonProcess) -> HookStatus:
         """Send *r* to a process; to another one if that is about to be replaced."""
         manager: ProcessManager | None = r.engine.runtime.program(MODULE)
         if manager is None:
@@ -278,7 +260,7 @@ class WsgiHandler:
                 return problem.status
             return await self._finish(r, target, status)
 
-    def _limit(self, target: Target) -> float:
+    def _limit(self, target: WsgiTarget) -> float:
         """Return the seconds of silence that a process may keep; embedded applications have no limit."""
         return self._timeout if target.process_group else FOREVER
 
@@ -288,7 +270,7 @@ class WsgiHandler:
             return exchange.head_reader().timed_out()
         return exchange.head_reader().ended()
 
-    async def _finish(self, r: Request, target: Target, status: HookStatus) -> HookStatus:
+    async def _finish(self, r: Request, target: WsgiTarget, status: HookStatus) -> HookStatus:
         """Handle what a head can ask for: an internal redirect, an error page of the server."""
         if status != OK or not target.process_group:
             return status
@@ -304,36 +286,6 @@ class WsgiHandler:
             r.drop_body()
             return found
         return OK
-
-
-async def connect(
-    r: Request, manager: ProcessManager, pool: WsgiPool, daemon: DaemonProcess, application_group: str
-) -> BackendConnection | None:
-    """Return a connection to a process of the groups; None, which is logged, if none takes it in time."""
-    number, socket_name = pool.place_of(daemon.name, application_group)
-    path = f"{manager.directory}/{socket_name}"
-    connections = connection_pool(r.engine)
-    connection = connections.open_now(path)
-    if connection is not None:
-        return connection
-    loop = asyncio.get_running_loop()
-    until = loop.time() + daemon.connect_timeout
-    request_at = loop.time()
-    while loop.time() <= until:
-        if loop.time() >= request_at:
-            request_at = loop.time() + START_INTERVAL
-            manager.request_variant(number, application_group)
-        await asyncio.sleep(POLL)
-        connection = connections.open_now(path)
-        if connection is not None:
-            return connection
-    text = (
-        f"mod_wsgi (pid={r.engine.runtime.pid}): Unable to connect to WSGI daemon process '{daemon.name}' on "
-        f"'{path}' after multiple attempts as listener backlog limit was exceeded or the socket does not "
-        "exist."
-    )
-    r.log("error", text, module=MODULE)
-    return None
 
 
 def make_handler(scope: Scope) -> CompiledHook:

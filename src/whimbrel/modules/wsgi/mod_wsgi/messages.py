@@ -20,7 +20,7 @@ class WsgiMessages(KeeperMessages):
 
     def __init__(self, host: ProgramHost) -> None:
         super().__init__(host)
-        self._has_told_embedded = False
+        self._has_logged_embedded = False
 
     def keeper_started(self, pid: int) -> None:
         """See KeeperMessages."""
@@ -30,8 +30,8 @@ class WsgiMessages(KeeperMessages):
 
     def started(self, name: str, pid: int) -> None:
         """See KeeperMessages; *name* is the label of the program."""
-        if name.startswith("''") and not self._has_told_embedded:
-            self._has_told_embedded = True
+        if name.startswith("''") and not self._has_logged_embedded:
+            self._has_logged_embedded = True
             self.log("notice", EMBEDDED_TEXT)
         self.log("info", f"mod_wsgi (pid={pid}): Starting process {name}")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def owner_refusal(r: Request, daemon: DaemonProcess) -> tuple[str, str | None] | None:
-    """Return why *daemon* must not run the script of *r*, and the path of which it is true; None if it may."""
+    """Return why *daemon* must not run the script of *r*, and the path that this is about; None if it may."""
     if not daemon.script_user and not daemon.script_group:
         return None
     found = r.finfo

@@ -20,7 +20,7 @@ from whimbrel.modules.support.processes.manager import NotStarted, ProcessManage
 from whimbrel.modules.support.processes.program import Identity, KeeperLimits, Launch, StaticProgram
 from whimbrel.modules.wsgi.mod_wsgi.messages import WsgiMessages
 from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
-from whimbrel.modules.wsgi.mod_wsgi.settings import Script, WsgiServerConfig
+from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript, WsgiServerConfig
 from whimbrel.registry.programs import ProgramHost
 
 MAX_EMBEDDED: Final = 4  # processes of one application group in embedded mode
@@ -76,7 +76,7 @@ class ApplicationProcesses(StaticProgram):
         self.socket_name = variant_socket(number, application_group)
         self.count = daemon.processes
         self.backlog = daemon.listen_backlog
-        self.silence_limit = float(daemon.deadlock_timeout)
+        self.silence_limit = daemon.deadlock_timeout
         self.is_on_demand = not daemon.name
         identity = surroundings.identity(daemon)
         who = "" if identity is None else f"uid={identity.user}, gid={identity.group} and "
@@ -198,7 +198,7 @@ class Surroundings:
 
     def __init__(self, configuration: Configuration, daemons: dict[str, DaemonProcess]) -> None:
         self.environment = dict(configuration.options.environment or os.environ)
-        self.version = (*configuration.dialect.version, 71)[:3]
+        self.version = (2, 4, 71) if configuration.dialect.messages_24 else (2, 2, 34)
         self.owner: tuple[int, int] | None = None
         spec = configuration.spec
         user = user_id(spec.user) if spec.user else None
@@ -257,7 +257,7 @@ def _server_names(configuration: Configuration, daemons: dict[str, DaemonProcess
     return names
 
 
-def _imported_groups(imports: list[Script], name: str) -> set[str]:
+def _imported_groups(imports: list[WsgiScript], name: str) -> set[str]:
     """Return the application groups of a process group that scripts are loaded for at the start."""
     found = {each.application_group or "" for each in imports if each.process_group == name}
     return found - {""}

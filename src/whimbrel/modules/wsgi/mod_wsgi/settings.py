@@ -5,7 +5,7 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import InvalidNetwork, Network, parse_written
-from whimbrel.base.numbers import upper
+from whimbrel.base.numbers import decimal, is_alphanumeric, is_digits, upper
 from whimbrel.base.regex import Regex
 from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
@@ -26,6 +26,7 @@ from whimbrel.modules.wsgi.mod_wsgi.options import (
 )
 from whimbrel.registry.settings import overlaid, prepended, setting
 
+MAX_SEED: Final = 4294967295
 BAD_ALIAS: Final = "Invalid option to WSGI script alias definition."
 ALIAS_HELP: Final = {
     "WSGIScriptAlias": "Map location to target WSGI script file.",
@@ -54,7 +55,7 @@ class ScriptAlias:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class WsgiScript:
     """A script that a directive names, with the groups that run it; None: those of the request."""
 
     path: str
@@ -70,7 +71,7 @@ class WsgiServerConfig:
     aliases: list[ScriptAlias] = setting(make=list, merge=prepended)
     daemons: dict[str, DaemonProcess] = setting(make=dict)
     daemon_names: tuple[str, ...] = setting(())
-    imports: list[Script] = setting(make=list)
+    imports: list[WsgiScript] = setting(make=list)
     restrict_embedded: bool = setting(False)
     python_home: str = setting("")
     python_path: str = setting("")
@@ -103,15 +104,15 @@ class WsgiDirConfig:
     chunked_request: bool = setting(False)
     map_head: str = setting("auto")
     ignore_activity: bool = setting(False)
-    enable_sendfile: bool = setting(False)
+    has_sendfile: bool = setting(False)
     proxy_headers: list[str] | None = setting(None)
     proxies: list[Network] | None = setting(None)
-    dispatch_script: Script | None = setting(None)
-    access_script: Script | None = setting(None)
-    user_script: Script | None = setting(None)
-    group_script: Script | None = setting(None)
+    dispatch_script: WsgiScript | None = setting(None)
+    access_script: WsgiScript | None = setting(None)
+    user_script: WsgiScript | None = setting(None)
+    group_script: WsgiScript | None = setting(None)
     group_authoritative: bool = setting(True)
-    handler_scripts: dict[str, Script] = setting(make=dict, merge=overlaid)
+    handler_scripts: dict[str, WsgiScript] = setting(make=dict, merge=overlaid)
 
 
 # shared setters -------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ def set_hash_seed(_cmd: Command, conf: WsgiServerConfig, words: list[str]) -> No
     """WSGIPythonHashSeed: ``random`` or a number of 32 bits."""
     text = words[0]
     digits = text.removeprefix("+")
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= 4294967295
+    is_number = is_digits(digits) and decimal(digits) <= MAX_SEED
     if text != "random" and not is_number:
         raise ConfigError('WSGIPythonHashSeed must be "random" or an integer in range [0; 4294967295]')
     conf.python_hash_seed = text
@@ -189,7 +190,7 @@ def set_restrict_process(_cmd: Command, conf: WsgiDirConfig, words: list[str]) -
     conf.restrict_process = frozenset(map(without_global, split_words(words[0])))
 
 
-def _add_import(cmd: Command, script: Script, per_request: tuple[str, ...] = ()) -> None:
+def _add_import(cmd: Command, script: WsgiScript, per_request: tuple[str, ...] = ()) -> None:
     """Add a script that its processes load when they start. Raises ConfigError for an unknown group."""
     conf = cmd.main_server(WsgiServerConfig)
     name = script.process_group
@@ -239,10 +240,10 @@ def add_alias(cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None:
     conf.aliases = [*own(conf, "aliases", list), added]
     is_fixed = process_group is not None and application_group is not None
     if is_fixed and "%{" not in f"{process_group}{application_group}" and not (is_match and "$" in script):
-        _add_import(cmd, Script(script, process_group, application_group), PER_REQUEST)
+        _add_import(cmd, WsgiScript(script, process_group, application_group), PER_REQUEST)
 
 
-def _script(text: str, what: str, known: tuple[str, ...]) -> Script:
+def _script(text: str, what: str, known: tuple[str, ...]) -> WsgiScript:
     """Return a script with its options; *what* names it in messages."""
     path, rest = getword(text)
     if not path:
@@ -260,7 +261,7 @@ def _script(text: str, what: str, known: tuple[str, ...]) -> Script:
             process_group = named(value, BAD_PROCESS_GROUP)
         else:
             pass_authorization = authorization_flag(value)
-    return Script(path, process_group, application_group, pass_authorization)
+    return WsgiScript(path, process_group, application_group, pass_authorization)
 
 
 def add_import(cmd: Command, _conf: object, words: list[str]) -> None:
@@ -271,7 +272,7 @@ def add_import(cmd: Command, _conf: object, words: list[str]) -> None:
     if script.process_group is None:
         raise ConfigError("Name of WSGI process group required.")
     process_group = without_global(script.process_group)
-    _add_import(cmd, Script(script.path, process_group, without_global(script.application_group)))
+    _add_import(cmd, WsgiScript(script.path, process_group, without_global(script.application_group)))
 
 
 def script_of(field: str, what: str) -> Setter:
@@ -296,7 +297,7 @@ def add_handler_script(_cmd: Command, conf: WsgiDirConfig, words: list[str]) -> 
 def add_proxy_headers(_cmd: Command, conf: WsgiDirConfig, words: list[str]) -> None:
     """WSGITrustedProxyHeaders: add fields that a trusted proxy sets."""
     names = [
-        "HTTP_" + "".join(char if char.isascii() and char.isalnum() else "_" for char in upper(word))
+        "HTTP_" + "".join(char if is_alphanumeric(char) else "_" for char in upper(word))
         for word in split_words(words[0])
     ]
     conf.proxy_headers = [*own(conf, "proxy_headers", list), *names]

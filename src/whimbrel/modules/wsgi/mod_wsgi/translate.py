@@ -33,7 +33,7 @@ def _notes(alias: ScriptAlias) -> dict[str, str]:
         if value is not None:
             notes[name] = value
     if alias.pass_authorization is not None:
-        notes[PASS_AUTHORIZATION] = str(int(alias.pass_authorization))
+        notes[PASS_AUTHORIZATION] = "1" if alias.pass_authorization else "0"
     return notes
 
 

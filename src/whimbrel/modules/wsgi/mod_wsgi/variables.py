@@ -35,9 +35,9 @@ class VariableBuilder:
         self.conf = conf
         self._proxies = None if conf.proxies is None else Networks(conf.proxies)
         self._constant = {
-            "mod_wsgi.script_reloading": str(int(conf.script_reloading)),
-            "mod_wsgi.enable_sendfile": str(int(conf.enable_sendfile)),
-            "mod_wsgi.ignore_activity": str(int(conf.ignore_activity)),
+            "mod_wsgi.script_reloading": _digit(conf.script_reloading),
+            "mod_wsgi.enable_sendfile": _digit(conf.has_sendfile),
+            "mod_wsgi.ignore_activity": _digit(conf.ignore_activity),
         }
 
     async def build(self, r: Request, *, pass_authorization: bool) -> None:
@@ -88,9 +88,9 @@ class VariableBuilder:
         for family in _FAMILIES:
             if not wanted.isdisjoint(family):
                 # the last of the fields that were used stays
-                kept = next((name for name in reversed(names) if name in used and name in family), "")
+                remaining = next((name for name in reversed(names) if name in used and name in family), "")
                 for name in family:
-                    if name != kept:
+                    if name != remaining:
                         env.pop(name, None)
 
     def _is_proxy(self, address: str) -> bool:
@@ -156,4 +156,9 @@ def _set_https(env: dict[str, str], value: bool | None) -> None:
 
 def microseconds(seconds: float = 0.0) -> str:
     """Return a time in microseconds; without one that of now."""
-    return str(int((seconds or time.time()) * 1_000_000))
+    moment = seconds or time.time()
+    return str(int(moment * 1_000_000))
+
+
+def _digit(value: bool) -> str:
+    return "1" if value else "0"

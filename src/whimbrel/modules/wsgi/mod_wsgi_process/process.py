@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .journal import Reports
 from .records import END, REJECTED, Channel, ClientGone, record
-from .request import Request
+from .request import ApplicationRequest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -239,7 +239,7 @@ class Process:
         try:
             variables = channel.variables()
             begun = time.time()
-            request = Request(self, channel, variables, begun)
+            request = ApplicationRequest(self, channel, variables, begun)
             status = request.answer()
             if status is None:
                 channel.send(record(REJECTED))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from .journal import LogLines, own_frames_left_out, text_stream
 from .records import ACCEPT_FLAG, ACCEPTED, AUTHORIZER, STDOUT, Channel, ClientGone, record, records
-from .response import Response, bad_item
+from .response import WsgiResponse, bad_item
 from .scripts import compiled, modified, new_module
-from .streams import FileWrapper, Input
+from .streams import FileWrapper, WsgiInput
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -36,7 +36,7 @@ TIMED_OUT = 504
 CUT = 599  # the response has begun, and must not end in good order
 
 
-class Request:
+class ApplicationRequest:
     """One request: the script, the variables, the application and its result."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Request:
         self.channel = channel
         self.variables = variables
         self.begun = begun
-        self.input: Input | None = None
+        self.input: WsgiInput | None = None
         self.pending = b""  # records that go out with the end
         self.is_embedded = not variables.get("mod_wsgi.process_group", "")
         self.shown = self.text("SCRIPT_FILENAME")
@@ -92,7 +92,7 @@ class Request:
                 return None
             if self.channel.flags & ACCEPT_FLAG:
                 self.channel.send(record(ACCEPTED))
-            self.input = Input(self.channel)
+            self.input = WsgiInput(self.channel)
             if module is None:
                 module = self.loaded(self.script)
             if module is None:
@@ -202,7 +202,7 @@ class Request:
         current.log = lines
         environ = self.environ(errors)
         current.requests += 1
-        response = Response(self.channel)
+        response = WsgiResponse(self.channel)
         status = FAILED
         try:
             status = self.sent(application, environ, response, lines)
@@ -215,7 +215,7 @@ class Request:
         return status
 
     def sent(
-        self, application: Application, environ: dict[str, object], response: Response, lines: LogLines
+        self, application: Application, environ: dict[str, object], response: WsgiResponse, lines: LogLines
     ) -> int:
         """Send what the application returns, and close it."""
         try:
@@ -251,13 +251,13 @@ class Request:
                 self.log_exception(self.shown, error, lines)
         return status
 
-    def status_after(self, response: Response) -> int:
+    def status_after(self, response: WsgiResponse) -> int:
         """Return the status after an error; embedded mode lets the client detect the truncation."""
         if not response.has_started:
             return FAILED
         return CUT if self.is_embedded and response.length is None else OK
 
-    def output(self, result: Iterable[object], response: Response) -> Exception | None:
+    def output(self, result: Iterable[object], response: WsgiResponse) -> Exception | None:
         """Send the items of *result*; return an error, or raise it."""
         if isinstance(result, FileWrapper) and not response.sent and response.output_file(result):
             return None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .records import BLOCK, STDOUT, Channel, ClientGone, records
 from .streams import FileWrapper
+
+_CODE = re.compile(rb"[0-9]{3}(?![0-9])").match
+_LENGTH = re.compile(rb"[0-9]{1,18}\Z").match
 
 if TYPE_CHECKING:
     ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -32,7 +36,7 @@ def is_control(byte: int) -> bool:
 def checked_status(value: object) -> bytes:
     """Return the bytes of a status line; raises TypeError and ValueError."""
     line = latin_bytes(value).partition(b"\0")[0]
-    if not line[:3].isdigit() or len(line[:3]) < 3 or line[3:4].isdigit():
+    if _CODE(line) is None:
         raise ValueError("status code is not a 3 digit integer")
     if line[3:4] != b" ":
         raise ValueError("no space following status code")
@@ -65,7 +69,7 @@ def checked_headers(headers: list[object]) -> list[tuple[bytes, bytes]]:
     return out
 
 
-class Response:
+class WsgiResponse:
     """One response of an application: start_response, write, and the items of the result.
 
     Attributes:
@@ -130,7 +134,7 @@ class Response:
         lines = [b"Status: " + self._status]
         for name, value in headers:
             if name.lower() == b"content-length":
-                if not value.isdigit():
+                if _LENGTH(value) is None:
                     self._headers = headers
                     raise ValueError("invalid content length")
                 self.length = int(value)

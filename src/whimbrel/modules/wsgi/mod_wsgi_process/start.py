@@ -19,7 +19,7 @@ import types
 from .journal import LogLines, Reports, SwitchedLog, text_stream
 from .process import Process
 from .records import Channel
-from .request import VERSION, Request
+from .request import VERSION, ApplicationRequest
 from .streams import FileWrapper
 
 
@@ -178,7 +178,7 @@ def main() -> None:
         restrict_signal(process)
     for path in settings["imports"]:
         variables = {"mod_wsgi.process_group": process.name, "SCRIPT_FILENAME": path}
-        request = Request(process, ImportChannel(process.reports), variables, time.time())
+        request = ApplicationRequest(process, ImportChannel(process.reports), variables, time.time())
         request.loaded(path)
     threads = [
         threading.Thread(target=process.serve, args=(number + 1,), daemon=True)

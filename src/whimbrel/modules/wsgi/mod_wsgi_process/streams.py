@@ -8,7 +8,7 @@ from typing import IO
 from .records import STDIN, Channel, ClientGone
 
 
-class Input:
+class WsgiInput:
     """wsgi.input: the body of the request, read from its records."""
 
     def __init__(self, channel: Channel) -> None:
@@ -94,7 +94,7 @@ class Input:
             if 0 < (hint or 0) <= total:
                 return lines
 
-    def __iter__(self) -> Input:
+    def __iter__(self) -> WsgiInput:
         self._check()
         return self
 
@@ -137,3 +137,10 @@ class FileWrapper:
         close = getattr(self.filelike, "close", None)
         if close is not None:
             close()
+
+
+# the names that applications see are those of mod_wsgi
+for kind, name in ((WsgiInput, "Input"), (FileWrapper, "FileWrapper")):
+    kind.__module__ = "mod_wsgi"
+    kind.__name__ = name
+    kind.__qualname__ = name
