@@ -122,6 +122,7 @@ def test_a_response_of_a_killed_process_is_cut(server: ServerProcess) -> None:
     start(server)
     reply = server.get("/app?half")
     assert reply.startswith(b"HTTP/1.1 200 ") and reply.endswith(b"\r\n\r\nhal")
+    assert "Failed to proxy response from daemon." in server.errors()
     assert server.get("/app").startswith(b"HTTP/1.1 200 ")
 
 
@@ -185,6 +186,14 @@ def test_waiting_requests_time_out(server: ServerProcess) -> None:
     assert server.get("/app").startswith(b"HTTP/1.1 504 ")
     slow.join()
     assert "Queue timeout expired for WSGI daemon process 'site'." in server.errors()
+
+
+def test_a_silent_process_times_out(server: ServerProcess) -> None:
+    start(server, "threads=2 socket-timeout=1")
+    assert server.get("/app?sleep=3").startswith(b"HTTP/1.1 504 ")
+    text = "Timeout when reading response headers from daemon process 'site': "
+    assert text in server.errors()
+    assert server.get("/app").startswith(b"HTTP/1.1 200 ")
 
 
 class Load:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from whimbrel.http.semantics.headers import Headers
 
 MODULE: Final = "wsgi"
-MESSAGES: Final = replace(PROXY_FCGI, module=MODULE, status=500, dispatch="")
+MESSAGES: Final = replace(PROXY_FCGI, module=MODULE, status=500)
 # record types beside FastCGI's; see mod_wsgi_process/records.py
 LOG: Final = 64
 ACCEPTED: Final = 65
@@ -211,6 +211,13 @@ class WsgiBody(FastcgiBody):
             self._has_paused = True
             return b""
         return data
+
+    def failed(self, problem: BackendError) -> None:
+        """See BackendBody."""
+        r = self._exchange.r
+        cause = problem.reasons[-1].cause if problem.reasons else ""
+        text = f"mod_wsgi (pid={r.engine.runtime.pid}): Failed to proxy response from daemon."
+        r.log("error", text, module=MODULE, cause=cause)
 
     async def read(self) -> bytes | None:
         """See BackendBody."""

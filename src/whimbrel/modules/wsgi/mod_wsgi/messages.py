@@ -8,6 +8,7 @@ from whimbrel.modules.support.processes.messages import KeeperMessages, cause_of
 from whimbrel.modules.support.processes.program import DeathReason
 from whimbrel.registry.programs import ProgramHost
 
+INTERPRETERS = ("bin/python", "bin/python3")  # of a Python home
 EMBEDDED_TEXT = (
     "mod_wsgi: applications in embedded mode run in processes of their own, outside of the workers"
 )
@@ -38,7 +39,10 @@ class WsgiMessages(KeeperMessages):
     def not_started(self, name: str, problem: Exception) -> None:
         """See KeeperMessages."""
         if isinstance(problem, FileNotFoundError):
-            self.log("error", f"mod_wsgi (pid={os.getpid()}): Unable to stat Python home {problem.filename}.")
+            path = os.fsdecode(problem.filename)
+            is_python = path.endswith(INTERPRETERS)
+            what = "stat Python home" if is_python else "change working directory to"
+            self.log("error", f"mod_wsgi (pid={os.getpid()}): Unable to {what} '{path}'.")
         self.log("alert", f"mod_wsgi: Couldn't spawn process '{name}'.", cause_of(problem))
 
     def skipped(self, reason: str) -> None:

@@ -18,13 +18,14 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import group_id, user_id
 from whimbrel.modules.support.processes.manager import NotStarted, ProcessManager
 from whimbrel.modules.support.processes.program import Identity, KeeperLimits, Launch, StaticProgram
-from whimbrel.modules.wsgi.mod_wsgi.messages import WsgiMessages
+from whimbrel.modules.wsgi.mod_wsgi.messages import INTERPRETERS, WsgiMessages
 from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript, WsgiServerConfig
 from whimbrel.registry.programs import ProgramHost
 
 MAX_EMBEDDED: Final = 4  # processes of one application group in embedded mode
 EMBEDDED: Final = DaemonProcess("", is_multiprocess=True, deadlock_timeout=0)
+RESTART_DELAY: Final = 2.0  # seconds after the failure of a start
 STOP_GRACE: Final = 3.0  # seconds between SIGTERM and SIGKILL, as in httpd
 TICK: Final = 1.0  # seconds between two signs of life
 MAX_PLACES: Final = 1000  # names of groups that a worker remembers
@@ -32,7 +33,6 @@ _PACKAGES: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _START: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from mod_wsgi_process.start import main; main()"
 )
-_INTERPRETERS: Final = ("bin/python", "bin/python3")
 
 
 def variant_socket(number: int, application_group: str) -> str:
@@ -46,11 +46,11 @@ def interpreter(home: str) -> str:
     """Return the interpreter of a Python home; that of the server for "". Raises FileNotFoundError."""
     if not home:
         return sys.executable
-    for name in _INTERPRETERS:
+    for name in INTERPRETERS:
         path = os.path.join(home, name)
         if os.path.exists(path):
             return path
-    raise FileNotFoundError(2, "no interpreter", os.path.join(home, _INTERPRETERS[0]))
+    raise FileNotFoundError(2, "no interpreter", os.path.join(home, INTERPRETERS[0]))
 
 
 class ApplicationProcesses(StaticProgram):
@@ -58,6 +58,7 @@ class ApplicationProcesses(StaticProgram):
 
     stop_grace = STOP_GRACE
     may_end_early = True
+    restart_delay = RESTART_DELAY
 
     def __init__(
         self,
