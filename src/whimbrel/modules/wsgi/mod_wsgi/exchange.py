@@ -18,7 +18,7 @@ from whimbrel.backends.fastcgi import (
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi, lower
-from whimbrel.engine.body import Aborted
+from whimbrel.engine.body import Aborted, PipedBytes
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Request
@@ -304,8 +304,13 @@ class WsgiExchange(FastcgiRequest):
     def respond(self) -> None:
         """See FastcgiRequest."""
         reader = cast("WsgiReader", self.connection.reader)
-        if reader.done and not reader.buffered and not self.group:
-            self.finish()
-            self.connection.finish()
+        length = self.r.headers_out.get("Content-Length")
+        # a complete body of the announced length needs no source; an empty one has no chunks in embedded mode
+        if not reader.done or length != str(reader.buffered) and (reader.buffered or self.group):
+            self.r.body.append(WsgiBody(self))
             return
-        self.r.body.append(WsgiBody(self))
+        data = self.connection.take()
+        self.finish()
+        self.connection.finish()
+        if data:
+            self.r.body.append(PipedBytes(data))
