@@ -91,8 +91,6 @@ MODULE: Final = Module(
     server_setters={
         "WSGIScriptAlias": s.add_alias,
         "WSGIScriptAliasMatch": s.add_alias,
-        "WSGIDaemonProcess": s.add_daemon,
-        "WSGIImportScript": s.add_import,
         "WSGISocketPrefix": set_path("socket_prefix"),
         "WSGIDontWriteBytecode": s.set_bytecode,
         "WSGIPythonWarnings": s.add_warning,
@@ -104,7 +102,11 @@ MODULE: Final = Module(
         "WSGIRestrictEmbedded": s.switch("restrict_embedded"),
         "WSGIRestrictSignal": s.switch("restrict_signal"),
     },
-    setters=_WITHOUT_EFFECT,
+    setters={
+        **_WITHOUT_EFFECT,
+        "WSGIDaemonProcess": s.add_daemon,
+        "WSGIImportScript": s.add_import,
+    },
     hooks=(
         Hook(
             TRANSLATE_NAME,

@@ -144,9 +144,7 @@ async def groups_of(r: Request, script: WsgiScript) -> list[str] | None:
     if found is None or found.get("failed"):
         return None
     if "groups_for_user" not in found:
-        words = (
-            f"Target WSGI group authentication script '{script.path}' does not provide group provider."
-        )
+        words = f"Target WSGI group authentication script '{script.path}' does not provide group provider."
         log(r, "error", words)
         return None
     kind, value = found["groups_for_user"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.connection import FOREVER
 from whimbrel.base.numbers import decimal, is_digits, lower
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.input.body import body_limit, too_large
 from whimbrel.http.client.answer import TIMEOUT, BackendError
@@ -31,7 +32,7 @@ from whimbrel.modules.wsgi.mod_wsgi.translate import (
     PASS_AUTHORIZATION,
     PROCESS_GROUP,
 )
-from whimbrel.modules.wsgi.mod_wsgi.variables import VariableBuilder, microseconds
+from whimbrel.modules.wsgi.mod_wsgi.variables import VariableBuilder, microseconds, of_this_request
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -213,7 +214,10 @@ class WsgiHandler:
 
     async def _send(self, r: Request, target: WsgiTarget, daemon: DaemonProcess) -> HookStatus:
         """Send *r* to a process; to another one if that is about to be replaced."""
+        report(described(r, target))
         manager: ProcessManager | None = r.engine.runtime.program(MODULE)
+        if manager is None and not may_start_programs():
+            return _stand_in(r, target)
         if manager is None:
             self.error(r, f"No WSGI daemon process called '{target.process_group}' has been configured")
             return 500
@@ -227,13 +231,14 @@ class WsgiHandler:
         most = 2 * daemon.processes + 1
         restarts = 0
         connects = 0
+        variables = {**r.env, **of_this_request(r)}
         has_body = not (r.body_in.ended and not r.body_in.buffered)
         while True:
             if target.process_group:
                 connects += 1
-                r.env["mod_wsgi.queue_start"] = microseconds()
-                r.env["mod_wsgi.daemon_connects"] = str(connects)
-                r.env["mod_wsgi.daemon_restarts"] = str(restarts)
+                variables["mod_wsgi.queue_start"] = microseconds()
+                variables["mod_wsgi.daemon_connects"] = str(connects)
+                variables["mod_wsgi.daemon_restarts"] = str(restarts)
             connection = await connect(r, manager, pool, daemon, target.application_group)
             if connection is None:
                 return 503
@@ -245,7 +250,7 @@ class WsgiHandler:
                 max_line=daemon.header_buffer_size,
             )
             try:
-                status = await exchange.run(r.env.items(), daemon.socket_timeout or self._limit(target))
+                status = await exchange.run(variables.items(), daemon.socket_timeout or self._limit(target))
             except Rejected:
                 restarts += 1
                 if restarts > most:
@@ -286,6 +291,21 @@ class WsgiHandler:
             r.drop_body()
             return found
         return OK
+
+
+def described(r: Request, target: WsgiTarget) -> str:
+    """Return the application of *target* with its groups, for people."""
+    return (
+        f"{target.callable} of {target.handler_script or r.filename} "
+        f"(process group '{target.process_group}', application group '{target.application_group}')"
+    )
+
+
+def _stand_in(r: Request, target: WsgiTarget) -> HookStatus:
+    """Answer in the place of an application, where no program may be started: which one it would be."""
+    r.content_type = "text/plain"
+    r.write(described(r, target) + "\n")
+    return OK
 
 
 def make_handler(scope: Scope) -> CompiledHook:

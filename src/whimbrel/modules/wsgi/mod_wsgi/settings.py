@@ -174,7 +174,7 @@ def add_warning(_cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None
 
 
 # groups ---------------------------------------------------------------------------------------------
-def add_daemon(cmd: Command, own_conf: WsgiServerConfig, words: list[str]) -> None:
+def add_daemon(cmd: Command, _conf: object, words: list[str]) -> None:
     """WSGIDaemonProcess: add a process group."""
     added = daemon_process(cmd, words[0])
     conf = cmd.main_server(WsgiServerConfig)
@@ -182,6 +182,7 @@ def add_daemon(cmd: Command, own_conf: WsgiServerConfig, words: list[str]) -> No
     if added.name in present:
         raise ConfigError("Name duplicates previous WSGI daemon definition.")
     conf.daemons = {**present, added.name: added}
+    own_conf = cmd.server_config(WsgiServerConfig)
     own_conf.daemon_names = (*own(own_conf, "daemon_names", tuple), added.name)
 
 

@@ -64,8 +64,6 @@ class VariableBuilder:
         env["mod_wsgi.request_handler"] = r.handler or ""
         env["mod_wsgi.listener_host"] = r.connection.local_ip
         env["mod_wsgi.listener_port"] = str(r.connection.local_port)
-        env["mod_wsgi.request_start"] = microseconds(r.time)
-        env["mod_wsgi.request_id"] = r.log_id or env.get("UNIQUE_ID") or log_id()
 
     def _is_mapped(self, r: Request) -> bool:
         """Return True if HEAD is shown as GET: `auto` does so if a filter may change the body."""
@@ -152,6 +150,14 @@ def _set_https(env: dict[str, str], value: bool | None) -> None:
         env["HTTPS"] = "1"
     elif value is not None:
         env.pop("HTTPS", None)
+
+
+def of_this_request(r: Request) -> dict[str, str]:
+    """Return the variables that no other request has; they are sent, and stay out of `Request.env`."""
+    return {
+        "mod_wsgi.request_start": microseconds(r.time),
+        "mod_wsgi.request_id": r.log_id or r.env.get("UNIQUE_ID") or log_id(),
+    }
 
 
 def microseconds(seconds: float = 0.0) -> str:
