@@ -38,6 +38,13 @@ _WITHOUT_EFFECT: Final[dict[str, Setter]] = {
     "WSGIPassApacheRequest": s.checked_switch,
 }
 
+_FORMER: Final = (
+    "WSGIReloadMechanism",
+    "WSGIOutputBuffering",
+    "WSGIUserAuthoritative",
+    "WSGIPy3kWarningFlag",
+)
+
 
 def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]:
     """Start the keeper of the applications' processes. Raises PostConfigError."""
@@ -104,6 +111,7 @@ MODULE: Final = Module(
     },
     setters={
         **_WITHOUT_EFFECT,
+        **dict.fromkeys(_FORMER, s.former),
         "WSGIDaemonProcess": s.add_daemon,
         "WSGIImportScript": s.add_import,
     },
@@ -129,5 +137,5 @@ MODULE: Final = Module(
         Provider("authn", "wsgi", AuthnProvider(make_authn)),
         Provider("authz", "wsgi-group", AuthzProvider(make_authz), Versions.V24),
     ),
-    unimplemented=frozenset(_WITHOUT_EFFECT),
+    unimplemented=frozenset((*_WITHOUT_EFFECT, *_FORMER)),
 )
