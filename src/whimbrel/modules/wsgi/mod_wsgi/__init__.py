@@ -18,7 +18,7 @@ from whimbrel.modules.support.setters import ignored, set_path, set_text
 from whimbrel.modules.wsgi.mod_wsgi import settings as s
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiServerConfig
 from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider, Scope, lazy_maker
-from whimbrel.registry.phases import ACCESS_CHECKER, HANDLER, TRANSLATE_NAME
+from whimbrel.registry.phases import ACCESS_CHECKER, FIXUPS, HANDLER, TRANSLATE_NAME
 from whimbrel.registry.programs import ProgramHost
 
 _PACKAGE: Final = "whimbrel.modules.wsgi.mod_wsgi"
@@ -96,6 +96,7 @@ MODULE: Final = Module(
         "WSGIHandlerScript": s.add_handler_script,
     },
     server_setters={
+        "ASGIScriptAlias": s.add_asgi_alias,
         "WSGIScriptAlias": s.add_alias,
         "WSGIScriptAliasMatch": s.add_alias,
         "WSGISocketPrefix": set_path("socket_prefix"),
@@ -115,6 +116,7 @@ MODULE: Final = Module(
         "WSGIDaemonProcess": s.add_daemon,
         "WSGIImportScript": s.add_import,
     },
+    check_config=(s.check_asgi,),
     hooks=(
         Hook(
             TRANSLATE_NAME,
@@ -123,6 +125,7 @@ MODULE: Final = Module(
             before=("mod_userdir.c", "mod_vhost_alias.c"),
             after=("mod_alias.c",),
         ),
+        Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.asgi", "make_fixup"), Order.LAST),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_handler"), Order.MIDDLE),
         Hook(
             ACCESS_CHECKER,

@@ -19,6 +19,8 @@ from whimbrel.modules.mpm.settings import unknown
 
 BLANKS: Final = " \t\n\v\f\r"
 GLOBAL: Final = "%{GLOBAL}"
+WSGI: Final = "wsgi"
+ASGI: Final = "asgi"
 MAX_THREADS: Final = 65533
 BAD_DAEMON: Final = "Invalid option to WSGI daemon process definition."
 BAD_PROCESS_GROUP: Final = "Invalid name for WSGI process group."
@@ -37,6 +39,7 @@ class DaemonProcess:
         umask: -1 for that of the server.
         *_timeout, restart_interval: seconds, 0 for none.
         memory_limit, virtual_memory_limit: bytes, 0 for none.
+        application_type: WSGI, or ASGI, which is an option of Whimbrel's own.
         script_user, script_group: names that must own a script and its directory.
     """
 
@@ -85,6 +88,7 @@ class DaemonProcess:
     memory_limit: int = 0
     virtual_memory_limit: int = 0
     server_metrics: bool = False
+    application_type: str = WSGI
     newrelic_config_file: str = ""
     newrelic_environment: str = ""
 
@@ -184,6 +188,12 @@ def _metrics(_cmd: Command, value: str) -> bool:
     return value.lower() == "on"
 
 
+def _type(_cmd: Command, value: str) -> str:
+    if value not in (WSGI, ASGI):
+        raise ConfigError("Invalid application type for WSGI daemon process.")
+    return value
+
+
 def _user_number(cmd: Command, name: str) -> int:
     number = user_id(name)
     if number is None:
@@ -281,6 +291,7 @@ _READERS: Final[Mapping[str, Read]] = {
     "memory-limit": _count("memory limit"),
     "virtual-memory-limit": _count("virtual memory limit"),
     "server-metrics": _metrics,
+    "application-type": _type,
     "newrelic-config-file": _text,
     "newrelic-environment": _text,
 }

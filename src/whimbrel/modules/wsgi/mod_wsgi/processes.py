@@ -18,9 +18,10 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import group_id, user_id
 from whimbrel.modules.support.processes.manager import NotStarted, ProcessManager
 from whimbrel.modules.support.processes.program import Identity, KeeperLimits, Launch, StaticProgram
+from whimbrel.modules.wsgi.mod_wsgi.asgi import socket_name
 from whimbrel.modules.wsgi.mod_wsgi.messages import INTERPRETERS, WsgiMessages
-from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
-from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript, WsgiServerConfig
+from whimbrel.modules.wsgi.mod_wsgi.options import ASGI, DaemonProcess
+from whimbrel.modules.wsgi.mod_wsgi.settings import AsgiAlias, WsgiScript, WsgiServerConfig
 from whimbrel.registry.programs import ProgramHost
 
 MAX_EMBEDDED: Final = 4  # processes of one application group in embedded mode
@@ -67,6 +68,7 @@ class ApplicationProcesses(StaticProgram):
         settings: WsgiServerConfig,
         surroundings: Surroundings,
         application_group: str = "",
+        asgi: AsgiAlias | None = None,
     ) -> None:
         self.number = number
         self.daemon = daemon
@@ -74,11 +76,14 @@ class ApplicationProcesses(StaticProgram):
         self.surroundings = surroundings
         self.application_group = application_group
         self.name = daemon.name
-        self.socket_name = variant_socket(number, application_group)
+        self.asgi = asgi
+        self.socket_name = (
+            variant_socket(number, application_group) if asgi is None else socket_name(asgi.number)
+        )
         self.count = daemon.processes
         self.backlog = daemon.listen_backlog
         self.silence_limit = daemon.deadlock_timeout
-        self.is_on_demand = not daemon.name
+        self.is_on_demand = not daemon.name or (daemon.application_type == ASGI and asgi is None)
         identity = surroundings.identity(daemon)
         who = "" if identity is None else f"uid={identity.user}, gid={identity.group} and "
         self.label = f"'{daemon.name}' with {who}threads={daemon.threads}."
@@ -165,6 +170,7 @@ class ApplicationProcesses(StaticProgram):
                 "reports": reports,
                 "tick": TICK,
                 "imports": imports,
+                "asgi": None if self.asgi is None else self._asgi(self.asgi),
                 "python_path": path,
                 "display_name": display_name,
                 "locale": daemon.locale,
@@ -187,6 +193,14 @@ class ApplicationProcesses(StaticProgram):
                 "description": SOFTWARE,
             }
         )
+
+    @staticmethod
+    def _asgi(mount: AsgiAlias) -> dict[str, str]:
+        return {
+            "script": mount.script,
+            "callable": mount.callable_object,
+            "root_path": mount.location.rstrip("/"),
+        }
 
 
 class Surroundings:
@@ -279,6 +293,13 @@ def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]
     for name, daemon in daemons.items():
         numbers[name] = len(numbers)
         statics.append(ApplicationProcesses(numbers[name], daemon, settings, surroundings))
+    for mount in settings.asgi_programs:
+        number = len(statics)
+        daemon = daemons[mount.process_group]
+        statics.append(ApplicationProcesses(number, daemon, settings, surroundings, asgi=mount))
+    if any(daemon.chroot for daemon in daemons.values()):
+        text = "mod_wsgi: the option chroot of WSGIDaemonProcess has no behaviour here"
+        raise PostConfigError("wsgi", ("alert", text), coded=False)
     manager = ProcessManager(
         "wsgi",
         KeeperLimits(),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import InvalidNetwork, Network, parse_written
 from whimbrel.base.numbers import decimal, is_alphanumeric, is_digits, upper
 from whimbrel.base.regex import Regex
 from whimbrel.base.static_typing import Final
+from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
@@ -15,6 +16,7 @@ from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.setters import own
 from whimbrel.modules.support.substitution import Substitution, compiled
 from whimbrel.modules.wsgi.mod_wsgi.options import (
+    ASGI,
     BAD_APPLICATION_GROUP,
     BAD_PROCESS_GROUP,
     DaemonProcess,
@@ -27,6 +29,7 @@ from whimbrel.modules.wsgi.mod_wsgi.options import (
 from whimbrel.registry.settings import overlaid, prepended, setting
 
 MAX_SEED: Final = 4294967295
+BAD_ASGI_ALIAS: Final = "Invalid option to ASGI script alias definition."
 BAD_ALIAS: Final = "Invalid option to WSGI script alias definition."
 ALIAS_HELP: Final = {
     "WSGIScriptAlias": "Map location to target WSGI script file.",
@@ -64,11 +67,24 @@ class WsgiScript:
     pass_authorization: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AsgiAlias:
+    """A line of ASGIScriptAlias; *number*: its place among all of them."""
+
+    number: int
+    location: str
+    script: str
+    process_group: str
+    callable_object: str = "application"
+
+
 @dataclass(slots=True)
 class WsgiServerConfig:
-    """Per-server settings; all but *aliases* and *daemon_names* are those of the main server."""
+    """Per-server settings; all but the aliases and *daemon_names* are those of the main server."""
 
     aliases: list[ScriptAlias] = setting(make=list, merge=prepended)
+    asgi_aliases: list[AsgiAlias] = setting(make=list, merge=prepended)
+    asgi_programs: list[AsgiAlias] = setting(make=list)
     daemons: dict[str, DaemonProcess] = setting(make=dict)
     daemon_names: tuple[str, ...] = setting(())
     imports: list[WsgiScript] = setting(make=list)
@@ -251,6 +267,36 @@ def add_alias(cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None:
     is_fixed = process_group is not None and application_group is not None
     if is_fixed and "%{" not in f"{process_group}{application_group}" and not (is_match and "$" in script):
         _add_import(cmd, WsgiScript(script, process_group, application_group), PER_REQUEST)
+
+
+def add_asgi_alias(cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None:
+    """ASGIScriptAlias: add a line; its process group has application-type=asgi."""
+    location, rest = getword(words[0])
+    script, rest = getword(rest)
+    if not location.startswith("/") or not script:
+        raise ConfigError("ASGIScriptAlias requires a URL path, a script, and process-group=NAME")
+    values = {"process-group": "", "callable-object": "application"}
+    for option, value in options(rest, BAD_ASGI_ALIAS):
+        if option not in values:
+            raise ConfigError(BAD_ASGI_ALIAS)
+        values[option] = value
+    main = cmd.main_server(WsgiServerConfig)
+    daemon: DaemonProcess | None = own(main, "daemons", dict).get(values["process-group"])
+    if daemon is None or daemon.application_type != ASGI:
+        raise ConfigError("ASGIScriptAlias requires a process group with application-type=asgi.")
+    present = own(main, "asgi_programs", list)
+    added = AsgiAlias(len(present), location, script, daemon.name, values["callable-object"])
+    main.asgi_programs = [*present, added]
+    conf.asgi_aliases = [*own(conf, "asgi_aliases", list), added]
+
+
+def check_asgi(configuration: Configuration) -> None:
+    """Refuse ASGIScriptAlias without the modules that send requests to the processes."""
+    for server in configuration.servers():
+        if server.config(WsgiServerConfig).asgi_aliases:
+            for name in ("proxy_module", "proxy_http_module"):
+                if name not in configuration.modules.identifiers:
+                    raise StartError(f"ASGIScriptAlias needs {name}")
 
 
 def _script(text: str, what: str, known: tuple[str, ...]) -> WsgiScript:

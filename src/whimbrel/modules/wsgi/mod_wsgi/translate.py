@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 HANDLER: Final = "wsgi-script"
+ASGI_HANDLER: Final = "asgi-script"
+ASGI_MOUNT: Final = "whimbrel.asgi_mount"  # note: the number of the alias
 FORCED_TYPE: Final = "alias-forced-type"
 # notes of a request that an alias maps, as in mod_wsgi
 PROCESS_GROUP: Final = "mod_wsgi.process_group"
@@ -53,13 +55,22 @@ def mapped_path(alias: ScriptAlias, uri: str) -> str | None:
 
 def make_translate(scope: Scope) -> CompiledHook | None:
     """Make the hook; None without aliases."""
-    aliases = [(alias, _notes(alias)) for alias in scope.server_config(WsgiServerConfig).aliases]
-    if not aliases:
+    conf = scope.server_config(WsgiServerConfig)
+    aliases = [(alias, _notes(alias)) for alias in conf.aliases]
+    asgi = conf.asgi_aliases
+    if not aliases and not asgi:
         return None
 
     def translate(r: Request) -> HookStatus:
         if r.uri and not r.uri.startswith("/"):
             return DECLINED
+        for mount in asgi:
+            size = alias_length(r.uri, mount.location)
+            if size:
+                r.filename = mount.script
+                r.handler = ASGI_HANDLER
+                r.notes[ASGI_MOUNT] = str(mount.number)
+                return OK
         for alias, notes in aliases:
             path = mapped_path(alias, r.uri)
             if path is not None:
@@ -70,7 +81,8 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         return DECLINED
 
     rules = PathRules(
-        tuple([alias.location for alias, _ in aliases if alias.regex is None]),
+        tuple([each.location for each in asgi])
+        + tuple([alias.location for alias, _ in aliases if alias.regex is None]),
         tuple([partial(_covers, alias) for alias, _ in aliases if alias.regex is not None]),
     )
     return CompiledHook(translate, Reads.FIELDS, path_rules=rules)

@@ -16,6 +16,7 @@ import time
 import traceback
 import types
 
+from .asgi import serve
 from .journal import LogLines, Reports, SwitchedLog, text_stream
 from .process import Process
 from .records import Channel
@@ -174,6 +175,10 @@ def main() -> None:
     set_limits(process)
     set_surroundings(process)
     add_modules(process)
+    if settings["asgi"] is not None:
+        threading.Thread(target=process.watch, daemon=True).start()
+        serve(process, ImportChannel(process.reports), settings["asgi"])
+        return
     if settings["restricts_signal"]:
         restrict_signal(process)
     for path in settings["imports"]:

@@ -35,7 +35,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "R16",
                 line.place,
                 f"{line.node.name} names a Python 2, for which mod_wsgi 5 cannot be built",
-                "make a virtual environment of Python 3 with the packages of the application, and name it here",
+                "name a virtual environment of Python 3 with the packages of the application",
                 Risk.BREAKS,
             )
     yield from _groups(tree)
