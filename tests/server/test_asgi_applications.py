@@ -59,6 +59,7 @@ async def application(scope, receive, send):
     shown = {name: scope[name] for name in ("path", "root_path", "method", "scheme", "client")}
     shown["query"] = scope["query_string"].decode()
     shown["host"] = dict(scope["headers"])[b"host"].decode()
+    shown["fields"] = [name.decode() for name, value in scope["headers"]]
     shown["body"] = len(body)
     shown["pid"] = os.getpid()
     shown["lifespan"] = STARTED
@@ -72,6 +73,7 @@ LoadModule proxy_http_module m/mod_proxy_http.so
 LoadModule proxy_wstunnel_module m/mod_proxy_wstunnel.so
 LoadModule wsgi_module m/mod_wsgi.so
 LogLevel info
+ProxyAddHeaders Off
 WSGIPythonHome /usr
 WSGIDaemonProcess live application-type=asgi python-path={packages}
 ASGIScriptAlias /live {root}/htdocs/live.asgi process-group=live
@@ -90,7 +92,9 @@ def start(server: ServerProcess) -> None:
         pytest.skip("the packages of this interpreter are private")
     (server.root / "htdocs/live.asgi").write_text(APPLICATION)
     (server.root / "htdocs").chmod(0o777)
-    (server.root / "conf/extra.conf").write_text(CONF.format(root=server.root, packages=packages))
+    (server.root / "conf/extra.conf").write_text(
+        CONF.format(root=server.root, packages=packages, options=options)
+    )
     server.start()
 
 
@@ -106,6 +110,7 @@ def test_a_request_reaches_the_application(server: ServerProcess) -> None:
     start(server)
     reply = server.ask(
         b"POST /live/a%20b?c=d HTTP/1.1\r\nHost: a.example:81\r\nX-Forwarded-For: 9.9.9.9\r\n"
+        b"X-Whimbrel-Client: 9.9.9.9\r\n"
         b"Connection: close\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100000
     )
     assert reply.startswith(b"HTTP/1.1 201 Created\r\n") and b"content-type: text/x\r\n" in reply
@@ -113,6 +118,7 @@ def test_a_request_reaches_the_application(server: ServerProcess) -> None:
     assert values["path"] == "/live/a b" and values["root_path"] == "/live"
     assert values["host"] == "a.example:81" and values["query"] == "c=d"
     assert values["client"] == ["127.0.0.1", 0] and values["scheme"] == "http"
+    assert isinstance(values["fields"], list) and "x-whimbrel-client" not in values["fields"]
     assert values["body"] == 100000 and values["lifespan"] == ["started"]
     streamed = server.get("/live/stream")
     assert b"part0" in streamed and b"end" in streamed

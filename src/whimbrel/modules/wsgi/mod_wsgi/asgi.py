@@ -9,6 +9,7 @@ from whimbrel.base.programs import may_start_programs, report
 from whimbrel.engine import identity
 from whimbrel.modules.mappers.mod_alias import alias_length
 from whimbrel.modules.support.processes.manager import ProcessManager
+from whimbrel.modules.support.reverse_dns import client_address
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiServerConfig
 from whimbrel.modules.wsgi.mod_wsgi.translate import ASGI_HANDLER, ASGI_MOUNT
 from whimbrel.registry.module import CompiledHook, Reads, Scope
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "wsgi"
 SCHEME_FIELD: Final = "X-Forwarded-Proto"
+CLIENT_FIELD: Final = "X-Whimbrel-Client"  # for the application's server, which takes it away
 
 
 def socket_name(number: int) -> str:
@@ -52,6 +54,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
         r.filename = rest if rest.startswith("/") else f"/{rest}"
         r.path_info = ""
         r.headers_in.set(SCHEME_FIELD, identity.scheme(r))
+        r.headers_in.set(CLIENT_FIELD, client_address(r))
         return OK
 
     return CompiledHook(fixup, Reads.UNCACHEABLE)

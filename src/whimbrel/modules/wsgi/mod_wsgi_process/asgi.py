@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     Asgi = Callable[[dict[str, Any], object, object], Awaitable[None]]
 
+CLIENT = b"x-whimbrel-client"
+IDLE = 86400  # seconds; the server ends idle connections, so it never meets an end in the middle of a request
 DELAY = 5.0  # seconds before a process ends whose application cannot be loaded
 
 
 class BehindServer:
     """The application as the server's client sees it: address and scheme are those of the client.
 
-    The server is the only peer of the socket. It adds the client's address behind those that the client
-    claims, and sets the scheme, so the last values are true.
+    The server is the only peer of the socket. It sets both fields, whatever the client sent.
     """
 
     def __init__(self, application: Asgi) -> None:
@@ -32,13 +33,13 @@ class BehindServer:
     async def __call__(self, scope: dict[str, Any], receive: object, send: object) -> None:
         if scope["type"] in ("http", "websocket"):
             for name, value in scope["headers"]:
-                if name == b"x-forwarded-for":
-                    address = value.decode("latin-1").rpartition(",")[2].strip()
-                    scope["client"] = (address, 0)
+                if name == CLIENT:
+                    scope["client"] = (value.decode("latin-1"), 0)
                 elif name == b"x-forwarded-proto":
                     is_secure = value == b"https"
                     schemes = ("ws", "wss") if scope["type"] == "websocket" else ("http", "https")
                     scope["scheme"] = schemes[is_secure]
+            scope["headers"] = [field for field in scope["headers"] if field[0] != CLIENT]
         await self.application(scope, receive, send)
 
 
@@ -67,6 +68,7 @@ def serve(process: Process, channel: Channel, settings: dict[str, str]) -> None:
         log_level="warning",
         access_log=False,
         lifespan="auto",
+        timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=process.settings["shutdown_timeout"] or None,
     )
     process.listener.setblocking(False)
