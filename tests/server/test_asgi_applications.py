@@ -92,9 +92,7 @@ def start(server: ServerProcess) -> None:
         pytest.skip("the packages of this interpreter are private")
     (server.root / "htdocs/live.asgi").write_text(APPLICATION)
     (server.root / "htdocs").chmod(0o777)
-    (server.root / "conf/extra.conf").write_text(
-        CONF.format(root=server.root, packages=packages, options=options)
-    )
+    (server.root / "conf/extra.conf").write_text(CONF.format(root=server.root, packages=packages))
     server.start()
 
 
