@@ -152,7 +152,7 @@ dist: .venv/run.stamp
 	$(BIN)/python -m hatchling build -d dist
 
 manual: .venv/run.stamp
-	$(BIN)/python tools/package_files.py build/share
+	$(BIN)/python -m tools.package_files build/share
 
 packages: .venv/run.stamp
 	tools/package_root
