@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.package_files import write
 
 from tests.meta.tree import ROOT
-from tools.package_files import write
 from whimbrel.cli.main import COMMANDS
 from whimbrel.cli.utility_table import UTILITIES
 
