@@ -1,1 +1,1 @@
-"""The documents do what they say: commands, configurations, navigation, and the site that is built of them."""
+"""The documents do what they say: their commands, configurations and navigation, and the site of them."""

@@ -1,8 +1,9 @@
-"""The ``console`` blocks of a document, run in one shell: what follows ``$`` is typed, the other lines are expected.
+"""The ``console`` blocks of a document, run in one shell: lines behind ``$`` are typed, others are expected.
 
-A line of ``...`` stands for any lines, ``...`` within a line for any text. A block `console until Ctrl-C` has one command that goes on
-until the page ends; its expected lines are waited for. A block with a path behind its language is a file, written
-before the commands below it. Port 8080 of a page is a free one here.
+A line of ``...`` stands for any lines, ``...`` within a line for any text. A block `console until Ctrl-C` has
+one command that goes on until the page ends; its expected lines are waited for. A block with a path behind
+its language is a file, written before the commands below it. Ports 8080 (of the server) and 9000 (of a back end)
+are free ones here.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from typing import Final, NamedTuple
 from tests.meta.tree import ROOT
 from whimbrel.testing.ports import free_port
 
-BLOCK: Final = re.compile(r"^```(\w+)(?: (.+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK: Final = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK: Final = "---end-of-command---"
 SECONDS: Final = 60
 BACKGROUND: Final = "until Ctrl-C"
-DOCUMENTED_PORT: Final = "8080"
+SERVER_PORT: Final = "8080"
+BACKEND_PORT: Final = "9000"
 
 
 class Step(NamedTuple):
@@ -58,10 +60,10 @@ def steps(page: str) -> Iterator[Step]:
 
 
 def is_as_expected(expected: str, printed: str) -> bool:
-    """Return True if *printed* is what a page shows; blanks at the start of lines may differ."""
+    """Return True if *printed* is what a page shows; runs of blanks may differ in their lengths."""
     lines = []
     for line in expected.splitlines():
-        pattern = re.escape(line.strip()).replace(r"\.\.\.", ".*")
+        pattern = r"[ \t]+".join(re.escape(word) for word in line.split()).replace(r"\.\.\.", ".*")
         lines.append(r"(?:[^\n]*\n)*?" if line == "..." else rf"[ \t]*{pattern}[ \t]*\n")
     text = "".join(f"{line}\n" for line in printed.splitlines())
     return re.fullmatch("".join(lines), text) is not None
@@ -72,11 +74,11 @@ class Console:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._port = str(free_port())
-        self._background: list[tuple[subprocess.Popen[bytes], Path]] = []
+        self._ports = {SERVER_PORT: str(free_port()), BACKEND_PORT: str(free_port())}
+        self._background: list[subprocess.Popen[bytes]] = []
         environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-        environment |= {"NO_COLOR": "1", "TERM": "dumb"}
+        environment |= {"NO_COLOR": "1", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
         self._environment = environment
         self._shell = subprocess.Popen(
             ["bash"],
@@ -93,7 +95,7 @@ class Console:
 
     def __exit__(self, *_error: object) -> None:
         """End the commands of the background as Ctrl-C does, then the shell."""
-        for process, _output in self._background:
+        for process in self._background:
             process.send_signal(signal.SIGINT)
             process.wait(SECONDS)
         assert self._shell.stdin is not None
@@ -105,32 +107,41 @@ class Console:
         if step.kind == "file":
             path = self._directory / step.expected
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._on_port(step.text), encoding="utf-8")
+            path.write_text(self._own(step.text, BACKEND_PORT), encoding="utf-8")
         elif step.kind == "background":
             self._start(step)
         else:
             printed = self._typed(step.text)
             assert is_as_expected(step.expected, printed), f"line {step.line}: $ {step.text}\n{printed}"
 
-    def _on_port(self, text: str) -> str:
-        return re.sub(rf"\b{DOCUMENTED_PORT}\b", self._port, text)
+    def _own(self, text: str, *names: str) -> str:
+        """Return *text* with ports of this console in the place of documented ones."""
+        for name in names:
+            text = re.sub(rf"\b{name}\b", self._ports[name], text)
+        return text
+
+    def _documented(self, text: str) -> str:
+        """Return *text* with documented ports."""
+        for name, port in self._ports.items():
+            text = re.sub(rf"\b{port}\b", name, text)
+        return text
 
     def _typed(self, command: str) -> str:
         """Return what a command prints."""
         assert self._shell.stdin is not None and self._shell.stdout is not None
-        is_request = command.startswith("curl ")
-        self._shell.stdin.write(f"{self._on_port(command) if is_request else command}\n")
+        names = (SERVER_PORT, BACKEND_PORT) if command.startswith("curl ") else (BACKEND_PORT,)
+        self._shell.stdin.write(f"{self._own(command, *names)}\n")
         self._shell.stdin.write(f"(exit_code=$?; printf '\\n%s\\n' {MARK}; exit $exit_code)\n")
         self._shell.stdin.flush()
         printed = "".join(iter(self._shell.stdout.readline, f"{MARK}\n"))
-        return printed.replace(f":{self._port}", f":{DOCUMENTED_PORT}").rstrip("\n")
+        return self._documented(printed).rstrip("\n")
 
     def _start(self, step: Step) -> None:
         """Start a command, and wait for the lines that the page shows."""
         output = self._directory.parent / f"background-{len(self._background)}"
-        words = step.text.split()
+        words = self._own(step.text, BACKEND_PORT).split()
         if words[:2] == ["whimbrel", "serve"]:
-            words += ["--port", f"{DOCUMENTED_PORT}={self._port}"]
+            words += ["--port", f"{SERVER_PORT}={self._ports[SERVER_PORT]}"]
         with output.open("wb") as stream:
             process = subprocess.Popen(
                 words,
@@ -140,11 +151,8 @@ class Console:
                 stdout=stream,
                 stderr=subprocess.STDOUT,
             )
-        self._background.append((process, output))
+        self._background.append(process)
         deadline = time.monotonic() + SECONDS
-        while not is_as_expected(step.expected, self._shown(output)):
-            assert process.poll() is None and time.monotonic() < deadline, self._shown(output)
+        while not is_as_expected(step.expected, self._documented(output.read_text(encoding="utf-8"))):
+            assert process.poll() is None and time.monotonic() < deadline, output.read_text(encoding="utf-8")
             time.sleep(0.05)
-
-    def _shown(self, output: Path) -> str:
-        return output.read_text(encoding="utf-8").replace(f":{self._port}", f":{DOCUMENTED_PORT}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,15 +16,36 @@ from tests.meta.tree import ROOT
 PAGES: Final = sorted(
     path.name for path in (ROOT / "docs").glob("*.md") if "```console" in path.read_text(encoding="utf-8")
 )
-PROGRAMS: Final = ("bash", "curl", "sed", "grep")
-ABSENT: Final = [program for program in PROGRAMS if shutil.which(program) is None]
+PROGRAMS: Final = ("bash", "curl", "grep", "openssl", "sed")
+PACKAGES: Final = {"ssl_module": "cryptography", "md_module": "acme"}
+"""Modules that pages load -> the optional packages that they need."""
 
 
-@pytest.mark.skipif(bool(ABSENT), reason=f"not here: {', '.join(ABSENT)}")
+def need(page: str) -> None:
+    """Skip a test of *page* where a program or an optional package is absent."""
+    found = list(steps(page))
+    words = {"bash", *(step.text.split()[0] for step in found if step.kind != "file")}
+    absent = sorted(program for program in words & {*PROGRAMS} if shutil.which(program) is None)
+    if absent:
+        pytest.skip(f"not here: {', '.join(absent)}")
+    for module, package in PACKAGES.items():
+        if any(step.kind == "file" and module in step.text for step in found):
+            pytest.importorskip(package)
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """Return a directory that workers of another user can reach, as one in a home."""
+    with tempfile.TemporaryDirectory(prefix="whimbrel-page-") as name:
+        Path(name).chmod(0o755)
+        work = Path(name, "work")
+        work.mkdir()
+        yield work
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page(page: str, tmp_path: Path) -> None:
-    directory = tmp_path / "work"
-    directory.mkdir()
+def test_the_commands_of_a_page(page: str, directory: Path) -> None:
+    need(page)
     with Console(directory) as console:
         for step in steps(page):
             console.run(step)

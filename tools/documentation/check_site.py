@@ -1,7 +1,7 @@
-"""Check built pages: they load nothing from other hosts, and every local link leads to a page and a place in it.
+"""Check built pages: they load nothing from other hosts, and every local link leads to a page and a place.
 
-Usage: python -m tools.documentation.check_site DIRECTORY; exit code 1 and a line for each fault. Links of a text
-to other hosts are allowed: nothing is loaded before a reader follows one.
+Usage: python -m tools.documentation.check_site DIRECTORY; exit code 1 and a line for each fault. Links of a
+text to other hosts are allowed: nothing is loaded before a reader follows one.
 """
 
 from __future__ import annotations

@@ -32,7 +32,11 @@ def _page(text: CommandText) -> str:
     """Return the page of one command."""
     parts = [f"# whimbrel {text.name}", ""]
     if text.usage:
-        parts += [f"{escaped(text.summary)}. The options are those of httpd's program.", "", fenced(text.usage)]
+        parts += [
+            f"{escaped(text.summary)}. The options are those of httpd's program.",
+            "",
+            fenced(text.usage),
+        ]
     else:
         parts += [line for paragraph in text.paragraphs for line in (escaped(paragraph), "")]
         parts += [fenced(f"whimbrel {text.name} {text.synopsis}")]

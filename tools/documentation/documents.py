@@ -71,7 +71,7 @@ def sections() -> Iterator[tuple[str, list[str]]]:
 
 
 def navigation(further: dict[str, list[tuple[str, str]]]) -> str:
-    """Return the navigation as a list of links; *further* parts, of titles and pages, come before the last."""
+    """Return the navigation as a list of links; the parts of *further* come before the last."""
     own = pages()
     parts = {title: [(title_of(path), own[path]) for path in paths] for title, paths in sections()}
     last = parts.popitem()
