@@ -2,7 +2,7 @@
 
 A line of ``...`` stands for any lines, ``...`` within a line for any text. A block `console until Ctrl-C` has
 one command that goes on until the page ends; its expected lines are waited for. A block with a path behind
-its language is a file, written before the commands below it. Ports 8080 (of the server) and 9000 (of a back end)
+its language is a file, written before the commands below it. Ports 8080 (server) and 9000 (a back end)
 are free ones here.
 """
 
