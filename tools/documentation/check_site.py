@@ -80,7 +80,7 @@ def style_targets(text: str) -> list[str]:
 
 
 def faults(site: Path) -> Iterator[str]:
-    """Yield a line for each fault of the pages and style sheets below *site*."""
+    """Yield a line for each fault of the pages, style sheets and drawings below *site*."""
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
         name = path.relative_to(site)
@@ -89,8 +89,10 @@ def faults(site: Path) -> Iterator[str]:
         if path.name != "404.html":  # its links begin at the root of a host
             for target in page.loaded + page.linked:
                 yield from (f"{name}: {fault}" for fault in _local_fault(path, target, pages))
-    for path in sorted(site.rglob("*.css")):
-        for target in foreign(style_targets(path.read_text(encoding="utf-8"))):
+    for path in sorted((*site.rglob("*.css"), *site.rglob("*.svg"))):
+        text = path.read_text(encoding="utf-8")
+        targets = style_targets(text) + (Page(text).loaded if path.suffix == ".svg" else [])
+        for target in foreign(targets):
             yield f"{path.relative_to(site)}: {target} is loaded from another host"
 
 
