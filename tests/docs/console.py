@@ -70,14 +70,18 @@ def is_as_expected(expected: str, printed: str) -> bool:
 
 
 class Console:
-    """A shell in a directory, with the commands of this environment on its PATH."""
+    """A shell in a directory, with the commands of *programs* on its PATH; default: of this environment."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, programs: Path | None = None) -> None:
         self._directory = directory
         self._ports = {SERVER_PORT: str(free_port()), BACKEND_PORT: str(free_port())}
         self._background: list[subprocess.Popen[bytes]] = []
-        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name != "COLUMNS" and not name.startswith("PYTHON")
+        }
+        environment["PATH"] = f"{programs or Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         environment |= {"NO_COLOR": "1", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
         self._environment = environment
         self._shell = subprocess.Popen(
