@@ -15,7 +15,7 @@ from whimbrel.cli.utility_table import UTILITIES
 
 DOCUMENTS: Final = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TYPED: Final = re.compile(
-    r"(?:^ {4}|^\$ |`|\| )(?:\$ )?(?:\S*/)?(whimbrel(?:-httpd| [a-z][a-z-]*))(?= |$|`)([^\n`#|>&;]*)",
+    r"(?:^ {4}|^\$ |`|\S \| )(?:\$ )?(?:\S*/)?(whimbrel(?:-httpd| [a-z][a-z-]*))(?= |$|`)([^\n`#|>&;]*)",
     re.MULTILINE,
 )
 OPTION: Final = re.compile(r"(?<!\S)(--[a-z0-9][a-z0-9.-]*)")
