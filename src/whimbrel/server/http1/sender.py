@@ -3,9 +3,10 @@
 Responses are passed one at a time; the connection's `answered` is called when one is sent and the next may
 follow.
 
-In busy ticks (`WorkerState.is_busy`) responses from the cache are gathered and written at the end of the tick,
-with those of all other connections: a client on the same machine is then woken up once for many of them. A response with a file is the last one of
-its connection in a tick. All other code writes to `Sender.transport`, which sends what was gathered first.
+In busy ticks (`WorkerState.is_busy`) responses from the cache are gathered and written at the end of the
+tick, with those of all other connections: a client on the same machine is then woken up once for many of
+them. A response with a file is the last one of its connection in a tick. All other code writes to
+`Sender.transport`, which sends what was gathered first.
 """
 
 from __future__ import annotations
