@@ -199,6 +199,7 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
         "message": finding.message,
         "advice": finding.advice,
         "risk": finding.risk.value,
+        "effect": entry_of(finding, directory).effect,
         "safety": finding.safety.name.lower(),
         "applied": bool(finding.edits),
         "needs_review": finding.needs_review,

@@ -28,6 +28,7 @@ def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEnt
         finding.decision,
         finding.old,
         tuple(replace(fix, path=display_path(fix.path, directory)) for fix in finding.fixes),
+        finding.in_htaccess,
     )
 
 

@@ -273,6 +273,7 @@ class Findings:
             "message": entry.message[:MAX_TEXT],
             "advice": entry.advice[:MAX_TEXT],
             "risk": entry.risk.value,
+            "effect": entry.effect[:MAX_TEXT],
             "mark": entry.mark,
             "fixable": entry.is_fixable,
             "is_access": entry.rule in ACCESS_RULES,

@@ -70,7 +70,7 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
 def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> Iterator[str]:
     """Yield the place, the rule with its name, and the risk with what is left to do."""
     entry = group[0]
-    risk = "could not be read" if entry.rule == READ_ERROR else entry.risk.value
+    risk = "could not be read" if entry.rule == READ_ERROR else shown(entry.effect)
     marks = [
         (_applied_mark(entry) if is_applied else entry.mark),
         "decision" if entry.decision else "",

@@ -8,8 +8,17 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.terminal_text import shown
 from whimbrel.report.formats.frames import mark_spans, words_of_new
-from whimbrel.report.model import ReportEntry
-from whimbrel.report.page.model import KEYS, CodeLine, CodeSide, FindingGroup, Hunk, Pieces, ShownFinding
+from whimbrel.report.model import Reach, ReportEntry
+from whimbrel.report.page.model import (
+    FAILS,
+    KEYS,
+    CodeLine,
+    CodeSide,
+    FindingGroup,
+    Hunk,
+    Pieces,
+    ShownFinding,
+)
 from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
@@ -107,7 +116,7 @@ def item(
         page_text(entry.rule),
         page_text(names.get(entry.rule, "")),
         _place(entry),
-        KEYS[entry.risk],
+        key_of(entry.reach),
         word_of(entry),
         page_text(entry.message),
         tuple(filter(None, (entry.mark, "decision" if entry.decision else ""))),
@@ -125,9 +134,14 @@ def _place(entry: ReportEntry) -> str:
     return "whole file" if entry.path else "no line"
 
 
+def key_of(reach: Reach) -> str:
+    """Return the key of the color of a class of effects, which the filter uses too."""
+    return FAILS if reach.is_per_request else KEYS[reach.risk]
+
+
 def word_of(entry: ReportEntry) -> str:
-    """Return the words of its risk."""
-    return "could not be read" if entry.rule == READ_ERROR else entry.risk.value
+    """Return the words of its effect."""
+    return "could not be read" if entry.rule == READ_ERROR else page_text(entry.effect)
 
 
 def _notes(entry: ReportEntry) -> Iterator[tuple[str, str]]:
