@@ -69,10 +69,16 @@ def _colored(line: bytes) -> bytes:
 
 
 def print_summary(
-    result: UpgradeResult, directory: str, is_written: bool, stream: TextIO, color: ColorMode
+    result: UpgradeResult,
+    directory: str,
+    is_written: bool,
+    stream: TextIO,
+    color: ColorMode,
+    *,
+    following: Iterable[str] = (),
 ) -> None:
-    """Print the kind of input, findings that need review (equal ones once), decisions, and other changes by
-    rule.
+    """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
+    rule, and the lines *following* with the commands that come next.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
@@ -85,6 +91,7 @@ def print_summary(
     lines = _wrapped(inputs(result.tree), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written), style)
+    lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
     stream.flush()
