@@ -82,6 +82,7 @@ def _request_words(result: VerifyResult) -> list[str]:
             if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
                 continue
             words = [probe.request_text.partition(" ")[2], "--from", probe.client]
+            words += ["--host", probe.host] if probe.host else []
             words += ["--method", probe.method] if probe.method != "GET" else []
             words += ["--user", probe.user.name] if probe.user is not None else []
             return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
@@ -112,7 +113,7 @@ def _sides(options: LoadOptions, out: Path) -> tuple[str, str]:
 
 
 def _is_in_place(options: LoadOptions) -> bool:
-    """Return True if -d and -f read what was read: no copy of a server whose text names another ServerRoot."""
+    """Return True if -d and -f read the same: it is no copy whose text names another ServerRoot."""
     from whimbrel.base.real_paths import without_links
     from whimbrel.config.detected_build import main_text, server_root_of
 

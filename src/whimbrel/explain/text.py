@@ -26,6 +26,8 @@ TEXT_WIDTH: Final = 56
 """Columns of a text before its place stands on a line for itself."""
 NARROW: Final = 48
 """Columns below which labels stand on lines for themselves."""
+MAX_NOTICE: Final = 1200
+"""Characters of a notice above the answer."""
 MAX_ROWS: Final = 12
 """Rows of one label."""
 _BOLD: Final = "1"
@@ -92,6 +94,12 @@ def short_lines(explanation: RequestExplanation, scope: KnowledgeScope, style: O
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     yield from _hint(f"-v shows every step; --diff {other} compares", style)
+
+
+def notice_lines(notice: str, style: OutputStyle) -> list[str]:
+    """Return the lines of a notice above the answer; none for ""."""
+    lines = wrapped(shown(notice, MAX_NOTICE), style.width) if notice else []
+    return [paint(line, _YELLOW, style.is_colored) for line in lines]
 
 
 def _doubt(scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
