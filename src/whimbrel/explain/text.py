@@ -201,21 +201,25 @@ def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: 
 
 
 def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:
-    """Yield the lines of the decision that decided something, each once with its result."""
-    seen: dict[Origin, TextRow] = {}
+    """Yield the lines of the decision that decided something, each once with its result.
+
+    Of several clients in one line, one that matches is its result.
+    """
+    seen: dict[TextRow, str] = {}
     for top in (step for step in block if step.kind == "access"):
         if top.result == "granted" and not top.children and top.detail:
             yield TextRow("", f"granted: {top.detail}")
         for step in top.all():
-            if step.children or step is top or step.result in ("applies", "not asked"):
+            is_asked = step.result != "applies" or step.what.startswith("Require")
+            if step.children or step is top or step.result == "not asked" or not is_asked:
                 continue
             for line in step.lines[:1]:
-                result = step.detail or step.result
                 row = _row("", line, sources, root)
-                seen[line] = TextRow("", f"{row.text}: {result}", row.place)
+                if seen.get(row) != "matches":
+                    seen[row] = step.detail or step.result
         if not seen and top.children:
             yield from (_row("", line, sources, root) for line in admitting_lines(top))
-    yield from seen.values()
+    yield from (TextRow("", f"{row.text}: {result}", row.place) for row, result in seen.items())
 
 
 def _limited(label: str, rows: Iterable[TextRow]) -> Iterator[TextRow]:
