@@ -83,10 +83,7 @@ def print_summary(
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
     texts = source_lines(result.tree, shown_findings)
-    entries = [
-        entry_of(finding, directory, texts.get((finding.place.path, finding.place.line), ""))
-        for finding in shown_findings
-    ]
+    entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
     lines = _wrapped(inputs(result.tree), style)
     lines += ["", *frames] if frames else []

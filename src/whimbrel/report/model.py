@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.report.knowledge import text_lines
+from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
 
@@ -47,6 +48,7 @@ class ReportEntry:
         new: the lines that the edit writes
         fixes: the edit as ranges of the files, if it has any; paths as *path*
         in_htaccess: the place is in a .htaccess file
+        lines: the lines of its frame, where the edit is known as ranges
     """
 
     rule: str
@@ -65,6 +67,7 @@ class ReportEntry:
     old: tuple[tuple[int, str], ...] = ()
     fixes: tuple[TextFix, ...] = ()
     in_htaccess: bool = False
+    lines: tuple[FrameLine, ...] = ()
 
     @property
     def reach(self) -> Reach:

@@ -65,6 +65,7 @@ def _size(entry: ReportEntry) -> int:
     texts = [(text, MAX_MESSAGE) for text in (entry.message, entry.advice, entry.decision, entry.via)]
     texts.append((entry.evidence, MAX_EVIDENCE * MAX_MESSAGE))
     lines = [text for _, text in entry.old[:MAX_LINES]] + list(entry.new[:MAX_LINES])
+    lines += [line.text for line in entry.lines[:MAX_LINES] for _side in range(2)]
     texts += [(text, MAX_CODE) for text in (entry.text, entry.text, *lines)]
     return sum(_escaped_size(text[:limit]) for text, limit in texts)
 
@@ -162,6 +163,8 @@ def _lines(
 ) -> tuple[tuple[CodeLine, ...], tuple[CodeSide, ...]]:
     """Return the lines of a finding: as a frame, or as two sides if the upgrade changes some."""
     words = words_of_new(entry)
+    if entry.lines:
+        return (), _sides(entry, words, numbers)
     old = [CodeLine(_marked(text, entry, words), at, "-") for at, text in entry.old[:MAX_LINES]]
     around: list[CodeLine] = []
     if entry.line and entry.text and all(at != entry.line for at, _ in entry.old):
@@ -181,6 +184,28 @@ def _lines(
     new += _more(len(entry.new) - MAX_LINES)
     shared = [CodeLine(line.pieces) for line in around]
     return (), (CodeSide(OLD_SIDE, (*around, *old)), CodeSide(NEW_SIDE, (*shared, *new)))
+
+
+def _sides(
+    entry: ReportEntry, words: frozenset[str], numbers: Mapping[str, list[int]]
+) -> tuple[CodeSide, CodeSide]:
+    """Return both sides of an edit with the unchanged lines between its parts."""
+    known = {word for _, text in entry.old for word in text.split()}
+    old: list[CodeLine] = []
+    new: list[CodeLine] = []
+    last = entry.line
+    for line in entry.lines[:MAX_LINES]:
+        last = line.number or last
+        if line.sign == "-":
+            old.append(CodeLine(_marked(line.text, entry, words), line.number, "-"))
+        elif line.sign == "+":
+            number = _next_number(numbers.get(line.text.strip(), []), last)
+            new.append(CodeLine(_new_words(line.text, known), number, "+"))
+        else:
+            old.append(CodeLine(plain(line.text), line.number))
+            new.append(CodeLine(plain(line.text)))
+    more = _more(len(entry.lines) - MAX_LINES)
+    return CodeSide(OLD_SIDE, (*old, *more)), CodeSide(NEW_SIDE, (*new, *more))
 
 
 def _more(count: int) -> list[CodeLine]:
