@@ -209,7 +209,7 @@ def described(tree: ConfigTree) -> tuple[str, ...]:
     lone = [file for file in tree.files.values() if file.role is Role.FRAGMENT]
     lines = [
         f"input: {tree.context.value}: {first}{more}",
-        f"modules in the 2.2 binary: {tree.built_in.text}",
+        f"modules compiled into the 2.2 server: {tree.built_in.text}",
     ]
     if lone:
         others = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
