@@ -109,8 +109,5 @@ def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bo
         shown = display_path(path, named.directory)
         diff = unified_diff(shown, old, new, result.line_maps.get(path, LineMap()))
         changes.append(FileChange(path_of(path), old, new, diff))
-    entries = [
-        entry_of(finding, "", texts.get((finding.place.path, finding.place.line), ""))
-        for finding in result.findings
-    ]
+    entries = [entry_of(finding, "", texts) for finding in result.findings]
     return UpgradePlan(tuple(changes), tuple(map(finding_of, entries)), verified, unknown_of(result.scope))

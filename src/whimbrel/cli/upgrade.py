@@ -18,6 +18,7 @@ import typer
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
+from whimbrel.cli.next_commands import after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -268,7 +269,11 @@ def upgrade(
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
         shape = OutputFormat.json if json else shape
-        output = _Output(shape, color, is_written, words, arguments, may_page=not no_pager)
+        if is_written:
+            following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
+        else:
+            following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
+        output = _Output(shape, color, is_written, words, arguments, following, may_page=not no_pager)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, WriteError) as problem:
         _write_stderr(str(problem))
@@ -413,6 +418,7 @@ class _Output(NamedTuple):
     Attributes:
         verified: a sentence about the comparison of answers, "" for none.
         arguments: those of the command line that the next command repeats.
+        following: lines with the commands that come next.
     """
 
     shape: OutputFormat
@@ -420,6 +426,7 @@ class _Output(NamedTuple):
     is_written: bool
     verified: str
     arguments: list[str]
+    following: list[str]
     may_page: bool
 
 
@@ -439,7 +446,9 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     if is_text and output.verified and all(item.subject != output.verified for item in result.scope.items):
         _write_stderr(output.verified)
     stream = sys.stdout if is_written and is_text else sys.stderr
-    upgrade_output.print_summary(result, directory, is_written, stream, output.color)
+    upgrade_output.print_summary(
+        result, directory, is_written, stream, output.color, following=output.following
+    )
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)

@@ -15,6 +15,7 @@ import typer
 
 from whimbrel.base.builds import AUTO
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import after_verify
 from whimbrel.cli.options import (
     After,
     Before,
@@ -103,6 +104,7 @@ Limit = Annotated[
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def verify(
+    context: typer.Context,
     old: Old = None,
     new: New = None,
     root: Root = None,
@@ -129,7 +131,8 @@ def verify(
     except (UsageError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
-    _print(result, shape, color, may_page=not no_pager)
+    following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
+    _print(result, shape, color, following, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
@@ -195,12 +198,12 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
     compare_with_httpd(str(program), new, result)
 
 
-def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode, *, may_page: bool) -> None:
+def _print(
+    result: VerifyResult, shape: ReportFormat, color: ColorMode, following: str, *, may_page: bool
+) -> None:
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     if shape is ReportFormat.text:
-        write_bytes(
-            encoded(render(result, colored=is_colored(color)), is_colored=is_colored(color)),
-            may_page=may_page,
-        )
+        text = render(result, colored=is_colored(color)) + following
+        write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     else:
         write_bytes(render(result).encode(), may_page=False)
