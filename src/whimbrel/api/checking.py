@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
@@ -22,12 +22,12 @@ from whimbrel.upgrade.check.check import (
     parse_selection,
     source_lines,
 )
-from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
-from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
+from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
 from whimbrel.utilities.usage_error import UsageError
@@ -91,21 +91,46 @@ def check_parts(
     return report
 
 
+def upgrade_sources(
+    sources: Sources,
+    options: UpgradeOptions,
+    wanted: Selection,
+    progress: Progress | None = None,
+    step: ReportProgress = no_progress,
+    prompt: Callable[[ConfigTree], DecideCallback] | None = None,
+    *,
+    is_verified: bool,
+) -> tuple[UpgradeResult, str]:
+    """Return the upgrade of *sources*, and a sentence about the comparison of both versions, "" for none.
+
+    The result of all rules is loaded under 2.4. *is_verified*: the answers of both versions are compared, and
+    what differs is marked for review. *prompt* makes the function that decides about each change. Raises
+    UsageError if no file can be read.
+    """
+    tree = read_config_tree(sources, options, progress=progress)
+    if not tree.files:
+        unread = "; ".join(f"{item.place}: {item.subject}" for item in tree.unread)
+        raise UsageError(unread or "no files")
+    tree.report_progress = step
+    result = upgrade(tree, wanted.applied_rules(), prompt(tree) if prompt is not None else None)
+    step("loading the result", 0, 0)
+    if not wanted.only and not wanted.without:
+        add_load_errors(result, sources.options)
+    if not is_verified or sources.options is None:
+        return result, ""
+    return result, verify_upgrade(result, sources.options, step)
+
+
 def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bool) -> UpgradePlan:
     """Return the upgrade; raises ConfigurationError if no file can be read."""
-    tree = read_config_tree(named.sources, options)
-    if not tree.files:
-        reasons = "; ".join(f"{item.place}: {item.subject}" for item in tree.unread)
-        raise ConfigurationError(named.path, 0, text_of(reasons) or "no configuration in there")
-    result = upgrade(tree)
-    add_load_errors(result, named.sources.options)
-    verified = ""
-    if is_verified and named.sources.options is not None:
-        verified = verify_upgrade(result, named.sources.options)
-    texts = source_lines(tree, result.findings)
+    try:
+        result, verified = upgrade_sources(named.sources, options, Selection(), is_verified=is_verified)
+    except UsageError as problem:
+        raise ConfigurationError(named.path, 0, text_of(problem.message)) from None
+    texts = source_lines(result.tree, result.findings)
     changes = []
     for path, new in result.files.items():
-        old = tree.files[path].document.bytes
+        old = result.tree.files[path].document.bytes
         shown = display_path(path, named.directory)
         diff = unified_diff(shown, old, new, result.line_maps.get(path, LineMap()))
         changes.append(FileChange(path_of(path), old, new, diff))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from whimbrel.base.latin1 import from_system
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
@@ -33,6 +34,7 @@ from whimbrel.cli.options import (
     Color,
     ColorMode,
     Conf,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -190,13 +192,9 @@ def check(
         given = {name: path for name, path in extra.items() if path is not None}
         report = check_sources.files_report(given)
         if conf or root is not None or file is not None or not given:
-            parts = _parts(
-                conf or [],
-                lambda paths: sources(
-                    paths, root, file, before or [], after or [], defines or [], envvars, as_server, built_in
-                ),
-                as_server,
-            )
+            lines = before or (), after or (), defines or ()
+            named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+            parts = _parts(named)
             report.add(
                 _run_check(parts, wanted, jobs or os.cpu_count() or 1, UpgradeOptions(target=release(target)))
             )
@@ -216,15 +214,15 @@ def check(
     raise typer.Exit(EXIT_OK if write_baseline is not None else report.scope.exit_code(EXIT_OK))
 
 
-def _parts(
-    conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool
-) -> list[tuple[Sources, str]]:
+def _parts(named: ConfigArguments) -> list[tuple[Sources, str]]:
     """Return the sources with their directories: one part for each server, one for all other files."""
     from whimbrel.cli.check_sources import server_paths
 
-    server_conf, loose_files = ([], conf) if one_server else server_paths(conf)
-    parts = [read([path]) for path in server_conf]
-    return [*parts, read(loose_files)] if loose_files or not server_conf else parts
+    server_conf, loose_files = ([], named.paths) if named.as_server else server_paths(named.paths)
+    groups = [[path] for path in server_conf]
+    if loose_files or not groups:
+        groups.append(list(loose_files))
+    return [sources(replace(named, paths=paths)) for paths in groups]
 
 
 def _run_check(

@@ -26,6 +26,7 @@ from whimbrel.cli.options import (
     After,
     Before,
     Build,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -77,16 +78,11 @@ def studio(
 ) -> None:
     """Show a configuration in the browser: findings, and why a request gets its answer. Ctrl-C ends it."""
     try:
-        lines = before or [], after or [], defines or []
-        found, _directory = sources(
-            [conf] if conf is not None else [],
-            root,
-            file,
-            *lines,
-            envvars,
-            as_server=conf is not None and conf.is_file(),
-            build=build_name(builtin),
-        )
+        paths = [conf] if conf is not None else []
+        lines = before or (), after or (), defines or ()
+        is_file = conf is not None and conf.is_file()
+        named = ConfigArguments(paths, root, file, *lines, envvars, is_file, build=build_name(builtin))
+        found, _directory = sources(named)
         if found.options is None:
             raise UsageError(why_no_server(str(conf)))
         raise typer.Exit(run(found, port))

@@ -32,6 +32,7 @@ from whimbrel.cli.options import (
     Color,
     ColorMode,
     Conf,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -50,10 +51,10 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.upgrade.check.fixpoint import UpgradeResult
+    from whimbrel.upgrade.check.check import Selection
+    from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
     from whimbrel.upgrade.model import UpgradeOptions
-    from whimbrel.upgrade.rule import Rule
-    from whimbrel.upgrade.source.config_tree import ReportProgress
+    from whimbrel.upgrade.source.config_tree import ConfigTree
     from whimbrel.upgrade.source.reading import Sources
 
 EPILOG: Final = epilog(
@@ -239,27 +240,25 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
-        what, directory = sources(
-            conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
-        )
+        lines = before or (), after or (), defines or ()
+        named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+        what, directory = sources(named)
         if undo:
             with uninterrupted():
                 raise typer.Exit(_undo(directory))
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
-        rules = _rules(select, ignore)
+        wanted = parse_selection(select, ignore)
         if write or interactive:
             with uninterrupted():
                 _recover(directory)
         with ProgressBar() as bar:
-            result = _run(what, options, rules, interactive, bar)
-            bar.on_step("loading the result", 0, 0)
-            _load_result(result, what, has_all_rules=not (select or ignore))
-            words = _verify(result, what, bar.on_step) if verify else ""
+            result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         with uninterrupted():
             if out is not None:
                 _copy(result, directory, out)
@@ -270,7 +269,7 @@ def upgrade(
         shape = OutputFormat.json if json else shape
         output = _Output(shape, color, is_written, words, arguments, may_page=not no_pager)
         raise typer.Exit(_print_result(result, directory, output))
-    except (UsageError, RuleError, WriteError) as problem:
+    except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
 
@@ -302,28 +301,6 @@ def _write_stderr(text: str) -> None:
     os.write(2, encoded(text) + b"\n")
 
 
-def _rules(select: str, ignore: str) -> list[Rule]:
-    """Return the selected rules; raises UsageError for an unknown number."""
-    from whimbrel.upgrade.rules import all_rules
-
-    rules = all_rules()
-    rule_numbers = {number for rule in rules for number in (rule.number, *rule.also)}
-    wanted = _numbers(select)
-    unwanted = _numbers(ignore)
-    for number in [*wanted, *unwanted]:
-        if number not in rule_numbers:
-            raise UsageError(f"no rule has the number {number}")
-    return [
-        rule
-        for rule in rules
-        if (not wanted or {rule.number, *rule.also} & set(wanted)) and rule.number not in unwanted
-    ]
-
-
-def _numbers(text: str) -> list[str]:
-    return [word.upper() for word in text.replace(",", " ").split()]
-
-
 def _recover(directory: str) -> None:
     from whimbrel.upgrade.apply.transaction import recover
 
@@ -334,44 +311,28 @@ def _recover(directory: str) -> None:
 
 
 def _run(
-    what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool, bar: ProgressBar
-) -> UpgradeResult:
-    """Read and upgrade; raises UsageError if no file can be read."""
+    what: Sources,
+    options: UpgradeOptions,
+    wanted: Selection,
+    bar: ProgressBar,
+    *,
+    interactive: bool,
+    verify: bool,
+) -> tuple[UpgradeResult, str]:
+    """Return the upgrade, and a sentence about its verification; raises UsageError if no file can be read."""
     import gc
 
-    from whimbrel.upgrade.check.fixpoint import upgrade as passes
-    from whimbrel.upgrade.source.reading import read_config_tree
+    from whimbrel.api.checking import upgrade_sources
 
-    gc.disable()  # a configuration tree is a million live objects
-    tree = read_config_tree(what, options, progress=bar.on_file)
-    if not tree.files:
-        raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
-    if interactive:
+    def prompt(tree: ConfigTree) -> DecideCallback:
         from whimbrel.cli.interactive import Prompt
 
         bar.stop()
-        return passes(tree, rules, Prompt(tree).confirm)
-    tree.report_progress = bar.on_step
-    return passes(tree, rules)
+        return Prompt(tree).confirm
 
-
-def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -> None:
-    """Load the result of all rules under 2.4; what 2.4 refuses becomes a finding."""
-    from whimbrel.upgrade.check.load_errors import add_load_errors
-
-    if has_all_rules:
-        add_load_errors(result, what.options)
-
-
-def _verify(result: UpgradeResult, what: Sources, report_progress: ReportProgress) -> str:
-    """Compare the answers of both versions; changes that they do not confirm need review. Return a sentence
-    about it, "" for none.
-    """
-    if what.options is None or not result.files:
-        return ""
-    from whimbrel.verify.upgraded import verify_upgrade
-
-    return verify_upgrade(result, what.options, report_progress)
+    gc.disable()  # a configuration tree is a million live objects
+    decide = prompt if interactive else None
+    return upgrade_sources(what, options, wanted, bar.on_file, bar.on_step, decide, is_verified=verify)
 
 
 def _name_planted_journal(directory: str) -> None:

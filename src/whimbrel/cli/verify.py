@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import (
     After,
@@ -21,6 +22,7 @@ from whimbrel.cli.options import (
     Build,
     Color,
     ColorMode,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -28,6 +30,7 @@ from whimbrel.cli.options import (
     build_name,
     encoded,
     is_colored,
+    sources,
     write_fragment_hints,
 )
 from whimbrel.cli.terminal import NoPager, write_bytes
@@ -122,9 +125,11 @@ def verify(
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     try:
-        given = before or [], after or [], defines or [], envvars, build_name(builtin)
-        first = _options(old, root, file, *given)
-        second = first if new is None else _options(new, root, file, *given)
+        named = ConfigArguments(
+            (), root, file, before or (), after or (), defines or (), envvars, True, build=build_name(builtin)
+        )
+        first = _options(old, named)
+        second = first if new is None else _options(new, named)
         result = _run(first, second, (old_dialect.value, new_dialect.value), with_httpd, limit)
     except (UsageError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
@@ -134,32 +139,13 @@ def verify(
     raise typer.Exit(result.verdict.value)
 
 
-def _options(
-    path: Path | None,
-    root: Path | None,
-    file: Path | None,
-    before: list[str],
-    after: list[str],
-    defines: list[str],
-    envvars: Path | None,
-    build: str,
-) -> LoadOptions:
+def _options(path: Path | None, named: ConfigArguments) -> LoadOptions:
     """Return what is read for *path*; raises UsageError for fragments and missing files."""
-    from whimbrel.cli.options import sources
-
     if path is not None:
-        file = path if root is not None and path.is_file() else None
-    what, _ = sources(
-        [path] if path is not None else [],
-        None if path is not None and path.is_dir() else root,
-        file,
-        before,
-        after,
-        defines,
-        envvars,
-        as_server=True,
-        build=build,
-    )
+        root = None if path.is_dir() else named.root
+        file = path if named.root is not None and path.is_file() else None
+        named = replace(named, paths=[path], root=root, file=file)
+    what, _ = sources(named)
     if what.options is None:
         raise UsageError(why_no_server(str(path)) if path is not None else "no main file of a server")
     return what.options
