@@ -22,13 +22,12 @@ from whimbrel.upgrade.check.check import (
     parse_selection,
     source_lines,
 )
+from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
-from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
-from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
 from whimbrel.utilities.usage_error import UsageError
 from whimbrel.verify.upgraded import verify_upgrade
@@ -129,11 +128,9 @@ def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bo
         raise ConfigurationError(named.path, 0, text_of(problem.message)) from None
     texts = source_lines(result.tree, result.findings)
     changes = []
-    for path, new in result.files.items():
+    for path, diff in diffs(result, named.directory).items():
         old = result.tree.files[path].document.bytes
-        shown = display_path(path, named.directory)
-        diff = unified_diff(shown, old, new, result.line_maps.get(path, LineMap()))
-        changes.append(FileChange(path_of(path), old, new, diff))
+        changes.append(FileChange(path_of(path), old, result.files[path], diff))
     entries = [
         entry_of(finding, "", texts.get((finding.place.path, finding.place.line), ""))
         for finding in result.findings

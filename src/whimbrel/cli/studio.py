@@ -10,7 +10,6 @@ import shlex
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -118,14 +117,13 @@ def _stop(_number: int, _frame: object) -> None:
 def _analysis(found: Sources) -> Serve:
     """Confine the nursery, and return what its processes do."""
     from whimbrel.base.confinement import confine
-    from whimbrel.cli.main import MAX_RECURSION, limit_memory
+    from whimbrel.base.process_limits import limit_process
     from whimbrel.studio.analysis import Analysis
     from whimbrel.studio.process import serve
     from whimbrel.studio.warming import warm
 
     confine()
-    limit_memory()
-    sys.setrecursionlimit(MAX_RECURSION)
+    limit_process()
     warm()
     return lambda connection: serve(connection, Analysis(found))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.options import (
@@ -240,6 +240,7 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
 
@@ -261,9 +262,9 @@ def upgrade(
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         with uninterrupted():
             if out is not None:
-                _copy(result, directory, out)
+                copy_tree(result, directory, out)
             elif write or interactive:
-                _write_files(result, directory, conf or [], is_open)
+                write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
         shape = OutputFormat.json if json else shape
@@ -344,30 +345,6 @@ def _name_planted_journal(directory: str) -> None:
         _write_stderr(f"{path}: ignored: the journal of an upgrade is never in the tree")
 
 
-def _write_files(result: UpgradeResult, directory: str, conf: list[Path], is_open: bool) -> None:
-    """Write the changed files; the directories of *conf* were named by the user. Raises WriteError."""
-    from whimbrel.upgrade.apply.backup_paths import read_by_includes
-    from whimbrel.upgrade.apply.transaction import write
-
-    if not result.files:
-        return
-    named = [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in conf]
-    write(
-        result.files,
-        directory,
-        is_read=read_by_includes(result.tree),
-        tops=named,
-        is_open=is_open,
-        expected={path: result.tree.files[path].document.bytes for path in result.files},
-    )
-
-
-def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
-    from whimbrel.cli.upgrade_output import copy_tree
-
-    copy_tree(result, directory, out)
-
-
 class _Output(NamedTuple):
     """How a result is printed.
 
@@ -403,8 +380,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     upgrade_output.print_summary(result, directory, is_written, stream, output.color)
     if result.files and not is_written:
         return EXIT_FINDINGS
-    is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)
-    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
+    return EXIT_REVIEW if result.has_open_findings else result.scope.exit_code(EXIT_OK)
 
 
 def _undo(directory: str) -> int:
