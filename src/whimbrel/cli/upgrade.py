@@ -16,6 +16,23 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.cli.fleet import (
+    MEGABYTES,
+    SECONDS,
+    Cluster,
+    Fleet,
+    FleetChoice,
+    Jobs,
+    Memory,
+    Pages,
+    Seconds,
+    fleet_of,
+    refuse,
+    require_empty,
+    run_fleet,
+)
+from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.options import (
@@ -64,13 +81,25 @@ EPILOG: Final = epilog(
         2: "wrong usage or unreadable input",
         3: "done, but something needs review or a decision, or is not known",
     },
-    ("whimbrel upgrade -d /etc/httpd", "whimbrel upgrade -d /etc/httpd --out /tmp/new"),
-    NOTE,
+    (
+        "whimbrel upgrade -d /etc/httpd",
+        "whimbrel upgrade -d /etc/httpd --out /tmp/new",
+        "whimbrel upgrade --fleet machines/ --out upgraded/",
+    ),
+    f"{NOTE} {FLEET_NOTE}",
 )
 HOW: Final = frozenset(
     ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
 )
 """The parameters that say how the text is written, which the command that writes it has to repeat."""
+SINGLE: Final = {
+    "root": "-d",
+    "file": "-f",
+    "as_server": "--whole",
+    "interactive": "--interactive",
+    "undo": "--undo",
+}
+"""Parameters that a fleet does not take, with their options."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -236,6 +265,12 @@ def upgrade(
     json: Json = False,
     shape: Shape = OutputFormat.text,
     no_pager: NoPager = False,
+    fleet: Fleet = False,
+    jobs: Jobs = 0,
+    cluster: Cluster = "",
+    pages: Pages = None,
+    seconds: Seconds = SECONDS,
+    memory: Memory = MEGABYTES,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
@@ -247,14 +282,20 @@ def upgrade(
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
+        refuse(context, is_fleet=fleet, single=SINGLE)
         lines = before or (), after or (), defines or ()
         named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+        shape = OutputFormat.json if json else shape
+        options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
+        wanted = parse_selection(select, ignore)
+        if fleet:
+            choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
+            flags = write, is_open, verify
+            raise typer.Exit(_upgrade_fleet(named, wanted, options, out, choice, flags=flags))
         what, directory = sources(named)
         if undo:
             with uninterrupted():
                 raise typer.Exit(_undo(directory))
-        options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
-        wanted = parse_selection(select, ignore)
         if write or interactive:
             with uninterrupted():
                 _recover(directory)
@@ -267,12 +308,31 @@ def upgrade(
                 write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
-        shape = OutputFormat.json if json else shape
         output = _Output(shape, color, is_written, words, arguments, may_page=not no_pager)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _upgrade_fleet(
+    named: ConfigArguments,
+    wanted: Selection,
+    options: UpgradeOptions,
+    out: Path | None,
+    choice: FleetChoice,
+    *,
+    flags: tuple[bool, bool, bool],
+) -> int:
+    """Upgrade many servers; *flags* are --write, --outside and --verify. Return the exit status."""
+    from whimbrel.fleet.tasks import UpgradeTask
+
+    servers = fleet_of(list(named.paths))
+    if out is not None:
+        require_empty(out)
+        out = out.absolute()
+    task = UpgradeTask(replace(named, paths=()), wanted, options, out, *flags, choice.pages is not None)
+    return run_fleet(task, servers, choice)
 
 
 def _options(

@@ -63,7 +63,7 @@ class Cell:
     Attributes:
         kind: text, code, number, or chip (a word of risk).
         risk: the key of the color of a chip.
-        href: a place in the page.
+        href: a place in the page; `page`: the address of another one, which comes first.
         value: what a sorted column compares; "" for the text.
     """
 
@@ -72,6 +72,7 @@ class Cell:
     risk: str = ""
     href: str = ""
     value: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
