@@ -94,7 +94,7 @@ Memory = Annotated[
 
 
 class FleetFormat(StrEnum):
-    """Values of --format with --fleet; each names its module of the package fleet."""
+    """Values of --format with --fleet; each names its module of fleet.formats."""
 
     text = "text"
     json = "json"
@@ -189,13 +189,13 @@ def _no_page(_result: ServerResult) -> None:
 
 def _print(report: FleetReport, choice: FleetChoice) -> None:
     if choice.shape == FleetFormat.text:
-        from whimbrel.fleet.text import render as render_text
+        from whimbrel.fleet.formats.text import render as render_text
         from whimbrel.report.formats.frames import FrameStyle
 
         style = FrameStyle(terminal_width(), is_colored(choice.color), report.names)
         write_text(render_text(report, style), may_page=choice.may_page and not report.is_interrupted)
         return
-    render: Callable[[FleetReport], str] = import_module(f"whimbrel.fleet.{choice.shape}").render
+    render: Callable[[FleetReport], str] = import_module(f"whimbrel.fleet.formats.{choice.shape}").render
     write_bytes(render(report).encode(), may_page=False)
 
 
@@ -214,7 +214,7 @@ class _PageDirectory:
 
     def end(self, report: FleetReport) -> None:
         """Write the page of the fleet."""
-        from whimbrel.fleet.page import render
+        from whimbrel.fleet.formats.html import render
 
         self._write(b"index.html", render(report))
 

@@ -1,5 +1,5 @@
 """Many servers at once: check, upgrade and verify on all processors or a cluster, and one report.
 
-Public: servers, model, tasks, run, text, json, page.
+Public: servers, model, tasks, run, page, formats.
 Must not import: lsp, studio, cli, testing.
 """

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
-from whimbrel.fleet.text import WORDS, duration, summary
+from whimbrel.fleet.formats.text import WORDS, duration, summary
 from whimbrel.report.model import count_noun
 from whimbrel.report.page.model import (
     KEYS,
@@ -23,7 +23,6 @@ from whimbrel.report.page.model import (
     ShownFinding,
 )
 from whimbrel.report.page.texts import Anchors, number, page_text
-from whimbrel.report.page.writing import write
 from whimbrel.upgrade.model import Risk
 
 MAX_FINDINGS: Final = 5000
@@ -35,11 +34,6 @@ TITLES: Final = {
     "upgrade": "Servers: from httpd 2.2 to 2.4",
     "verify": "Servers: old and new answers",
 }
-
-
-def render(report: FleetReport) -> str:
-    """Return the page; servers with pages have links to servers/NAME.html beside it."""
-    return write(fleet_page(report))
 
 
 def fleet_page(report: FleetReport) -> ReportPage:
@@ -66,6 +60,7 @@ def fleet_page(report: FleetReport) -> ReportPage:
         if shown < all_rules
         else "",
         noun="rule",
+        group="Server",
     )
 
 
@@ -142,7 +137,7 @@ def _row(server: ServerResult, places: dict[str, str]) -> tuple[Cell, ...]:
         Cell(server.verdict, "chip", risk),
         *(Cell(number(counts.get(risk, 0)), "number") for risk in WORDS),
         Cell(number(server.undecided), "number"),
-        Cell(duration(server.seconds), "number", value=f"{server.seconds:.3f}"),
+        Cell("" if server.same_as else duration(server.seconds), "number", value=f"{server.seconds:.3f}"),
         Cell(page_text(note)),
     )
 

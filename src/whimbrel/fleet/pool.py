@@ -176,7 +176,7 @@ def _serve(task: FleetTask, connection: Connection, memory: int) -> None:
     """Work on servers until the other end is closed."""
     confine()
     limit_process(memory)
-    gc.freeze()  # the modules stay
+    has_modules = False
     while True:
         try:
             server = connection.recv()
@@ -196,3 +196,6 @@ def _serve(task: FleetTask, connection: Connection, memory: int) -> None:
             return
         gc.enable()
         gc.collect()
+        if not has_modules:
+            gc.freeze()  # what the first server has imported stays: later collections leave it out
+            has_modules = True

@@ -25,7 +25,7 @@ from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import Risk, UpgradeOptions
+from whimbrel.upgrade.model import READ_ERROR, Risk, UpgradeOptions
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
 from whimbrel.upgrade.source.reading import Sources
@@ -97,7 +97,7 @@ class CheckTask:
 
     def rule_names(self) -> dict[str, str]:
         """Return the short names of the rules."""
-        return rule_names()
+        return {**rule_names(), READ_ERROR: "what could not be read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class UpgradeTask:
 
     def rule_names(self) -> dict[str, str]:
         """Return the short names of the rules."""
-        return rule_names()
+        return {**rule_names(), READ_ERROR: "what could not be read"}
 
 
 @dataclass(frozen=True, slots=True)

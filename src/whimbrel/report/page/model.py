@@ -192,7 +192,7 @@ class ReportPage:
         left_out: a sentence about findings that the page does not show.
         next_command: what to run after reading.
         has_rules: the documents of the rules stand at the end.
-        noun: the word for a finding.
+        noun: the word for a finding; *group* that for what the findings stand in.
     """
 
     command: str
@@ -212,3 +212,4 @@ class ReportPage:
     next_command: str = ""
     has_rules: bool = False
     noun: str = "finding"
+    group: str = "File"
