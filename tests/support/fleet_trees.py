@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-MODULES: Final = "alias auth_basic authn_file authz_host authz_user dir expires headers log_config mime rewrite"
+MODULES: Final = (
+    "alias auth_basic authn_file authz_host authz_user dir expires headers log_config mime rewrite"
+)
 MAIN: Final = """\
 ServerRoot "/etc/httpd"
 Listen 80
@@ -78,7 +80,9 @@ def write_server(tree: Path, seed: int, files: int = 50, name: str = "web") -> N
             number=number,
             level=numbers.randrange(1, 9),
             order=numbers.choice(("allow,deny", "deny,allow", "mutual-failure")),
-            access=numbers.choice(("Allow from all", "Deny from 192.0.2.0/24", "Allow from 10.0.0.0/8 .example")),
+            access=numbers.choice(
+                ("Allow from all", "Deny from 192.0.2.0/24", "Allow from 10.0.0.0/8 .example")
+            ),
             octet=numbers.randrange(256),
             satisfy=numbers.choice(("Any", "All")),
         )
@@ -98,7 +102,9 @@ def write_broken(tree: Path, kind: str) -> None:
         main.parent.mkdir()
         main.write_bytes(random.Random(7).randbytes(100_000))
     elif kind == "unclosed":
-        _write(main, "Listen 80\nServerRoot /etc/httpd\n<Directory />\nOrder allow,deny\n<VirtualHost *:80>\n")
+        _write(
+            main, "Listen 80\nServerRoot /etc/httpd\n<Directory />\nOrder allow,deny\n<VirtualHost *:80>\n"
+        )
     elif kind == "huge":
         _write(main, "Listen 80\nUser apache\n")
         os.truncate(main, 10 << 30)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
-from whimbrel.api.named_files import NamedInput
 from whimbrel.base.latin1 import from_system
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
@@ -30,7 +29,9 @@ from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
 from whimbrel.utilities.usage_error import UsageError
-from whimbrel.verify.upgraded import verify_upgrade
+
+if TYPE_CHECKING:
+    from whimbrel.api.named_files import NamedInput
 
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
@@ -117,6 +118,8 @@ def upgrade_sources(
         add_load_errors(result, sources.options)
     if not is_verified or sources.options is None:
         return result, ""
+    from whimbrel.verify.upgraded import verify_upgrade  # a check does not need the engine
+
     return result, verify_upgrade(result, sources.options, step)
 
 

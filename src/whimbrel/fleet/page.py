@@ -7,8 +7,8 @@ from typing import Final
 from urllib.parse import quote
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
 from whimbrel.fleet.formats.text import WORDS, duration, summary
+from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
 from whimbrel.report.model import count_noun
 from whimbrel.report.page.model import (
     KEYS,

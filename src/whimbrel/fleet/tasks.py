@@ -6,23 +6,18 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from whimbrel.api.checking import check_parts, upgrade_sources
-from whimbrel.api.comparing import compare_options
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.printable import file_problem
-from whimbrel.config.options import LoadOptions
 from whimbrel.config.servers import main_file_names, server_at, why_no_server
 from whimbrel.fleet.model import NOT_DECIDED, NOT_READ, ServerResult, rule_counts
 from whimbrel.fleet.servers import FleetServer
-from whimbrel.report.model import Report
-from whimbrel.report.verification.entries import TITLES, WORDS, risk_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
-from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, UpgradeOptions
@@ -30,7 +25,11 @@ from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
 from whimbrel.upgrade.source.reading import Sources
 from whimbrel.utilities.usage_error import UsageError
-from whimbrel.verify.verification import VerifyResult
+
+if TYPE_CHECKING:
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.report.model import Report
+    from whimbrel.verify.verification import VerifyResult
 
 MAX_FAULT: Final = 500
 """Characters of the reason why a server has no result."""
@@ -172,6 +171,7 @@ class UpgradeTask:
     def _page(self, result: UpgradeResult, directory: str, verified: str) -> str:
         from whimbrel.report.page.upgrade_page import upgrade_page
         from whimbrel.report.page.writing import write
+        from whimbrel.upgrade.check.diffs import diffs
 
         changes = diffs(result, directory)
         return write(upgrade_page(result, directory, changes, is_written=self.writes, verified=verified))
@@ -199,6 +199,9 @@ class VerifyTask:
 
     def run(self, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
         """Return the comparison."""
+        from whimbrel.api.comparing import compare_options
+        from whimbrel.report.verification.entries import WORDS, risk_of
+
         old = self._options(server.path)
         new = self._options(server.new) if server.new else old
         result = compare_options((old, new), self.dialects, self.limit)
@@ -224,6 +227,8 @@ class VerifyTask:
 
     def rule_names(self) -> dict[str, str]:
         """Return the titles of the kinds of differences."""
+        from whimbrel.report.verification.entries import TITLES
+
         return {**TITLES, "V-HTTPD": "The real server answers differently"}
 
 

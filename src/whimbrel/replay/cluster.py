@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Protocol
 
 from whimbrel.replay.local import Progress
@@ -43,6 +43,8 @@ class ClusterFuture(Protocol):
 
 class _Client(Protocol):
     """A Dask client."""
+
+    def as_current(self) -> AbstractContextManager[object]: ...
 
     def nthreads(self) -> Mapping[str, int]: ...
 
@@ -78,7 +80,8 @@ class Cluster:
         waiting: Any = wait
         waited = list(futures)
         try:
-            return list(waiting(waited, timeout=seconds, return_when="FIRST_COMPLETED").done)
+            with self._client.as_current():
+                return list(waiting(waited, timeout=seconds, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
             return [future for future in waited if future.done()]
 
