@@ -27,12 +27,12 @@ def cluster_results(
     """
     pending = deque(numbers)
     running: dict[ClusterFuture, tuple[int, float]] = {}
-    with cluster_at(address, task, f"whimbrel-fleet-{time.time()}") as cluster:
+    with cluster_at(address, f"whimbrel-fleet-{time.time()}") as cluster:
         threads = cluster.threads
         while pending or running:
             while pending and len(running) < threads:
                 number = pending.popleft()
-                future = cluster.submit(_run, number, servers[number])
+                future = cluster.submit(_run, number, task, servers[number])
                 running[future] = number, time.monotonic() + seconds
             for future in cluster.done(running, _LOOK_SECONDS) if running else ():
                 number, _deadline = running.pop(future)
@@ -50,9 +50,9 @@ def cluster_results(
 
 
 def _result(future: ClusterFuture, server: FleetServer) -> ServerResult:
-    if future.status == "error":
-        problem = future.exception()
-        return failed(server, f"its worker of the cluster was lost: {type(problem).__name__}")
+    if future.status != "finished":
+        why = type(future.exception()).__name__ if future.status == "error" else future.status
+        return failed(server, f"its worker of the cluster was lost: {why}")
     result = future.result()
     assert isinstance(result, ServerResult)
     return result

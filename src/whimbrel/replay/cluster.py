@@ -56,39 +56,41 @@ class _Client(Protocol):
 
 
 class Cluster:
-    """The workers of a Dask cluster, and a value that each of them has.
+    """The workers of a Dask cluster.
 
     Attributes:
         threads: their number, at least 1.
     """
 
-    def __init__(self, client: _Client, work: object, name: str) -> None:
+    def __init__(self, client: _Client, name: str) -> None:
         self.threads: int = sum(client.nthreads().values()) or 1
         self._client = client
         self._name = name
-        self._work = client.scatter(work, broadcast=True, hash=False)
 
-    def submit(self, function: Callable[..., object], number: int, item: object) -> ClusterFuture:
-        """Return the Dask future of *function* with the value and *item*; *number* is different for each."""
-        key = f"{self._name}-{number}"
-        return self._client.submit(function, self._work, item, key=key, retries=RETRIES)
+    def share(self, work: object) -> object:
+        """Return what stands for *work* among the arguments of `submit`; each worker gets it once."""
+        return self._client.scatter(work, broadcast=True, hash=False)
+
+    def submit(self, function: Callable[..., object], number: int, *arguments: object) -> ClusterFuture:
+        """Return the Dask future of a call; *number* is different for each."""
+        return self._client.submit(function, *arguments, key=f"{self._name}-{number}", retries=RETRIES)
 
     def done(self, futures: Iterable[ClusterFuture], seconds: float) -> list[ClusterFuture]:
         """Return those of *futures* that are done, at the latest after *seconds*."""
-        from distributed import wait
+        from distributed import CancelledError, wait
 
         waiting: Any = wait
         waited = list(futures)
         try:
             with self._client.as_current():
                 return list(waiting(waited, timeout=seconds, return_when="FIRST_COMPLETED").done)
-        except TimeoutError:
+        except (TimeoutError, CancelledError):
             return [future for future in waited if future.done()]
 
 
 @contextmanager
-def cluster_at(address: str, work: object, name: str) -> Iterator[Cluster]:
-    """Connect to the cluster at *address*, whose workers get *work*; *name* is that of this work alone.
+def cluster_at(address: str, name: str) -> Iterator[Cluster]:
+    """Connect to the cluster at *address*; *name* is that of this work alone.
 
     Raises OSError for a cluster that cannot be reached, ImportError without the package distributed.
     """
@@ -96,7 +98,7 @@ def cluster_at(address: str, work: object, name: str) -> Iterator[Cluster]:
 
     make_client: Any = Client
     with make_client(address, set_as_default=False) as client:
-        yield Cluster(client, work, name)
+        yield Cluster(client, name)
 
 
 def run_cluster(work: ReplayWork, pieces: Iterable[LogPiece], address: str, progress: Progress) -> Tally:
@@ -105,9 +107,10 @@ def run_cluster(work: ReplayWork, pieces: Iterable[LogPiece], address: str, prog
     """
     total = Tally()
     waiting = deque[tuple[LogPiece, ClusterFuture]]()
-    with cluster_at(address, work, f"whimbrel-replay-{work.now}") as cluster:
+    with cluster_at(address, f"whimbrel-replay-{work.now}") as cluster:
+        shared = cluster.share(work)
         for number, piece in enumerate(pieces):
-            waiting.append((piece, cluster.submit(_run, number, piece)))
+            waiting.append((piece, cluster.submit(_run, number, shared, piece)))
             if len(waiting) >= AHEAD * cluster.threads:
                 _take(waiting, total, progress)
         while waiting:
