@@ -7,6 +7,7 @@ process takes its place. Processes are spawned: nothing of the command's own sta
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,11 @@ CLOSE_SECONDS: Final = 0.5
 """Seconds after an interrupt in which processes may end what they write."""
 _LOOK_SECONDS: Final = 1.0
 """Seconds between two looks at the clock."""
+_END_SECONDS: Final = 5.0
+"""Seconds that a process has to end after its connection."""
 _WRITING: Final = "writing"
+_NO_MEMORY: Final = 77
+"""Exit code of a process that has no memory left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +113,25 @@ class FleetPool:
             try:
                 result = connection.recv()
             except (EOFError, OSError):
+                worker.process.join(_END_SECONDS)
                 self._end(connection)
-                status = worker.process.exitcode
-                why = f"signal {-status}" if status is not None and status < 0 else f"exit code {status}"
-                yield worker.number, self._failed(worker, f"its process ended by {why}")
+                yield worker.number, self._failed(worker, self._why_ended(worker.process.exitcode))
                 continue
             if result == _WRITING:
                 worker.is_writing = True
                 worker.deadline = time.monotonic() + MAX_WRITE_SECONDS
-            elif isinstance(result, ServerResult):
-                number = worker.number
-                worker.number = -1
-                worker.is_writing = False
-                yield number, result
-            else:
-                self._end(connection)
-                why = f"more than {self._limits.memory >> 20} MB are needed"
-                yield worker.number, self._failed(worker, why)
+                continue
+            assert isinstance(result, ServerResult)
+            number = worker.number
+            worker.number = -1
+            worker.is_writing = False
+            yield number, result
+
+    def _why_ended(self, status: int | None) -> str:
+        if status == _NO_MEMORY:
+            return f"more than {self._limits.memory >> 20} MB are needed"
+        how = f"signal {-status}" if status is not None and status < 0 else f"exit code {status}"
+        return f"its process ended by {how}"
 
     def _patience(self) -> float:
         """Return the seconds until the next deadline."""
@@ -176,23 +183,20 @@ def _serve(task: FleetTask, connection: Connection, memory: int) -> None:
     """Work on servers until the other end is closed."""
     confine()
     limit_process(memory)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)  # where memory ends, the interpreter prints a line for each finalizer
     has_modules = False
     while True:
         try:
             server = connection.recv()
         except (EOFError, OSError):
             return
-        result: ServerResult | None = None
         gc.disable()  # a configuration is a million live objects, which each collection would traverse
         try:
-            result = work(task, server, lambda: connection.send(_WRITING))
+            connection.send(work(task, server, lambda: connection.send(_WRITING)))
         except MemoryError:
-            pass  # what is left of the memory is unknown: the process ends
-        try:
-            connection.send(result)
-        except (OSError, MemoryError):
-            return
-        if result is None:
+            os._exit(_NO_MEMORY)  # nothing else is sure to find the memory that it needs
+        except OSError:
             return
         gc.enable()
         gc.collect()
