@@ -1,4 +1,4 @@
-"""Overrides: which directories a side may read .htaccess files in, by the sections that have AllowOverride."""
+"""Overrides: the directories whose .htaccess files a side may read, by sections with AllowOverride."""
 
 from __future__ import annotations
 

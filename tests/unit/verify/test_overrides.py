@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tests.unit.verify.sites import make_root, side
+
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.overrides import Overrides
 
