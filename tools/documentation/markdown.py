@@ -107,7 +107,7 @@ class Places:
         self._title = title
 
     def links(self, source: str) -> Link:
-        """Return the links of the page of *source*; a text that is the name of a document becomes its title."""
+        """Return the links of the page of *source*; a text that names a document becomes its title."""
 
         def link(label: str, target: str) -> tuple[str, str]:
             place = self._target(source, target)
