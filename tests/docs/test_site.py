@@ -26,7 +26,7 @@ PAGE: Final = '<html><head>{head}</head><body><h1 id="top">x</h1>{body}</body></
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
     """Return the text of every page."""
-    pytest.importorskip("pygls")
+    pytest.importorskip("pygls", reason="no pygls here: directives have the texts of hover")
     from tools.documentation.__main__ import site_pages
 
     found = list(site_pages())
@@ -145,7 +145,7 @@ def test_style_sheets_and_drawings_that_load_are_faults(tmp_path: Path) -> None:
 )
 def test_the_build_is_strict(link: str, message: str, tmp_path: Path) -> None:
     """The settings of the repository with two pages: a link that leads nowhere ends the build."""
-    pytest.importorskip("zensical")
+    pytest.importorskip("zensical", reason="no zensical here: no site is built")
     shutil.copy(ROOT / "zensical.toml", tmp_path)
     docs = tmp_path / "build/docs"
     docs.mkdir(parents=True)
