@@ -85,6 +85,7 @@ def test_links_between_documents_lead_to_pages() -> None:
     assert "(ten-minutes.md)" in found["index.md"] and "(report-upgrade.png)" in found["index.md"]
     assert "[Editors](editor-settings.md)" in found["editors.md"]
     assert "[TLS](tls.md)" in found["differences.md"]
+    assert "([Layouts and builds](layouts.md))" in found["drop-in.md"]
     assert not [name for name, text in found.items() if re.search(r"\]\(\.\./", text)]
 
 
@@ -99,6 +100,8 @@ def test_links_between_documents_lead_to_pages() -> None:
         ("    <Code>", "    <Code>"),
         ("```apache conf/a.conf\n<If>\n```", '\n```apache title="conf/a.conf"\n<If>\n```'),
         ("```console until Ctrl-C\n$ a\n```", "\n```{ .console .no-copy }\n$ a\n```"),
+        ("see docs/a.md, `docs/b.md`", "see [/docs/a.md](page//docs/a.md), `docs/b.md`"),
+        ("[a](docs/b.md) (docs/c.md)", "[a](page/docs/b.md) ([/docs/c.md](page//docs/c.md))"),
         ("[a](b.md) [c](http://x/) [d](#e)", "[a](page/b.md) [c](http://x/) [d](#e)"),
     ],
 )
