@@ -82,7 +82,7 @@ def converted(text: str, link: Link = same) -> str:
 
 
 def _mentions(line: str) -> str:
-    """Return a line in which a document that is named outside of code is a link, from the repository's top."""
+    """Return a line in which a document that is named outside of code is a link from the top."""
     parts = CODE.split(line)
     parts[::2] = [MENTION.sub(r"[/\1](/\1)", part) for part in parts[::2]]
     return "".join(parts)
