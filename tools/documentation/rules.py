@@ -18,7 +18,7 @@ from whimbrel.upgrade.rules import all_rules
 KINDS: Final = {
     "C": "a row of the table of changes: what httpd's upgrade guide says",
     "R": "a row beyond the table of changes, found by comparing both versions",
-    "X": "a row of the table of changes beyond the guide: recorded on real servers, or reported from upgrades",
+    "X": "a row of the table of changes beyond the guide: recorded on real servers or reported",
 }
 """The first letter of a number -> where the row comes from."""
 TITLES: Final = {"before": "2.2", "after": "2.4", "unchanged": "2.4: unchanged"}
