@@ -80,8 +80,8 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
         document = parse(data, V22_LINES)
     marks = bool(marked_lines(data))
     if _LINK_TARGET.fullmatch(data):
-        reason = "the text is the target of a symbolic link, which a copy has made a file"
-        advice = "copy the tree with its links, or make this file a link: ln -sf TARGET FILE"
+        reason = "this text is no configuration of httpd: it is the target of a symbolic link"
+        advice = "copy the tree with its links, or make the file the link again: ln -sf TARGET FILE"
         return (TextFault(FaultKind.FOREIGN, 1, reason, advice),)
     if not marks and is_foreign(document):
         reason = "this text is no configuration of httpd: hardly a line begins with a directive"
