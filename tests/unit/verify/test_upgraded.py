@@ -71,7 +71,7 @@ def test_branches_that_decide_otherwise_need_review(
         True,
         str(tmp_path / "conf/httpd.conf"),
     )
-    assert "GET http://localhost/" in found.message
+    assert "GET http://localhost:8080/" in found.message
 
 
 def test_branches_that_decide_alike_are_confirmed(tmp_path: Path) -> None:
