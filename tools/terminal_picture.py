@@ -1,6 +1,6 @@
 """Write docs/terminal.svg: commands of the walk on the example site, as a terminal shows them.
 
-Usage: python -m tools.terminal_picture [FILE]. The commands run; a test compares the picture with another run.
+Usage: python -m tools.terminal_picture [FILE]. The commands run; a test compares another run.
 """
 
 from __future__ import annotations

@@ -83,7 +83,8 @@ def test_the_parts_of_the_navigation_are_those_of_the_index() -> None:
 def test_links_between_documents_lead_to_pages() -> None:
     found = dict(document_pages())
     assert "(ten-minutes.md)" in found["index.md"] and "(report-upgrade.png)" in found["index.md"]
-    assert "](editor-settings.md)" in found["editors.md"]
+    assert "[Editors](editor-settings.md)" in found["editors.md"]
+    assert "[TLS](tls.md)" in found["differences.md"]
     assert not [name for name, text in found.items() if re.search(r"\]\(\.\./", text)]
 
 
@@ -97,11 +98,12 @@ def test_links_between_documents_lead_to_pages() -> None:
         ("* one\n  more\n* two", "\n* one\n  more\n* two"),
         ("    <Code>", "    <Code>"),
         ("```apache conf/a.conf\n<If>\n```", '\n```apache title="conf/a.conf"\n<If>\n```'),
+        ("```console until Ctrl-C\n$ a\n```", "\n```{ .console .no-copy }\n$ a\n```"),
         ("[a](b.md) [c](http://x/) [d](#e)", "[a](page/b.md) [c](http://x/) [d](#e)"),
     ],
 )
 def test_markdown_of_the_site(text: str, expected: str) -> None:
-    assert converted(text, lambda target: f"page/{target}") == expected + "\n"
+    assert converted(text, lambda label, target: (label, f"page/{target}")) == expected + "\n"
 
 
 @pytest.mark.parametrize(

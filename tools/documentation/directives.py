@@ -37,8 +37,8 @@ def directive_pages() -> Iterator[tuple[str, str]]:
         without = [version for version in VERSIONS if row.name in absent[version]]
         if without:
             text += f"\n\nWhimbrel checks it and has no behaviour for it in {' and '.join(without)}.\n"
-        yield page_of(row.name), converted(f"# {title.strip('*')}\n{text}", str)
-    yield "directives/index.md", converted(_index(rows), str)
+        yield page_of(row.name), converted(f"# {title.strip('*')}\n{text}\n\n[All directives](index.md)\n")
+    yield "directives/index.md", converted(_index(rows))
 
 
 def _index(rows: dict[str, DirectiveEntry]) -> str:

@@ -41,7 +41,7 @@ def pages() -> dict[str, str]:
 def places() -> Places:
     """Return the places of all files."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return Places(str(ROOT), pages(), project["urls"]["Repository"])
+    return Places(str(ROOT), pages(), project["urls"]["Repository"], title_of)
 
 
 def document_pages() -> Iterator[tuple[str, str]]:
@@ -50,7 +50,7 @@ def document_pages() -> Iterator[tuple[str, str]]:
     for source, page in pages().items():
         if page.endswith(".md") and source != INDEX and not source.startswith(RULES):
             text = (ROOT / source).read_text(encoding="utf-8")
-            yield page, converted(text, lambda target, source=source: where.link(source, target))
+            yield page, converted(text, where.links(source))
 
 
 def title_of(source: str) -> str:
@@ -66,7 +66,7 @@ def sections() -> Iterator[tuple[str, list[str]]]:
     for part in re.split(r"^## ", text, flags=re.M)[1:]:
         title, _, body = part.partition("\n")
         cells = [line.split("|")[1] for line in body.splitlines() if line.startswith("| [")]
-        names = [link[2] for cell in cells for link in LINK.finditer(cell)]
+        names = [link[3] for cell in cells for link in LINK.finditer(cell)]
         yield title, [str((ROOT / "docs" / name).resolve().relative_to(ROOT)) for name in names]
 
 

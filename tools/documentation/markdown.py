@@ -14,11 +14,16 @@ from typing import Final
 FENCE: Final = re.compile(r"^(`{3,})([\w-]*)[ \t]*(.*)$")
 ITEM: Final = re.compile(r"^(?:[*-]|\d+\.) ")
 CODE: Final = re.compile(r"(`+[^`]+`+)")
-LINK: Final = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
+LINK: Final = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 TAG: Final = re.compile(r"<(?!https?://)")
 ABSOLUTE: Final = re.compile(r"[a-z]+:|#")
 LANGUAGES: Final = {"htaccess": "apache", "findings": "text", "options": "text"}
 """Languages of blocks that the highlighter knows by another name."""
+MORE: Final = {"console": "{ .console .no-copy }"}
+"""Languages with attributes: what is behind a prompt is not copied with it."""
+
+Link = Callable[[str, str], tuple[str, str]]
+"""Text and target of a relative link -> those on the site."""
 
 
 def escaped(text: str) -> str:
@@ -44,8 +49,13 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def converted(text: str, link: Callable[[str], str]) -> str:
-    """Return a document for the site; *link* returns the target of a relative link on the site."""
+def same(label: str, target: str) -> tuple[str, str]:
+    """Leave a link as it is."""
+    return label, target
+
+
+def converted(text: str, link: Link = same) -> str:
+    """Return a document for the site."""
     lines: list[str] = []
     closing = ""
     is_list = False
@@ -56,8 +66,9 @@ def converted(text: str, link: Callable[[str], str]) -> str:
             lines.append(line)
         elif fence is not None:
             closing = fence[1]
-            title = f' title="{fence[3]}"' if fence[3] else ""
-            lines += ["", f"{closing}{LANGUAGES.get(fence[2], fence[2] or 'text')}{title}"]
+            title = f' title="{fence[3]}"' if fence[3] and fence[2] not in MORE else ""
+            language = LANGUAGES.get(fence[2], fence[2] or "text")
+            lines += ["", f"{closing}{MORE.get(language, language)}{title}"]
         elif line.startswith("    ") and not is_list:
             lines.append(line)
         else:
@@ -68,23 +79,45 @@ def converted(text: str, link: Callable[[str], str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _linked(line: str, link: Callable[[str], str]) -> str:
+def _linked(line: str, link: Link) -> str:
     """Return a line with its relative links led to pages of the site."""
-    return LINK.sub(lambda m: m[0] if ABSOLUTE.match(m[2]) else f"{m[1]}{link(m[2])}{m[3]}", line)
+
+    def replaced(found: re.Match[str]) -> str:
+        if ABSOLUTE.match(found[3]):
+            return found[0]
+        label, target = link(found[2], found[3])
+        return f"{found[1]}[{label}]({target})"
+
+    return LINK.sub(replaced, line)
 
 
 class Places:
     """Where a file of the repository is on the site.
 
     *pages* has the page of a file by the path in the repository; links to other files lead to *repository*.
+    *title* returns the heading of a file.
     """
 
-    def __init__(self, root: str, pages: dict[str, str], repository: str) -> None:
+    def __init__(
+        self, root: str, pages: dict[str, str], repository: str, title: Callable[[str], str]
+    ) -> None:
         self._root = root
         self._pages = pages
         self._repository = repository
+        self._title = title
 
-    def link(self, source: str, target: str) -> str:
+    def links(self, source: str) -> Link:
+        """Return the links of the page of *source*; a text that names a document becomes its title."""
+
+        def link(label: str, target: str) -> tuple[str, str]:
+            place = self._target(source, target)
+            if label == target and target.endswith(".md"):
+                label = self._title(os.path.normpath(os.path.join(os.path.dirname(source), target)))
+            return label, place
+
+        return link
+
+    def _target(self, source: str, target: str) -> str:
         """Return the link on the page of *source* to *target*; ValueError if no such file exists."""
         name, mark, anchor = target.partition("#")
         path = os.path.normpath(os.path.join(os.path.dirname(source), name))

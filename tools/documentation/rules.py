@@ -46,7 +46,7 @@ def rule_pages() -> Iterator[tuple[str, str]]:
         heading, _, rest = (ROOT / source).read_text(encoding="utf-8").partition("\n")
         text = "\n".join((heading, "", facts, _titled(rest)))
         page = f"rules/{rule.number.lower()}.md"
-        yield page, converted(text, lambda target, source=source: where.link(source, target))
+        yield page, converted(text, where.links(source)) + "\n[All rules](index.md)\n"
         rows.append((f"[{rule.number}]({page.partition('/')[2]})", rule.title, risks))
     yield "rules/index.md", _index(rows)
 
@@ -57,7 +57,7 @@ def _index(rows: list[tuple[str, str, str]]) -> str:
         "it, `whimbrel upgrade` rewrites the text where that is safe, and `whimbrel explain NUMBER` prints "
         "the page of the rule. `--select` and `--ignore` take numbers.\n\n"
     )
-    return converted(text + table(("number", "change", "risk"), rows), str)
+    return converted(text + table(("number", "change", "risk"), rows))
 
 
 def _findings(rule: Rule, document: Path) -> Iterator[Finding]:
