@@ -24,6 +24,8 @@ STARTS ?=
 BENCH ?=
 # make verify VERIFY="--count 200 --seed 7 --mirror"
 VERIFY ?=
+# make fleet FLEET="--count 100 --files 20 --jobs 4"
+FLEET ?=
 # make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
 LIVE ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
@@ -31,7 +33,8 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live grammar lock coverage audit dist docs manual packages clean
+	differential specialized explained verify verify-live fleet grammar lock coverage audit dist docs manual packages \
+	clean
 
 help:
 	@echo "make serve        serve a copy of the example site on port 8080"
@@ -43,6 +46,7 @@ help:
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
 	@echo "make verify-live  find mistakes of 120 kinds that a live apache2 shows (LIVE=...)"
+	@echo "make fleet        check 1,000 generated servers, some equal, some broken (FLEET=...)"
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
@@ -134,6 +138,9 @@ explained: .venv/run.stamp
 
 verify: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.run $(VERIFY)
+
+fleet: .venv/dev.stamp
+	$(BIN)/python -m tests.performance.fleet_run $(FLEET)
 
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)

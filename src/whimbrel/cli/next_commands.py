@@ -59,10 +59,10 @@ def after_verify(
     """
     words = given_words(context, _READ)
     old, new = both
+    if old is new and dialects[0] == V22.name != dialects[1] and (result.groups or result.errors[1]):
+        return f"Next: {command_line('upgrade', *given_words(context, _READ | _NAMED | {'old'}))}\n"
     if any(result.errors) or not (_is_in_place(old) and _is_in_place(new)):
         return ""
-    if old is new and dialects[0] == V22.name and dialects[1] != V22.name and result.groups:
-        return f"Next: {command_line('upgrade', *_named(old), *words)}\n"
     if result.groups:
         request = _request_words(result)
         place = os.path.join(old.server_root, old.file)

@@ -14,6 +14,8 @@ _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
 _FILE: Final = re.compile(r"\bfile ([^,]+)")
 _LOG_CODE: Final = re.compile(r"AH\d{5}: ")
+_DENIED: Final = "client denied by server configuration"
+"""What 2.4 logs about the address of a client whom a password may still admit (X13)."""
 MAX_DECIDING: Final = 3
 """Lines of one cause."""
 _REQUIRED: Final = {
@@ -140,7 +142,8 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
         if user is not None and (not logged or "authorization failure" in logged):
             sentence = f"{user[1]} is authenticated, and no line admits {user[1]}"
         else:
-            sentence = _without_code(logged) or "no credentials were sent"
+            sentence = "" if _DENIED in logged else _without_code(logged)
+            sentence = sentence or "no credentials were sent"
         return AnswerCause(_lines(chosen or [access]), sentence)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or [step for step in leaves if step.result == "denied"]

@@ -109,7 +109,7 @@ def test_wrong_usage(
 def test_the_command_with_its_processes(fleet: Path) -> None:
     """As a user runs it: confined, on two processes, with a server that needs more than its memory."""
     (fleet / "d/conf").mkdir(parents=True)
-    lines = "".join(f"SetEnv A{number} {'x' * 100}\n" for number in range(20_000))
+    lines = "".join(f"SetEnv A{number} {'x' * 100}\n" for number in range(40_000))
     (fleet / "d/conf/httpd.conf").write_text(f"Listen 80\nUser apache\n{lines}")
     words = ["check", "--fleet", str(fleet), "-j", "2", "--server-memory", "110", "--format", "json"]
     process = subprocess.run(

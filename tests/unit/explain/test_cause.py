@@ -136,3 +136,22 @@ def test_deny_from_all_names_every_client(tmp_path: Path) -> None:
     denied = "<Location />\n    Order allow,deny\n    Deny from all\n</Location>\n"
     explanation = explained(old_side(tmp_path, f'DocumentRoot "@ROOT@/htdocs"\n{denied}'), "/index.html")
     assert (explanation.status, cause_of(explanation).sentence) == (403, "it names every client")
+
+
+def test_a_refused_address_is_no_reason_to_ask_for_a_password(tmp_path: Path) -> None:
+    """apache2 logs AH01797 here and answers 401: the password is what is missing."""
+    more = """LoadModule access_compat_module modules/mod_access_compat.so
+<Location /any>
+    AuthType Basic
+    AuthName staff
+    AuthUserFile "@ROOT@/users"
+    Require valid-user
+    Order deny,allow
+    Deny from all
+    Satisfy Any
+</Location>
+"""
+    explanation = explained(side_of(tmp_path, CONF + more), "/any")
+    cause = cause_of(explanation)
+    assert (explanation.status, texts(cause)) == (401, ["Require valid-user"])
+    assert cause.sentence == "no credentials were sent"
