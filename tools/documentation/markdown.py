@@ -68,9 +68,11 @@ def converted(text: str, link: Link = same) -> str:
             lines.append(line)
         elif fence is not None:
             closing = fence[1]
-            title = f' title="{fence[3]}"' if fence[3] and fence[2] not in MORE else ""
+            title = fence[3] if fence[2] not in MORE else ""
+            if title and not title.startswith("title="):
+                title = f'title="{title}"'
             language = LANGUAGES.get(fence[2], fence[2] or "text")
-            lines += ["", f"{closing}{MORE.get(language, language)}{title}"]
+            lines += ["", f"{closing}{MORE.get(language, language)} {title}".rstrip()]
         elif line.startswith("    ") and not is_list:
             lines.append(line)
         else:

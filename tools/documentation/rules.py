@@ -21,7 +21,7 @@ KINDS: Final = {
     "X": "a row of the table of changes beyond the guide: recorded on real servers or reported",
 }
 """The first letter of a number -> where the row comes from."""
-TITLES: Final = {"before": "2.2", "after": "2.4", "unchanged": "2.4: unchanged"}
+TITLES: Final = {"before": "2.2", "after": "2.4"}
 
 
 def rule_pages() -> Iterator[tuple[str, str]]:
@@ -110,7 +110,7 @@ def _block(kind: str, words: list[str], body: str) -> list[str]:
         return ["", "With: " + ", ".join(f"`{line}`" for line in body.splitlines()) + "."]
     if not words:
         return fenced(body, kind).splitlines()
-    path = f", {words[1]}" if len(words) > 1 else ""
     if words[0] == "unchanged":
-        return ["", f"The text stays as it is{path}."]
+        return ["", f"`{words[1]}` stays as it is." if len(words) > 1 else "The text stays as it is."]
+    path = f", {words[1]}" if len(words) > 1 else ""
     return fenced(body, kind, f"{TITLES[words[0]]}{path}").splitlines()
