@@ -80,7 +80,7 @@ def _safety(findings: list[Finding]) -> str:
         Safety.MANUAL: "reports it and leaves the text alone",
     }
     found = {finding.safety for finding in findings}
-    return "; ".join(words[safety] for safety in Safety if safety in found)
+    return ", or ".join(words[safety] for safety in Safety if safety in found)
 
 
 def _titled(text: str) -> str:
