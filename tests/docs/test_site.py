@@ -56,6 +56,8 @@ def test_every_directive_of_both_versions_has_a_page(texts: dict[str, str]) -> N
         assert "* Syntax: `" in texts[page] and "* Module: " in texts[page], name
     assert "[C17](../rules/c17.md)" in texts["directives/order.md"]
     assert "There is no such directive." in texts["directives/mutex.md"]
+    assert "without a further effect: how httpd sends files" in texts["directives/enablesendfile.md"]
+    assert "no behaviour for it in 2.4" in texts["directives/sslsrpverifierfile.md"]
 
 
 def test_every_command_has_a_page_with_its_exit_codes(texts: dict[str, str]) -> None:
