@@ -43,6 +43,7 @@ from whimbrel.cli.options import (
     After,
     Before,
     Build,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -116,21 +117,14 @@ def explain(
         )
         from whimbrel.explain.request_description import RequestDescription
 
-        lines = tuple(before or ()), tuple(after or ()), tuple(defines or ())
         try:
+            lines = before or (), after or (), defines or ()
+            named = ConfigArguments((), root, file, *lines, envvars, build=build_name(builtin))
             described = RequestDescription(
                 words, host, source, address, user, method, tuple(map(_field, header or [])), tls, client_cert
             )
             code = explain_request(
-                ConfigurationChoice(
-                    root,
-                    file,
-                    *lines,
-                    envvars,
-                    dialect,
-                    build_name(builtin),
-                    is_default="dialect" not in given_names(context),
-                ),
+                ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
                 OutputChoice(

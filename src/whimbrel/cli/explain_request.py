@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from whimbrel.base.builds import AUTO
 from whimbrel.base.dialect import V22
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.terminal_text import shown, terminal_width
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, ColorMode, is_colored, sources
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, ColorMode, ConfigArguments, is_colored, sources
 from whimbrel.cli.terminal import write_text
 from whimbrel.utilities.usage_error import UsageError
 
@@ -36,27 +35,18 @@ DIALECTS = ("2.2", "2.4", "guide")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChoice:
-    """httpd's -d -f -C -c -D, --envvars, --dialect and --builtin; *is_default*: --dialect was not given."""
+    """The configuration that is asked, and the dialect that answers; *is_default*: it was not given."""
 
-    root: Path | None = None
-    file: Path | None = None
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    defines: tuple[str, ...] = ()
-    envvars: Path | None = None
+    named: ConfigArguments = ConfigArguments()
     dialect: str = "2.4"
-    build: str = AUTO
     is_default: bool = False
 
     def options(self, conf: Path | None = None) -> LoadOptions:
         """Return the options of reading; *conf* is a main file or directory in place of -d and -f."""
-        lines = list(self.before), list(self.after), list(self.defines)
-        if conf is None:
-            found = sources([], self.root, self.file, *lines, self.envvars, build=self.build)[0].options
-        else:
-            found = sources([conf], None, None, *lines, self.envvars, as_server=True, build=self.build)[
-                0
-            ].options
+        named = self.named
+        if conf is not None:
+            named = replace(named, paths=[conf], root=None, file=None, as_server=True)
+        found = sources(named)[0].options
         if found is None:
             raise UsageError(f"{conf}: not the configuration of a server")
         return found

@@ -1,7 +1,8 @@
 """Options of the commands that read a configuration: httpd's own -d, -f, -C, -c, -D, or files and
 directories.
 
-Commands use the `Annotated` types below for their parameters and pass the values to `sources`.
+Commands use the `Annotated` types below for their parameters and pass the values to `sources`
+as ConfigArguments.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import typer
 from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.printable import printable, printable_line
+from whimbrel.upgrade.source.named_sources import ConfigArguments as ConfigArguments
 from whimbrel.upgrade.source.named_sources import sources as sources
 from whimbrel.utilities.usage_error import UsageError
 

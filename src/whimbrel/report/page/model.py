@@ -65,7 +65,7 @@ class Cell:
     Attributes:
         kind: text, code, number, or chip (a word of risk).
         risk: the key of the color of a chip.
-        href: a place in the page.
+        href: a place in the page; `page`: the address of another one, which comes first.
         value: what a sorted column compares; "" for the text.
     """
 
@@ -74,6 +74,7 @@ class Cell:
     risk: str = ""
     href: str = ""
     value: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ class ReportPage:
         left_out: a sentence about findings that the page does not show.
         next_command: what to run after reading.
         has_rules: the documents of the rules stand at the end.
-        noun: the word for a finding.
+        noun: the word for a finding; *group* that for what the findings stand in.
     """
 
     command: str
@@ -213,3 +214,4 @@ class ReportPage:
     next_command: str = ""
     has_rules: bool = False
     noun: str = "finding"
+    group: str = "File"

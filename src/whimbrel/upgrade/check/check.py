@@ -44,6 +44,10 @@ class Selection:
         """Return the rules that can yield selected findings."""
         return [rule for rule in all_rules() if any(map(self.selects, (rule.number, *rule.also)))]
 
+    def applied_rules(self) -> list[Rule]:
+        """Return the rules whose edits are applied: a rule that is left out changes nothing."""
+        return [rule for rule in self.rules() if rule.number not in self.without]
+
     def selects(self, number: str) -> bool:
         return number not in self.without and (not self.only or number in self.only or number == READ_ERROR)
 
@@ -51,11 +55,11 @@ class Selection:
 def parse_selection(only: str, without: str) -> Selection:
     """Parse lists such as ``C17,x01``; raises UnknownRule."""
     rule_numbers = {READ_ERROR, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
-    lists = [frozenset(text.upper().replace(",", " ").split()) for text in (only, without)]
-    for number in sorted(lists[0] | lists[1]):
+    lists = [text.upper().replace(",", " ").split() for text in (only, without)]
+    for number in [*lists[0], *lists[1]]:
         if number not in rule_numbers:
             raise UnknownRule(f"no rule has the number {number}")
-    return Selection(*lists)
+    return Selection(*map(frozenset, lists))
 
 
 @dataclass(slots=True)

@@ -74,6 +74,11 @@ class UpgradeResult:
     def needs_review(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.needs_review]
 
+    @property
+    def has_open_findings(self) -> bool:
+        """Return True if a finding needs a review or a decision."""
+        return bool(self.needs_review) or any(finding.decision for finding in self.findings)
+
 
 def upgrade(
     tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None

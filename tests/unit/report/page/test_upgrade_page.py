@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.cli.upgrade_output import diffs
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.page.hunks import MAX_PAIRS
 from whimbrel.report.page.upgrade_page import upgrade_page
 from whimbrel.report.page.writing import write
+from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.model import AccessDifference, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
