@@ -29,7 +29,6 @@ from whimbrel.cli.fleet import (
     Seconds,
     fleet_of,
     refuse,
-    require_empty,
     run_fleet,
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
@@ -328,11 +327,9 @@ def _upgrade_fleet(
     from whimbrel.fleet.tasks import UpgradeTask
 
     servers = fleet_of(list(named.paths))
-    if out is not None:
-        require_empty(out)
-        out = out.absolute()
+    out = out.absolute() if out is not None else None
     task = UpgradeTask(replace(named, paths=()), wanted, options, out, *flags, choice.pages is not None)
-    return run_fleet(task, servers, choice)
+    return run_fleet(task, servers, choice, out)
 
 
 def _options(
