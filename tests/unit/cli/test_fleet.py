@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from click.testing import Result
 from tests.support.fleet_trees import write_broken, write_server
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from whimbrel.cli import check, upgrade, verify
 
