@@ -33,7 +33,8 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live fleet grammar lock coverage audit dist manual packages clean
+	differential specialized explained verify verify-live fleet grammar lock coverage audit dist docs manual \
+	packages clean
 
 help:
 	@echo "make serve        serve a copy of the example site on port 8080"
@@ -58,6 +59,7 @@ help:
 	@echo "make coverage     the lines that tests/unit runs; fails below the floor of pyproject.toml"
 	@echo "make audit        known vulnerabilities of the pinned packages"
 	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
+	@echo "make docs         the documentation site into build/site; a broken link fails"
 	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
 	@echo "make packages     .deb and .rpm into dist/, with nfpm"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
@@ -76,6 +78,10 @@ help:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ldap.lock >/dev/null 2>&1 \
 		|| echo "python-ldap cannot be built here: the tests of mod_ldap are skipped"
+	@touch $@
+
+.venv/docs.stamp: requirements-docs.lock .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
 serve: .venv/run.stamp
@@ -151,14 +157,19 @@ coverage: .venv/dev.stamp
 
 audit: .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	for lock in requirements requirements-dev requirements-ldap; do \
+	for lock in requirements requirements-dev requirements-docs requirements-ldap; do \
 		$(BIN)/python -m pip_audit --require-hashes --disable-pip -r $$lock.lock || exit 1; done
 
 dist: .venv/run.stamp
 	$(BIN)/python -m hatchling build -d dist
 
+docs: .venv/docs.stamp
+	$(BIN)/python -m tools.documentation build/docs
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python -m tools.documentation.check_site build/site
+
 manual: .venv/run.stamp
-	$(BIN)/python tools/package_files.py build/share
+	$(BIN)/python -m tools.package_files build/share
 
 packages: .venv/run.stamp
 	tools/package_root

@@ -134,8 +134,5 @@ def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bo
     for path, diff in diffs(result, named.directory).items():
         old = result.tree.files[path].document.bytes
         changes.append(FileChange(path_of(path), old, result.files[path], diff))
-    entries = [
-        entry_of(finding, "", texts.get((finding.place.path, finding.place.line), ""))
-        for finding in result.findings
-    ]
+    entries = [entry_of(finding, "", texts) for finding in result.findings]
     return UpgradePlan(tuple(changes), tuple(map(finding_of, entries)), verified, unknown_of(result.scope))

@@ -56,6 +56,7 @@ class FindingDocument(Document):
     message: str
     advice: str
     risk: Risk
+    effect: str = Field(description="the risk in words: 500 for each request below a .htaccess file")
     needs_review: bool
     evidence: str
     old: list[NumberedLine]

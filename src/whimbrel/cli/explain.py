@@ -49,6 +49,7 @@ from whimbrel.cli.options import (
     File,
     Root,
     build_name,
+    given_names,
 )
 from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
@@ -77,6 +78,7 @@ _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def explain(
+    context: typer.Context,
     query: What = None,
     listing: Listing = False,
     as_json: AsJson = False,
@@ -122,7 +124,7 @@ def explain(
                 words, host, source, address, user, method, tuple(map(_field, header or [])), tls, client_cert
             )
             code = explain_request(
-                ConfigurationChoice(named, dialect),
+                ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
                 OutputChoice(

@@ -205,6 +205,12 @@ def release(target: str) -> int:
     return int(found[1]) if found[1] else NEWEST
 
 
+def given_names(context: typer.Context) -> frozenset[str]:
+    """Return the names of the parameters that the command line gives."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(name for name, found in sources.items() if found and found.name == "COMMANDLINE")
+
+
 def given_words(context: typer.Context, names: Container[str]) -> list[str]:
     """Return the words of the command line that give the parameters *names*: options, then arguments."""
     options: list[str] = []

@@ -34,6 +34,7 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
+from whimbrel.cli.next_commands import after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -307,7 +308,11 @@ def upgrade(
                 write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
-        output = _Output(shape, color, is_written, words, arguments, may_page=not no_pager)
+        if is_written:
+            following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
+        else:
+            following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
+        output = _Output(shape, color, is_written, words, arguments, following, may_page=not no_pager)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
@@ -408,6 +413,7 @@ class _Output(NamedTuple):
     Attributes:
         verified: a sentence about the comparison of answers, "" for none.
         arguments: those of the command line that the next command repeats.
+        following: lines with the commands that come next.
     """
 
     shape: OutputFormat
@@ -415,6 +421,7 @@ class _Output(NamedTuple):
     is_written: bool
     verified: str
     arguments: list[str]
+    following: list[str]
     may_page: bool
 
 
@@ -434,7 +441,9 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     if is_text and output.verified and all(item.subject != output.verified for item in result.scope.items):
         _write_stderr(output.verified)
     stream = sys.stdout if is_written and is_text else sys.stderr
-    upgrade_output.print_summary(result, directory, is_written, stream, output.color)
+    upgrade_output.print_summary(
+        result, directory, is_written, stream, output.color, following=output.following
+    )
     if result.files and not is_written:
         return EXIT_FINDINGS
     return EXIT_REVIEW if result.has_open_findings else result.scope.exit_code(EXIT_OK)

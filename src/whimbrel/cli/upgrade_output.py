@@ -48,22 +48,26 @@ def _colored(line: bytes) -> bytes:
 
 
 def print_summary(
-    result: UpgradeResult, directory: str, is_written: bool, stream: TextIO, color: ColorMode
+    result: UpgradeResult,
+    directory: str,
+    is_written: bool,
+    stream: TextIO,
+    color: ColorMode,
+    *,
+    following: Iterable[str] = (),
 ) -> None:
-    """Print the kind of input, findings that need review (equal ones once), decisions, and other changes by
-    rule.
+    """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
+    rule, and the lines *following* with the commands that come next.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
     texts = source_lines(result.tree, shown_findings)
-    entries = [
-        entry_of(finding, directory, texts.get((finding.place.path, finding.place.line), ""))
-        for finding in shown_findings
-    ]
+    entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
     lines = _wrapped(inputs(result.tree), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written), style)
+    lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
     stream.flush()
@@ -178,6 +182,7 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
         "message": finding.message,
         "advice": finding.advice,
         "risk": finding.risk.value,
+        "effect": entry_of(finding, directory).effect,
         "safety": finding.safety.name.lower(),
         "applied": bool(finding.edits),
         "needs_review": finding.needs_review,

@@ -31,6 +31,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import after_verify
 from whimbrel.cli.options import (
     After,
     Before,
@@ -168,7 +169,8 @@ def verify(
     except (UsageError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
-    _print(result, shape, color, may_page=not no_pager)
+    following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
+    _print(result, shape, color, following, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
@@ -234,12 +236,12 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
     compare_with_httpd(str(program), new, result)
 
 
-def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode, *, may_page: bool) -> None:
+def _print(
+    result: VerifyResult, shape: ReportFormat, color: ColorMode, following: str, *, may_page: bool
+) -> None:
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     if shape is ReportFormat.text:
-        write_bytes(
-            encoded(render(result, colored=is_colored(color)), is_colored=is_colored(color)),
-            may_page=may_page,
-        )
+        text = render(result, colored=is_colored(color)) + following
+        write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     else:
         write_bytes(render(result).encode(), may_page=False)

@@ -79,7 +79,7 @@ class ConfigLine:
     @property
     def text(self) -> str:
         """The line as a report shows it: as in the file, with single blanks."""
-        return f"{self.spelled or self.name} {' '.join(self.args.split())}".strip()
+        return f"{self.spelled or self.name} {' '.join(self.args.split())}".strip().replace(" >", ">")
 
     def words(self) -> list[str]:
         """Return the arguments without their quotes."""

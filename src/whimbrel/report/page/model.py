@@ -15,6 +15,8 @@ KEYS: Final = {
     Risk.COSMETIC: "cosmetic",
 }
 """The names of the risks in the style sheet (data-risk)."""
+FAILS: Final = "fails"
+"""The same for findings that stop requests below a .htaccess file, not the start."""
 UNDECIDED: Final = "undecided"
 SAME: Final = "same"
 Pieces = tuple[tuple[str, bool], ...]

@@ -14,6 +14,7 @@ from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.edits.frame_lines import lines_needed
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
@@ -68,7 +69,7 @@ class CheckResult:
     Attributes:
         files: the number of lines of each file that was read, by path.
         findings: the findings, the worst first.
-        texts: the source line of each place.
+        texts: the source lines of places and of frames.
         inputs: lines of text that describe the input.
         scope: what was read, and what is unknown.
     """
@@ -121,17 +122,19 @@ def _line_count(data: bytes) -> int:
 
 
 def source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
-    """Return the source lines of *findings*, without surrounding white space."""
+    """Return the source lines of *findings*: those of their places and frames, as the files have them."""
     wanted: dict[str, set[int]] = {}
     for finding in findings:
-        wanted.setdefault(finding.place.path, set()).add(finding.place.line)
+        numbers = wanted.setdefault(finding.place.path, set())
+        numbers.add(finding.place.line)
+        numbers.update(lines_needed(finding))
     found = {}
     for path, numbers in wanted.items():
         file = tree.files.get(path)
         lines = file.document.bytes.split(b"\n") if file is not None else []
         found.update(
             {
-                (path, number): lines[number - 1].strip().decode("latin-1")
+                (path, number): lines[number - 1].decode("latin-1")
                 for number in numbers
                 if 0 < number <= len(lines)
             }

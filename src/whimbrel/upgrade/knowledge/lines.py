@@ -55,7 +55,7 @@ def undefined_variables(lines: Iterable[NamedLine]) -> Iterator[UnknownItem]:
                     line.place,
                     f"${{{variable}}} is not defined here",
                     "its text was taken for its value",
-                    "--envvars FILE defines it",
+                    f"--envvars FILE defines it: a file with the line {variable}=VALUE",
                     matters,
                 )
     yield from found.values()

@@ -41,7 +41,7 @@ def test_both_sides_are_numbered_and_the_whole_change_is_there(tmp_path: Path) -
         for line in item.sides[1].lines if item.sides else ():
             if line.sign:
                 text = "".join(piece for piece, _ in line.pieces)
-                assert new_lines[line.number - 1].strip() == text
+                assert new_lines[line.number - 1].strip() == text.strip()
     numbered = {
         right.number: right.pieces[0][0]
         for hunk in group.hunks
