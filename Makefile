@@ -33,8 +33,8 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live fleet grammar lock coverage audit dist docs manual \
-	packages clean
+	differential specialized explained verify verify-live fleet grammar lock coverage audit dist docs manual packages \
+	clean
 
 help:
 	@echo "make serve        serve a copy of the example site on port 8080"

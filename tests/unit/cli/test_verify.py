@@ -89,7 +89,7 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
     assert code == 1
     at = output.index("who gains or loses access")
     assert output[at:].splitlines()[2].split() == [
-        *("gains", "192.0.2.1", "GET", "http://localhost/", "403", "granted")
+        *("gains", "192.0.2.1", "GET", "http://localhost:8080/", "403", "granted")
     ]
     assert "1 cause of 1 difference, 0 not decided" in output
     assert "<RequireAll>" in output and "<RequireAll >" not in output
