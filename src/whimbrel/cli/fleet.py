@@ -14,7 +14,7 @@ import typer
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.terminal_text import terminal_width
+from whimbrel.base.terminal_text import shown, terminal_width, wrapped
 from whimbrel.cli.interrupts import EXIT_INTERRUPTED
 from whimbrel.cli.options import ColorMode, given_words, is_colored
 from whimbrel.cli.terminal import write_bytes, write_text
@@ -112,6 +112,7 @@ class FleetChoice:
         jobs: the processes, 0 for one on each core.
         memory: in megabytes.
         shape: the name of a format of the command.
+        following: the command that comes next if there is something to upgrade or to verify, "" for none.
     """
 
     jobs: int
@@ -122,6 +123,7 @@ class FleetChoice:
     shape: str
     color: ColorMode = ColorMode.auto
     may_page: bool = False
+    following: str = ""
 
 
 def refuse(context: typer.Context, *, is_fleet: bool, single: Mapping[str, str]) -> None:
@@ -204,7 +206,10 @@ def _print(report: FleetReport, choice: FleetChoice) -> None:
         from whimbrel.report.formats.frames import FrameStyle
 
         style = FrameStyle(terminal_width(), is_colored(choice.color), report.names)
-        write_text(render_text(report, style), may_page=choice.may_page and not report.is_interrupted)
+        text = render_text(report, style)
+        if choice.following and any(server.code == 1 or server.changed for server in report.servers):
+            text += "".join(f"{line}\n" for line in wrapped(f"Next: {shown(choice.following)}", style.width))
+        write_text(text, may_page=choice.may_page and not report.is_interrupted)
         return
     render: Callable[[FleetReport], str] = import_module(f"whimbrel.fleet.formats.{choice.shape}").render
     write_bytes(render(report).encode(), may_page=False)

@@ -34,7 +34,7 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
-from whimbrel.cli.next_commands import after_upgrade, command_line
+from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -289,7 +289,10 @@ def upgrade(
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         wanted = parse_selection(select, ignore)
         if fleet:
-            choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
+            next_command = after_fleet(context, named.paths, out, CARRIED | HOW, is_written=write)
+            choice = FleetChoice(
+                jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, next_command
+            )
             flags = write, is_open, verify
             raise typer.Exit(_upgrade_fleet(named, wanted, options, out, choice, flags=flags))
         what, directory = sources(named)
