@@ -371,7 +371,7 @@ class Comparison:
         if cause.roots:
             key = ("root", cause.roots)
         elif host_cause is None:
-            key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
+            key = ("response", cause if cause.old or cause.new else (difference.names, str(difference)))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
