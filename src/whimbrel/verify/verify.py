@@ -210,7 +210,7 @@ class Comparison:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
 
     def finish(self) -> None:
-        """Put the differences into the result, with what was not decided: passwords, and lines without effect."""
+        """Put the differences into the result, and what was not decided: passwords, lines without effect."""
         self.result.groups = self.found()
         for lines in self.lines:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
