@@ -33,6 +33,7 @@ OWN = {
     "R13": "php-branches",
     "R14": "unknown-handlers",
     "R15": "jk-mounts",
+    "R16": "condition-expressions",
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 

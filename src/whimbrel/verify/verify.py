@@ -38,6 +38,7 @@ from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 MAX_SECONDS: Final = 30.0
@@ -209,8 +210,10 @@ class Comparison:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
 
     def finish(self) -> None:
-        """Put the differences into the result, with the lines that were not exercised."""
+        """Put the differences into the result, and what was not decided: passwords, lines without effect."""
         self.result.groups = self.found()
+        for lines in self.lines:
+            self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
             differences, not_decided = self._coverage.finish(self.result.groups)
             self.result.groups = [*self.result.groups, *differences]
@@ -368,7 +371,7 @@ class Comparison:
         if cause.roots:
             key = ("root", cause.roots)
         elif host_cause is None:
-            key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
+            key = ("response", cause if cause.old or cause.new else (difference.names, str(difference)))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
