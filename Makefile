@@ -24,6 +24,8 @@ STARTS ?=
 BENCH ?=
 # make verify VERIFY="--count 200 --seed 7 --mirror"
 VERIFY ?=
+# make fleet FLEET="--count 100 --files 20 --jobs 4"
+FLEET ?=
 # make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
 LIVE ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
@@ -31,7 +33,8 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live grammar lock coverage audit dist manual packages clean
+	differential specialized explained verify verify-live fleet grammar lock coverage audit dist docs manual packages \
+	clean
 
 help:
 	@echo "make serve        serve a copy of the example site on port 8080"
@@ -43,6 +46,7 @@ help:
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
 	@echo "make verify-live  find mistakes of 120 kinds that a live apache2 shows (LIVE=...)"
+	@echo "make fleet        check 1,000 generated servers, some equal, some broken (FLEET=...)"
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
@@ -55,6 +59,7 @@ help:
 	@echo "make coverage     the lines that tests/unit runs; fails below the floor of pyproject.toml"
 	@echo "make audit        known vulnerabilities of the pinned packages"
 	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
+	@echo "make docs         the documentation site into build/site; a broken link fails"
 	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
 	@echo "make packages     .deb and .rpm into dist/, with nfpm"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
@@ -73,6 +78,10 @@ help:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ldap.lock >/dev/null 2>&1 \
 		|| echo "python-ldap cannot be built here: the tests of mod_ldap are skipped"
+	@touch $@
+
+.venv/docs.stamp: requirements-docs.lock .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
 serve: .venv/run.stamp
@@ -130,6 +139,9 @@ explained: .venv/run.stamp
 verify: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.run $(VERIFY)
 
+fleet: .venv/dev.stamp
+	$(BIN)/python -m tests.performance.fleet_run $(FLEET)
+
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)
 
@@ -145,14 +157,19 @@ coverage: .venv/dev.stamp
 
 audit: .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	for lock in requirements requirements-dev requirements-ldap; do \
+	for lock in requirements requirements-dev requirements-docs requirements-ldap; do \
 		$(BIN)/python -m pip_audit --require-hashes --disable-pip -r $$lock.lock || exit 1; done
 
 dist: .venv/run.stamp
 	$(BIN)/python -m hatchling build -d dist
 
+docs: .venv/docs.stamp
+	$(BIN)/python -m tools.documentation build/docs
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python -m tools.documentation.check_site build/site
+
 manual: .venv/run.stamp
-	$(BIN)/python tools/package_files.py build/share
+	$(BIN)/python -m tools.package_files build/share
 
 packages: .venv/run.stamp
 	tools/package_root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -102,7 +102,9 @@ def basic(user: str = USER, password: str = PASSWORD) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-CASES = (
+LOADS = (1, 4, 8, 256)  # numbers of connections beside that of most rows
+
+_CASES = (
     Case("1k", "/1k.html", length=1024, servers=EVERY, half=ALL),
     Case("1k-varied", "/1k.html", length=1024, headers=BROWSER, varied=True, servers=EVERY),
     Case("100k", "/100k.html", length=100 * 1024, servers=EVERY, half=ALL),
@@ -232,6 +234,14 @@ CASES = (
         half=(),
     ),
 )
+# the same with few and with many connections
+_LOADS = tuple(
+    replace(case, name=f"{case.name}-c{count}", connections=count, half=())
+    for case in _CASES
+    if case.name in {"1k", "visitors", "replay"}
+    for count in LOADS
+)
+CASES = (*_CASES, *_LOADS)
 BY_NAME = {case.name: case for case in CASES}
 
 

@@ -60,9 +60,10 @@ def test_http2_is_one_of_the_cases() -> None:
 @pytest.mark.parametrize(
     ("case", "title", "apache", "nginx"),
     [
-        ("404-fresh", "404, each URL another", 2.5, None),
-        ("visitors", "visitors", 2.5, 1.0),
-        ("replay", "replay of an access log", 2.5, 1.0),
+        ("404-fresh", "404, each URL another", 2.7, None),
+        ("visitors", "visitors", 2.9, 1.0),
+        ("visitors-c4", "visitors, connections: 4", 2.5, 1.0),
+        ("replay", "replay of an access log", 1.45, None),
         ("cgi-post", "CGI", 2.4, None),
         ("server-status", "server-status", 3.0, None),
     ],

@@ -14,7 +14,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.config_loader import ConfigLoader
-from whimbrel.cli.options import sources
+from whimbrel.cli.options import ConfigArguments, sources
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.servers import FoundServer, server_at
 from whimbrel.engine.engine import Engine
@@ -33,7 +33,7 @@ each = pytest.mark.parametrize("name", TREES)
 
 def read(path: Path) -> Sources:
     """Return what `whimbrel check PATH` reads, without options."""
-    return sources([path], None, None, [], [], [], None)[0]
+    return sources(ConfigArguments([path]))[0]
 
 
 def found(path: Path) -> FoundServer:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.corpus.configurations import files, roots
 from whimbrel.base.latin1 import from_system
-from whimbrel.cli.options import sources
+from whimbrel.cli.options import ConfigArguments, sources
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.apply.backup_paths import read_by_includes
 from whimbrel.upgrade.apply.transaction import undo, write
@@ -80,7 +80,7 @@ def test_a_fragment_gets_no_lines_for_servers() -> None:
     """Files as they are named on the command line: ports.conf, snippets, virtual hosts."""
     seen = 0
     for path in files():
-        found, _directory = sources([path], None, None, [], [], [], None)
+        found, _directory = sources(ConfigArguments([path]))
         if found.context is InputContext.SERVER:
             continue
         seen += 1

@@ -253,6 +253,7 @@ class Run:
     ) -> str:
         for worker in self.workers:
             worker.runtime.logs.clear()
+            worker.be_busy()
         for _connection, wire in (pair.kept, pair.made):
             wire.out = b""
         for piece in pieces:

@@ -18,6 +18,7 @@ from whimbrel.cli.utility_table import UTILITIES
 TABLES = {
     "catalogue/checks/__init__.py": "MODULE, of each file of checks",
     "cli/check.py": "render, of each format",
+    "cli/fleet.py": "render, of each format",
     "cli/main.py": "app, of each command",
     "cli/utility_table.py": "run, of each utility",
     "cli/verify.py": "render, of each format",
@@ -72,6 +73,7 @@ def test_imported_names_exist() -> None:
     ("package", "names"),
     [
         ("whimbrel.report.formats", ("github", "html", "json", "junit", "sarif", "text")),
+        ("whimbrel.fleet.formats", ("html", "json", "text")),
         ("whimbrel.report.verification", ("html", "json", "sarif", "text")),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.package_files import write
 
 from tests.meta.tree import ROOT
 from whimbrel.cli.main import COMMANDS
@@ -101,11 +101,7 @@ def test_logrotate_accepts_the_files(name: str, tmp_path: Path) -> None:
 def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return share/ of the package."""
     directory = tmp_path_factory.mktemp("share")
-    spec = importlib.util.spec_from_file_location("package_files", ROOT / "tools/package_files.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.write(directory)
+    write(directory)
     return directory
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.console import Console, steps
 from tests.meta.tree import PACKAGE, ROOT, tracked
 from tests.packaging.build import Distributions, build
 
@@ -85,7 +86,7 @@ def test_one_extra_has_all_others() -> None:
     (whole,) = extras["all"]
     named = re.fullmatch(r"whimbrel\[([a-z0-9,-]+)\]", whole)
     assert named is not None
-    assert set(named[1].split(",")) == set(extras) - {"all", "dev", "ldap", "test"}
+    assert set(named[1].split(",")) == set(extras) - {"all", "dev", "docs", "ldap", "test"}
 
 
 def run(command: Path | str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -134,16 +135,12 @@ def test_the_commands_of_a_new_environment(scripts: Path, wheel: Path, tmp_path:
 
 
 def test_the_walk_of_a_new_environment(scripts: Path, tmp_path: Path) -> None:
-    """What README.md shows a new user, with the catalogue, the documents and the site of the wheel."""
-    whimbrel = scripts / "whimbrel"
-    assert run(whimbrel, "example", "site", cwd=tmp_path).returncode == 0
-    checked = run(whimbrel, "check", "site", cwd=tmp_path)
-    assert checked.returncode == 1 and "C17" in checked.stdout, checked.stderr
-    upgraded = run(whimbrel, "upgrade", "-d", "site", "--out", "site-2.4", cwd=tmp_path)
-    assert upgraded.returncode == 0, upgraded.stderr
-    verified = run(whimbrel, "verify", "site", "site-2.4", cwd=tmp_path)
-    assert verified.returncode == 0 and ": same" in verified.stdout, verified.stderr
-    explained = run(whimbrel, "explain", "C17", cwd=tmp_path)
-    assert explained.returncode == 0 and "Order" in explained.stdout, explained.stderr
+    """What the page for new users says, with the catalogue, the documents and the site of the wheel."""
+    page = [step for step in steps("ten-minutes.md") if step.kind == "command"]
+    walk = [step for step in page if step.text.startswith(("whimbrel", "echo "))]
+    with Console(tmp_path, scripts) as console:
+        for step in walk[: next(n for n, step in enumerate(walk) if "by-hand" in step.text)]:
+            console.check_step(step)
     tested = run(scripts / "whimbrel-httpd", "-d", str(tmp_path / "site-2.4"), "-t", cwd=tmp_path)
     assert tested.returncode == 0 and "Syntax OK" in tested.stderr, tested.stderr
+    assert any(step.text.startswith("whimbrel verify site site-2.4") for step in walk)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+from tests.performance.many_hosts import server
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
+from whimbrel.verify.loading import load_sides
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import Verdict
 from whimbrel.verify.verify import Comparison, verify
 
 HOSTS = 600
 CHANGED = 433
+REDIRECTING = 110
+BOUND = 30.0
+"""Seconds of one process on a busy machine; it took 9."""
 
 
 def configuration(root: Path, name: str, changed: int = -1) -> Side:
@@ -51,3 +61,16 @@ def test_the_share_of_each_host_is_bounded(tmp_path: Path) -> None:
     assert (
         max(len(list(comparison.source.of_group(routes))) for routes in comparison.source.groups()[:20]) <= 10
     )
+
+
+def test_many_hosts_that_redirect_all_requests_are_decided_within_their_time(tmp_path: Path) -> None:
+    """The site of tests/performance: no request reaches a line about access, and all lines are decided."""
+    start = time.process_time()
+    options = server(tmp_path, REDIRECTING)
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
+    new = replace(options, overlay=result.files)
+    compared = verify(*load_sides((options, new), ("2.2", "2.4"), ("old", "new")))
+    assert not compared.groups and not compared.not_decided
+    assert f"as others have equal lines: {REDIRECTING - 2}" in " ".join(compared.limits)
+    assert compared.probes < 2 * REDIRECTING + 1000
+    assert time.process_time() - start < BOUND

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
-from whimbrel.api.named_files import NamedInput
 from whimbrel.base.latin1 import from_system
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
@@ -22,16 +21,17 @@ from whimbrel.upgrade.check.check import (
     parse_selection,
     source_lines,
 )
-from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.check.diffs import diffs
+from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
-from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
-from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
-from whimbrel.upgrade.source.line_map import LineMap
+from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
 from whimbrel.utilities.usage_error import UsageError
-from whimbrel.verify.upgraded import verify_upgrade
+
+if TYPE_CHECKING:
+    from whimbrel.api.named_files import NamedInput
 
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
@@ -91,26 +91,48 @@ def check_parts(
     return report
 
 
+def upgrade_sources(
+    sources: Sources,
+    options: UpgradeOptions,
+    wanted: Selection,
+    progress: Progress | None = None,
+    step: ReportProgress = no_progress,
+    prompt: Callable[[ConfigTree], DecideCallback] | None = None,
+    *,
+    is_verified: bool,
+) -> tuple[UpgradeResult, str]:
+    """Return the upgrade of *sources*, and a sentence about the comparison of both versions, "" for none.
+
+    The result of all rules is loaded under 2.4. *is_verified*: the answers of both versions are compared, and
+    what differs is marked for review. *prompt* makes the function that decides about each change. Raises
+    UsageError if no file can be read.
+    """
+    tree = read_config_tree(sources, options, progress=progress)
+    if not tree.files:
+        unread = "; ".join(f"{item.place}: {item.subject}" for item in tree.unread)
+        raise UsageError(unread or "no files")
+    tree.report_progress = step
+    result = upgrade(tree, wanted.applied_rules(), prompt(tree) if prompt is not None else None)
+    step("loading the result", 0, 0)
+    if not wanted.only and not wanted.without:
+        add_load_errors(result, sources.options)
+    if not is_verified or sources.options is None:
+        return result, ""
+    from whimbrel.verify.upgraded import verify_upgrade  # a check does not need the engine
+
+    return result, verify_upgrade(result, sources.options, step)
+
+
 def upgrade_input(named: NamedInput, options: UpgradeOptions, *, is_verified: bool) -> UpgradePlan:
     """Return the upgrade; raises ConfigurationError if no file can be read."""
-    tree = read_config_tree(named.sources, options)
-    if not tree.files:
-        reasons = "; ".join(f"{item.place}: {item.subject}" for item in tree.unread)
-        raise ConfigurationError(named.path, 0, text_of(reasons) or "no configuration in there")
-    result = upgrade(tree)
-    add_load_errors(result, named.sources.options)
-    verified = ""
-    if is_verified and named.sources.options is not None:
-        verified = verify_upgrade(result, named.sources.options)
-    texts = source_lines(tree, result.findings)
+    try:
+        result, verified = upgrade_sources(named.sources, options, Selection(), is_verified=is_verified)
+    except UsageError as problem:
+        raise ConfigurationError(named.path, 0, text_of(problem.message)) from None
+    texts = source_lines(result.tree, result.findings)
     changes = []
-    for path, new in result.files.items():
-        old = tree.files[path].document.bytes
-        shown = display_path(path, named.directory)
-        diff = unified_diff(shown, old, new, result.line_maps.get(path, LineMap()))
-        changes.append(FileChange(path_of(path), old, new, diff))
-    entries = [
-        entry_of(finding, "", texts.get((finding.place.path, finding.place.line), ""))
-        for finding in result.findings
-    ]
+    for path, diff in diffs(result, named.directory).items():
+        old = result.tree.files[path].document.bytes
+        changes.append(FileChange(path_of(path), old, result.files[path], diff))
+    entries = [entry_of(finding, "", texts) for finding in result.findings]
     return UpgradePlan(tuple(changes), tuple(map(finding_of, entries)), verified, unknown_of(result.scope))

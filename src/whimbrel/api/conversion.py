@@ -87,4 +87,5 @@ def finding_of(entry: ReportEntry) -> Finding:
         text_of(entry.decision),
         text_of(entry.evidence),
         path_of(entry.via),
+        text_of(entry.effect),
     )

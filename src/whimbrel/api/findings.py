@@ -46,6 +46,7 @@ class Finding:
         file, line: its place; line 0 for the whole file. `included_from`: the Include line that led there.
         message: the change; `advice`: what to do about it.
         risk: "breaks start-up", "opens access", "closes access", "changes answers" or "cosmetic".
+        effect: the risk in words; of a .htaccess file that 2.4 refuses, 500 for each request below it.
         needs_review: a person has to look at it.
         is_note: there is nothing to do.
         edit: what `upgrade` writes, None for nothing.
@@ -65,6 +66,7 @@ class Finding:
     decision: str = ""
     evidence: str = ""
     included_from: str = ""
+    effect: str = ""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.htaccess_server import HtaccessServer
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.servers import fault_of, why_no_server
-from whimbrel.upgrade.source.named_sources import sources
+from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
 from whimbrel.upgrade.source.reading import Sources
 from whimbrel.utilities.usage_error import UsageError
 
 DIALECTS: Final = ("2.4", "2.2", "guide")
-
-
-@dataclass(frozen=True, slots=True)
-class FurtherLines:
-    """httpd's -D, -C and -c, and the file of shell variables."""
-
-    defines: Sequence[str] = ()
-    before: Sequence[str] = ()
-    after: Sequence[str] = ()
-    envvars: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +26,7 @@ class NamedInput:
         path: absolute. `directory`: the one that reports show paths relative to.
         sources: what check and upgrade read: the configuration of a server, or a file without its server.
         options: of the server that answers; None for a directory of files without a server.
-        lines: those that are added to the text.
+        lines: the defines and lines that are added to the text, and the file of shell variables.
         holder: the server around a .htaccess file, which lives as long as it; None for others.
     """
 
@@ -45,7 +34,7 @@ class NamedInput:
     directory: str
     sources: Sources
     options: LoadOptions | None
-    lines: FurtherLines
+    lines: ConfigArguments
     holder: HtaccessServer | None = None
 
     @property
@@ -54,7 +43,7 @@ class NamedInput:
         return self.path if self.holder is None else self.holder.file
 
 
-def named_input(path: str, dialect: str, at: str, lines: FurtherLines) -> NamedInput:
+def named_input(path: str, dialect: str, at: str, lines: ConfigArguments) -> NamedInput:
     """Return what *path* names; raises ConfigurationError, and ValueError for an unknown dialect."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect {dialect!r}: not one of {', '.join(DIALECTS)}")
@@ -76,11 +65,9 @@ def named_input(path: str, dialect: str, at: str, lines: FurtherLines) -> NamedI
     return NamedInput(full, directory, found, options, lines)
 
 
-def _read(path: str, lines: FurtherLines, *, as_server: bool) -> tuple[Sources, str]:
-    further = list(lines.before), list(lines.after), list(lines.defines)
+def _read(path: str, lines: ConfigArguments, *, as_server: bool) -> tuple[Sources, str]:
     try:
-        envvars = Path(lines.envvars) if lines.envvars is not None else None
-        return sources([Path(path)], None, None, *further, envvars, as_server=as_server)
+        return sources(replace(lines, paths=[Path(path)], as_server=as_server))
     except UsageError as problem:
         message = problem.message.partition("\n")[0]  # then a hint about options of commands
         raise ConfigurationError(path, 0, message.removeprefix(f"{path}: ")) from None

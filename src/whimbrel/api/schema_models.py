@@ -56,6 +56,7 @@ class FindingDocument(Document):
     message: str
     advice: str
     risk: Risk
+    effect: str = Field(description="the risk in words: 500 for each request below a .htaccess file")
     needs_review: bool
     evidence: str
     old: list[NumberedLine]
@@ -337,10 +338,62 @@ class ReplayDocument(Document):
     log: LogComparison
 
 
+class FleetRule(Document):
+    """A rule over all servers."""
+
+    rule: str
+    name: str
+    risk: Risk = Field(description="the worst of its findings")
+    servers: int
+    findings: int
+
+
+class RuleOfServer(Document):
+    """The findings of a rule with one risk on a server."""
+
+    rule: str
+    risk: Risk
+    count: int
+
+
+class FleetServerDocument(Document):
+    """A server of a fleet."""
+
+    name: str
+    path: str
+    verdict: str = Field(description="findings, same, not decided ...")
+    exit_code: Literal[0, 1, 2, 3] = Field(description="that of the command for this server alone")
+    risks: dict[Risk, int]
+    rules: list[RuleOfServer]
+    undecided: int = Field(description="facts that are not known and may matter")
+    files: int
+    lines: int
+    changed: int = Field(description="files that an upgrade changes")
+    fault: str | None = Field(description="why there is no result")
+    seconds: float
+    same_as: str | None = Field(description="the equal server whose result this is")
+
+
+class FleetDocument(Document):
+    """whimbrel check, upgrade and verify --fleet --format json"""
+
+    command: Literal["check", "upgrade", "verify"]
+    total: int = Field(description="servers of the fleet; fewer are below if it was interrupted")
+    interrupted: bool
+    cut_writes: list[str] = Field(description="servers that were being written at an interrupt")
+    seconds: float
+    workers: int
+    exit_code: Literal[0, 1, 2, 3]
+    verdicts: dict[str, int]
+    rules: list[FleetRule] = Field(description="the worst risk first, then those of most servers")
+    servers: list[FleetServerDocument]
+
+
 MODELS: Final[dict[str, type[Document]]] = {
     "check-1": CheckDocument,
     "explain-1": ExplainDocument,
     "explain-diff-1": ExplainDiffDocument,
+    "fleet-1": FleetDocument,
     "replay-1": ReplayDocument,
     "upgrade-1": UpgradeDocument,
     "verify-1": VerifyDocument,

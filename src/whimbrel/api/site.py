@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
 from whimbrel.api.answers import Answer, Explanation
 from whimbrel.api.findings import CheckReport, Unknown, UpgradePlan
@@ -17,15 +18,22 @@ Dialect = Literal["2.4", "2.2", "guide"]
 
 
 class Site:
-    """A configuration under a dialect (`load` makes it).
+    """A configuration under a dialect.
 
     The first request loads the configuration and raises ConfigurationError if httpd would not start with it;
     `check` and `upgrade` need no configuration that starts. Requests run no program, contact no back end and
     write no log. What the text names and this machine lacks is left out, and listed in `unknown`.
 
+    Args:
+        path: a main file, a server root, a copy of one, or a .htaccess file, whose directory is then served.
+        dialect: the version that answers: "2.4", "2.2", or "guide" (2.4 as its upgrade guide describes it).
+        at: the URL path of the directory of a .htaccess file.
+        defines, before, after: names and lines as of httpd's -D, -C and -c.
+        envvars: the file of shell variables for ${NAME}. The default is that of the layout.
+
     Attributes:
         path: of the main file, directory or .htaccess file that was named.
-        dialect: "2.4", "2.2", or "guide" (2.4 as its upgrade guide describes it).
+        dialect: the same as the argument.
     """
 
     def __init__(
@@ -39,10 +47,11 @@ class Site:
         after: Sequence[str] = (),
         envvars: str | os.PathLike[str] | None = None,
     ) -> None:
-        from whimbrel.api.named_files import FurtherLines, named_input
+        from whimbrel.api.named_files import named_input
+        from whimbrel.upgrade.source.named_sources import ConfigArguments
 
-        variables = None if envvars is None else os.fspath(envvars)
-        lines = FurtherLines(defines, before, after, variables)
+        variables = None if envvars is None else Path(envvars)
+        lines = ConfigArguments(before=before, after=after, defines=defines, envvars=variables)
         self._named = named_input(os.fspath(path), dialect, at, lines)
         self.path = self._named.path
         self.dialect: Dialect = dialect
@@ -112,7 +121,7 @@ class Site:
         lines = self._named.lines
         pairs = [("-D", lines.defines), ("-C", lines.before), ("-c", lines.after)]
         words = [word for option, values in pairs for value in values for word in (option, value)]
-        envvars = ["--envvars", lines.envvars] if lines.envvars is not None else []
+        envvars = ["--envvars", os.fspath(lines.envvars)] if lines.envvars is not None else []
         return (self._named.served, "--dialect", self.dialect, *words, *envvars)
 
     def get(
@@ -152,23 +161,6 @@ class Site:
         return self._loaded
 
 
-def load(
-    path: str | os.PathLike[str],
-    *,
-    dialect: Dialect = "2.4",
-    at: str = "/",
-    defines: Sequence[str] = (),
-    before: Sequence[str] = (),
-    after: Sequence[str] = (),
-    envvars: str | os.PathLike[str] | None = None,
-) -> Site:
-    """Return the site of a configuration; raises ConfigurationError for a file that cannot be read.
-
-    Args:
-        path: a main file, a server root, a copy of one, or a .htaccess file, whose directory is then served.
-        dialect: the version that answers.
-        at: the URL path of the directory of a .htaccess file.
-        defines, before, after: names and lines as of httpd's -D, -C and -c.
-        envvars: the file of shell variables for ${NAME}. The default is that of the layout.
-    """
-    return Site(path, dialect=dialect, at=at, defines=defines, before=before, after=after, envvars=envvars)
+load: Final = Site
+"""Load a configuration: the verb by which `whimbrel.api` has it. Raises ConfigurationError for a file that
+cannot be read."""

@@ -104,7 +104,7 @@ def _run_action(action: str, options: list[str], words: list[str]) -> int:
     if action in SIGNALS:
         return _httpd([*options, "-k", action])
     if action == "configtest":
-        return _httpd([*options, "-t"])
+        return _httpd(["-t", *options])
     if action in ("status", "fullstatus"):
         return _show_status(full=action == "fullstatus")
     if action in GONE:
@@ -133,7 +133,7 @@ def _check_config(options: list[str]) -> int:
         os.close(reading)
         status = 1
         try:
-            status = _httpd([*options, "-t"])
+            status = _httpd(["-t", *options])
         finally:
             os._exit(status)
     os.dup2(saved_stderr, 2)

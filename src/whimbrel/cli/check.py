@@ -7,7 +7,6 @@ findings, but something that may matter is not known.
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -17,9 +16,24 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from whimbrel.base.latin1 import from_system
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import terminal_width
+from whimbrel.cli.fleet import (
+    MEGABYTES,
+    SECONDS,
+    Cluster,
+    Fleet,
+    FleetChoice,
+    Memory,
+    Pages,
+    Seconds,
+    fleet_of,
+    refuse,
+    run_fleet,
+)
+from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -33,6 +47,7 @@ from whimbrel.cli.options import (
     Color,
     ColorMode,
     Conf,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -65,10 +80,26 @@ EPILOG: Final = epilog(
         2: "wrong usage, or no file could be read",
         3: "no findings, but something that may matter is not known",
     },
-    ("whimbrel check -d /etc/httpd", "whimbrel check copy/of/apache2 --format html > report.html"),
-    NOTE,
+    (
+        "whimbrel check -d /etc/httpd",
+        "whimbrel check copy/of/apache2 --format html > report.html",
+        "whimbrel check --fleet machines/ --pages report",
+    ),
+    f"{NOTE} {FLEET_NOTE}",
 )
 _PIECE: Final = 1 << 16
+SINGLE: Final = {
+    "root": "-d",
+    "file": "-f",
+    "as_server": "--whole",
+    "baseline": "--baseline",
+    "write_baseline": "--write-baseline",
+    "config_nice": "--config-nice",
+    "modules": "--modules",
+    "htpasswd": "--htpasswd",
+    "davlock": "--davlock",
+}
+"""Parameters that a fleet does not take, with their options."""
 
 
 class Format(StrEnum):
@@ -114,7 +145,7 @@ Jobs = Annotated[
         "-j",
         "--jobs",
         min=0,
-        help="Check many files with N processes. Default: 0, one for each core. Example: -j 2",
+        help="Check many files or servers with N processes. Default: 0, one for each core. Example: -j 2",
     ),
 ]
 ConfigNice = Annotated[
@@ -172,6 +203,11 @@ def check(
     modules: ModuleFiles = None,
     htpasswd: PasswordFile = None,
     davlock: LockFile = None,
+    fleet: Fleet = False,
+    cluster: Cluster = "",
+    pages: Pages = None,
+    seconds: Seconds = SECONDS,
+    memory: Memory = MEGABYTES,
 ) -> None:
     """Report what an upgrade from 2.2 to 2.4 changes.
 
@@ -183,23 +219,25 @@ def check(
     from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.model import UpgradeOptions
 
+    lines = before or (), after or (), defines or ()
+    named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
     extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
     try:
+        refuse(context, is_fleet=fleet, single=SINGLE)
         wanted = parse_selection(select, ignore)
+        options = UpgradeOptions(target=release(target))
+        if fleet:
+            following = command_line("upgrade", "--fleet", *given_words(context, CARRIED))
+            choice = FleetChoice(
+                jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, following
+            )
+            raise typer.Exit(_check_fleet(named, wanted, options, choice))
         baselined = baselines.load(baseline) if baseline is not None else None
         given = {name: path for name, path in extra.items() if path is not None}
         report = check_sources.files_report(given)
         if conf or root is not None or file is not None or not given:
-            parts = _parts(
-                conf or [],
-                lambda paths: sources(
-                    paths, root, file, before or [], after or [], defines or [], envvars, as_server, built_in
-                ),
-                as_server,
-            )
-            report.add(
-                _run_check(parts, wanted, jobs or os.cpu_count() or 1, UpgradeOptions(target=release(target)))
-            )
+            parts = _parts(named)
+            report.add(_run_check(parts, wanted, jobs or os.cpu_count() or 1, options))
         if write_baseline is not None:
             baselines.save(report, write_baseline)
         if baselined is not None:
@@ -216,15 +254,25 @@ def check(
     raise typer.Exit(EXIT_OK if write_baseline is not None else report.scope.exit_code(EXIT_OK))
 
 
-def _parts(
-    conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool
-) -> list[tuple[Sources, str]]:
+def _check_fleet(
+    named: ConfigArguments, wanted: Selection, options: UpgradeOptions, choice: FleetChoice
+) -> int:
+    from whimbrel.fleet.tasks import CheckTask
+
+    servers = fleet_of(list(named.paths))
+    task = CheckTask(replace(named, paths=()), wanted, options, choice.pages is not None)
+    return run_fleet(task, servers, choice)
+
+
+def _parts(named: ConfigArguments) -> list[tuple[Sources, str]]:
     """Return the sources with their directories: one part for each server, one for all other files."""
     from whimbrel.cli.check_sources import server_paths
 
-    server_conf, loose_files = ([], conf) if one_server else server_paths(conf)
-    parts = [read([path]) for path in server_conf]
-    return [*parts, read(loose_files)] if loose_files or not server_conf else parts
+    server_conf, loose_files = ([], named.paths) if named.as_server else server_paths(named.paths)
+    groups = [[path] for path in server_conf]
+    if loose_files or not groups:
+        groups.append(list(loose_files))
+    return [sources(replace(named, paths=paths)) for paths in groups]
 
 
 def _run_check(
@@ -286,7 +334,7 @@ class _TextOutput(NamedTuple):
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
         if any(entry.is_fixable for entry in report.entries):
-            return shlex.join(["whimbrel", "upgrade", *map(from_system, self.arguments)])
+            return command_line("upgrade", *self.arguments)
         if report.findings:
             return f"whimbrel explain {report.findings[0].rule}"
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ MAX_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""
 
 
-def server_paths(conf: list[Path]) -> tuple[list[Path], list[Path]]:
+def server_paths(conf: Sequence[Path]) -> tuple[list[Path], Sequence[Path]]:
     """Split paths into directories of servers and all others. A main file and its fragments stay together."""
     if len(conf) == 1 and conf[0].is_dir() and not _is_server(conf[0]):
         below = list(_servers_below(conf[0], MAX_LEVELS))

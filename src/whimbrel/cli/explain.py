@@ -39,7 +39,18 @@ from whimbrel.cli.explain_options import (
     What,
 )
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.options import After, Before, Build, Defines, Envvars, File, Root, build_name
+from whimbrel.cli.options import (
+    After,
+    Before,
+    Build,
+    ConfigArguments,
+    Defines,
+    Envvars,
+    File,
+    Root,
+    build_name,
+    given_names,
+)
 from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
@@ -67,6 +78,7 @@ _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def explain(
+    context: typer.Context,
     query: What = None,
     listing: Listing = False,
     as_json: AsJson = False,
@@ -105,13 +117,14 @@ def explain(
         )
         from whimbrel.explain.request_description import RequestDescription
 
-        lines = tuple(before or ()), tuple(after or ()), tuple(defines or ())
         try:
+            lines = before or (), after or (), defines or ()
+            named = ConfigArguments((), root, file, *lines, envvars, build=build_name(builtin))
             described = RequestDescription(
                 words, host, source, address, user, method, tuple(map(_field, header or [])), tls, client_cert
             )
             code = explain_request(
-                ConfigurationChoice(root, file, *lines, envvars, dialect, build_name(builtin)),
+                ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
                 OutputChoice(

@@ -7,17 +7,18 @@ explained, but something that may matter to the request is not known.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from whimbrel.base.builds import AUTO
+from whimbrel.base.dialect import V22
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.terminal_text import shown, terminal_width
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, ColorMode, is_colored, sources
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, ColorMode, ConfigArguments, is_colored, sources
 from whimbrel.cli.terminal import write_text
 from whimbrel.utilities.usage_error import UsageError
 
@@ -34,26 +35,18 @@ DIALECTS = ("2.2", "2.4", "guide")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChoice:
-    """httpd's -d -f -C -c -D, --envvars, --dialect and --builtin."""
+    """The configuration that is asked, and the dialect that answers; *is_default*: it was not given."""
 
-    root: Path | None = None
-    file: Path | None = None
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    defines: tuple[str, ...] = ()
-    envvars: Path | None = None
+    named: ConfigArguments = ConfigArguments()
     dialect: str = "2.4"
-    build: str = AUTO
+    is_default: bool = False
 
     def options(self, conf: Path | None = None) -> LoadOptions:
         """Return the options of reading; *conf* is a main file or directory in place of -d and -f."""
-        lines = list(self.before), list(self.after), list(self.defines)
-        if conf is None:
-            found = sources([], self.root, self.file, *lines, self.envvars, build=self.build)[0].options
-        else:
-            found = sources([conf], None, None, *lines, self.envvars, as_server=True, build=self.build)[
-                0
-            ].options
+        named = self.named
+        if conf is not None:
+            named = replace(named, paths=[conf], root=None, file=None, as_server=True)
+        found = sources(named)[0].options
         if found is None:
             raise UsageError(f"{conf}: not the configuration of a server")
         return found
@@ -90,6 +83,7 @@ def explain_request(
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.cause import cause_of
+    from whimbrel.explain.version_notice import version_notice
     from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import load_side
 
@@ -108,35 +102,55 @@ def explain_request(
             }
             typer.echo(json.dumps(document, indent=1))
         else:
-            _print_one(explanation, scope, options.server_root, output)
+            notice = version_notice(new, options.server_root) if choice.is_default else ""
+            _print_one(explanation, scope, options.server_root, output, notice)
         return EXIT_FINDINGS if explanation.errors else scope.exit_code(EXIT_OK)
+    other = _other_side(choice, options, diff)
+    sides = (new, other) if is_reversed(new, other) else (other, new)
+    return _print_both(*sides, probe, _names(*sides), output)
+
+
+def is_reversed(new: Side, other: Side) -> bool:
+    """Return True if the side of --diff is the new one: the other one alone answers as 2.2."""
+    return new.dialect is V22 and other.dialect is not V22
+
+
+def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) -> Side:
+    """Return the side of --diff: another dialect, or a main file or directory."""
+    from whimbrel.verify.loading import load_side
+
     if diff in DIALECTS:
-        old = load_side(options, diff)
-        names = (diff, choice.dialect)
-    else:
-        old_path, _, dialect = (
-            diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
-        )
-        old = load_side(choice.options(Path(old_path)), dialect or choice.dialect)
-        names = (diff, options.file)
-    return _print_both(old, new, probe, names, output)
+        return load_side(options, diff)
+    path, _, dialect = (
+        diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
+    )
+    return load_side(choice.options(Path(path)), dialect or choice.dialect)
+
+
+def _names(old: Side, new: Side) -> tuple[str, str]:
+    """Return what tells both sides apart: the versions, or the main files with their versions."""
+    paths = [os.path.join(side.options.server_root, side.options.file) for side in (old, new)]
+    if paths[0] == paths[1]:
+        return old.dialect.name, new.dialect.name
+    return f"{paths[0]} ({old.dialect.name})", f"{paths[1]} ({new.dialect.name})"
 
 
 def _print_one(
-    explanation: RequestExplanation, scope: KnowledgeScope, root: str, output: OutputChoice
+    explanation: RequestExplanation, scope: KnowledgeScope, root: str, output: OutputChoice, notice: str
 ) -> None:
-    from whimbrel.explain.text import OutputStyle, short_lines
+    from whimbrel.explain.text import OutputStyle, notice_lines, short_lines
 
     style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto))
+    first = notice_lines(notice, style)
     if not output.is_verbose:
-        _write(short_lines(explanation, scope, style), output)
+        _write((*first, *short_lines(explanation, scope, style)), output)
         return
     from whimbrel.explain.trees import rendered, tree
 
     drawing = rendered(
         tree(explanation, root, is_folded=output.is_folded), style.width, is_colored=style.is_colored
     )
-    _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
+    _write((*first, drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
 
 
 def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:

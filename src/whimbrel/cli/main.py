@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
 from whimbrel.base.confinement import confine
+from whimbrel.base.process_limits import MAX_MEMORY, limit_process
 from whimbrel.cli.interrupts import end_interrupted, repeat_lost_interrupts
 from whimbrel.cli.utility_table import UTILITIES, utility
 
@@ -36,10 +37,6 @@ COMMANDS: Final = {
 
 MAX_SENTENCE: Final = 300
 """Characters of the first sentence of a command in the list of commands."""
-MAX_RECURSION: Final = 10_000
-"""Calls within each other in a command: several for each of MAX_SECTIONS."""
-MAX_MEMORY: Final = 2 << 30
-"""Bytes of data of one process of a command."""
 
 
 COMPLETION: Final = "_WHIMBREL_COMPLETE"
@@ -128,8 +125,7 @@ def main() -> None:
         app(prog_name="whimbrel")
         return
     confine()
-    limit_memory()
-    sys.setrecursionlimit(MAX_RECURSION)
+    limit_process()
     repeat_lost_interrupts()
     try:
         app(prog_name="whimbrel")
@@ -146,14 +142,3 @@ def main() -> None:
         reason = problem.strerror if problem.filename is None else file_problem(problem)
         os.write(2, encoded(f"whimbrel: stopped: {reason}\n"))
         sys.exit(2)
-
-
-def limit_memory() -> None:
-    """Let a command that needs more than MAX_MEMORY fail, in the place of the machine."""
-    try:
-        import resource
-    except ImportError:  # a system without limits of processes
-        return
-    _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY:
-        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))

@@ -1,7 +1,8 @@
 """Options of the commands that read a configuration: httpd's own -d, -f, -C, -c, -D, or files and
 directories.
 
-Commands use the `Annotated` types below for their parameters and pass the values to `sources`.
+Commands use the `Annotated` types below for their parameters and pass the values to `sources`
+as ConfigArguments.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import typer
 from whimbrel.base.builds import NAMES as BUILDS
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.printable import printable, printable_line
+from whimbrel.upgrade.source.named_sources import ConfigArguments as ConfigArguments
 from whimbrel.upgrade.source.named_sources import sources as sources
 from whimbrel.utilities.usage_error import UsageError
 
@@ -201,6 +203,12 @@ def release(target: str) -> int:
     if found is None:
         raise UsageError(f"--target {target}: not a release of 2.4, such as 2.4.58")
     return int(found[1]) if found[1] else NEWEST
+
+
+def given_names(context: typer.Context) -> frozenset[str]:
+    """Return the names of the parameters that the command line gives."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(name for name, found in sources.items() if found and found.name == "COMMANDLINE")
 
 
 def given_words(context: typer.Context, names: Container[str]) -> list[str]:

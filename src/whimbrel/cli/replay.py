@@ -20,7 +20,15 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, Defines, sources, write_fragment_hints
+from whimbrel.cli.options import (
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_USAGE,
+    ConfigArguments,
+    Defines,
+    sources,
+    write_fragment_hints,
+)
 from whimbrel.cli.terminal import NoPager, write_text
 from whimbrel.utilities.usage_error import UsageError
 
@@ -205,7 +213,7 @@ def _side(conf: Path, dialect: str, defines: list[str]) -> SideOptions:
 
     if dialect not in DIALECTS:
         raise UsageError(f"{dialect}: not a dialect; these are {', '.join(DIALECTS)}")
-    options = sources([conf], None, None, [], [], defines, None, as_server=True)[0].options
+    options = sources(ConfigArguments([conf], defines=defines, as_server=True))[0].options
     if options is None:
         raise UsageError(f"{conf}: not the configuration of a server")
     return SideOptions(options, dialect, from_system(str(conf)))

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -26,6 +25,7 @@ from whimbrel.cli.options import (
     After,
     Before,
     Build,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -77,16 +77,11 @@ def studio(
 ) -> None:
     """Show a configuration in the browser: findings, and why a request gets its answer. Ctrl-C ends it."""
     try:
-        lines = before or [], after or [], defines or []
-        found, _directory = sources(
-            [conf] if conf is not None else [],
-            root,
-            file,
-            *lines,
-            envvars,
-            as_server=conf is not None and conf.is_file(),
-            build=build_name(builtin),
-        )
+        paths = [conf] if conf is not None else []
+        lines = before or (), after or (), defines or ()
+        is_file = conf is not None and conf.is_file()
+        named = ConfigArguments(paths, root, file, *lines, envvars, is_file, build=build_name(builtin))
+        found, _directory = sources(named)
         if found.options is None:
             raise UsageError(why_no_server(str(conf)))
         raise typer.Exit(run(found, port))
@@ -122,14 +117,13 @@ def _stop(_number: int, _frame: object) -> None:
 def _analysis(found: Sources) -> Serve:
     """Confine the nursery, and return what its processes do."""
     from whimbrel.base.confinement import confine
-    from whimbrel.cli.main import MAX_RECURSION, limit_memory
+    from whimbrel.base.process_limits import limit_process
     from whimbrel.studio.analysis import Analysis
     from whimbrel.studio.process import serve
     from whimbrel.studio.warming import warm
 
     confine()
-    limit_memory()
-    sys.setrecursionlimit(MAX_RECURSION)
+    limit_process()
     warm()
     return lambda connection: serve(connection, Analysis(found))
 

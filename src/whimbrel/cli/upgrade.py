@@ -15,9 +15,26 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.cli.fleet import (
+    MEGABYTES,
+    SECONDS,
+    Cluster,
+    Fleet,
+    FleetChoice,
+    Jobs,
+    Memory,
+    Pages,
+    Seconds,
+    fleet_of,
+    refuse,
+    run_fleet,
+)
+from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
+from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -32,6 +49,7 @@ from whimbrel.cli.options import (
     Color,
     ColorMode,
     Conf,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -50,10 +68,10 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.upgrade.check.fixpoint import UpgradeResult
+    from whimbrel.upgrade.check.check import Selection
+    from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
     from whimbrel.upgrade.model import UpgradeOptions
-    from whimbrel.upgrade.rule import Rule
-    from whimbrel.upgrade.source.config_tree import ReportProgress
+    from whimbrel.upgrade.source.config_tree import ConfigTree
     from whimbrel.upgrade.source.reading import Sources
 
 EPILOG: Final = epilog(
@@ -63,13 +81,25 @@ EPILOG: Final = epilog(
         2: "wrong usage or unreadable input",
         3: "done, but something needs review or a decision, or is not known",
     },
-    ("whimbrel upgrade -d /etc/httpd", "whimbrel upgrade -d /etc/httpd --out /tmp/new"),
-    NOTE,
+    (
+        "whimbrel upgrade -d /etc/httpd",
+        "whimbrel upgrade -d /etc/httpd --out /tmp/new",
+        "whimbrel upgrade --fleet machines/ --out upgraded/",
+    ),
+    f"{NOTE} {FLEET_NOTE}",
 )
 HOW: Final = frozenset(
     ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
 )
 """The parameters that say how the text is written, which the command that writes it has to repeat."""
+SINGLE: Final = {
+    "root": "-d",
+    "file": "-f",
+    "as_server": "--whole",
+    "interactive": "--interactive",
+    "undo": "--undo",
+}
+"""Parameters that a fleet does not take, with their options."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -235,44 +265,79 @@ def upgrade(
     json: Json = False,
     shape: Shape = OutputFormat.text,
     no_pager: NoPager = False,
+    fleet: Fleet = False,
+    jobs: Jobs = 0,
+    cluster: Cluster = "",
+    pages: Pages = None,
+    seconds: Seconds = SECONDS,
+    memory: Memory = MEGABYTES,
 ) -> None:
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
+    from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
-        what, directory = sources(
-            conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
-        )
+        refuse(context, is_fleet=fleet, single=SINGLE)
+        lines = before or (), after or (), defines or ()
+        named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+        shape = OutputFormat.json if json else shape
+        options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
+        wanted = parse_selection(select, ignore)
+        if fleet:
+            next_command = after_fleet(context, named.paths, out, CARRIED | HOW, is_written=write)
+            choice = FleetChoice(
+                jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, next_command
+            )
+            flags = write, is_open, verify
+            raise typer.Exit(_upgrade_fleet(named, wanted, options, out, choice, flags=flags))
+        what, directory = sources(named)
         if undo:
             with uninterrupted():
                 raise typer.Exit(_undo(directory))
-        options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
-        rules = _rules(select, ignore)
         if write or interactive:
             with uninterrupted():
                 _recover(directory)
         with ProgressBar() as bar:
-            result = _run(what, options, rules, interactive, bar)
-            bar.on_step("loading the result", 0, 0)
-            _load_result(result, what, has_all_rules=not (select or ignore))
-            words = _verify(result, what, bar.on_step) if verify else ""
+            result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         with uninterrupted():
             if out is not None:
-                _copy(result, directory, out)
+                copy_tree(result, directory, out)
             elif write or interactive:
-                _write_files(result, directory, conf or [], is_open)
+                write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
-        shape = OutputFormat.json if json else shape
-        output = _Output(shape, color, is_written, words, arguments, may_page=not no_pager)
+        if is_written:
+            following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
+        else:
+            following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
+        output = _Output(shape, color, is_written, words, arguments, following, may_page=not no_pager)
         raise typer.Exit(_print_result(result, directory, output))
-    except (UsageError, RuleError, WriteError) as problem:
+    except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _upgrade_fleet(
+    named: ConfigArguments,
+    wanted: Selection,
+    options: UpgradeOptions,
+    out: Path | None,
+    choice: FleetChoice,
+    *,
+    flags: tuple[bool, bool, bool],
+) -> int:
+    """Upgrade many servers; *flags* are --write, --outside and --verify. Return the exit status."""
+    from whimbrel.fleet.tasks import UpgradeTask
+
+    servers = fleet_of(list(named.paths))
+    out = out.absolute() if out is not None else None
+    task = UpgradeTask(replace(named, paths=()), wanted, options, out, *flags, choice.pages is not None)
+    return run_fleet(task, servers, choice, out)
 
 
 def _options(
@@ -302,28 +367,6 @@ def _write_stderr(text: str) -> None:
     os.write(2, encoded(text) + b"\n")
 
 
-def _rules(select: str, ignore: str) -> list[Rule]:
-    """Return the selected rules; raises UsageError for an unknown number."""
-    from whimbrel.upgrade.rules import all_rules
-
-    rules = all_rules()
-    rule_numbers = {number for rule in rules for number in (rule.number, *rule.also)}
-    wanted = _numbers(select)
-    unwanted = _numbers(ignore)
-    for number in [*wanted, *unwanted]:
-        if number not in rule_numbers:
-            raise UsageError(f"no rule has the number {number}")
-    return [
-        rule
-        for rule in rules
-        if (not wanted or {rule.number, *rule.also} & set(wanted)) and rule.number not in unwanted
-    ]
-
-
-def _numbers(text: str) -> list[str]:
-    return [word.upper() for word in text.replace(",", " ").split()]
-
-
 def _recover(directory: str) -> None:
     from whimbrel.upgrade.apply.transaction import recover
 
@@ -334,44 +377,28 @@ def _recover(directory: str) -> None:
 
 
 def _run(
-    what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool, bar: ProgressBar
-) -> UpgradeResult:
-    """Read and upgrade; raises UsageError if no file can be read."""
+    what: Sources,
+    options: UpgradeOptions,
+    wanted: Selection,
+    bar: ProgressBar,
+    *,
+    interactive: bool,
+    verify: bool,
+) -> tuple[UpgradeResult, str]:
+    """Return the upgrade, and a sentence about its verification; raises UsageError if no file can be read."""
     import gc
 
-    from whimbrel.upgrade.check.fixpoint import upgrade as passes
-    from whimbrel.upgrade.source.reading import read_config_tree
+    from whimbrel.api.checking import upgrade_sources
 
-    gc.disable()  # a configuration tree is a million live objects
-    tree = read_config_tree(what, options, progress=bar.on_file)
-    if not tree.files:
-        raise UsageError("; ".join(f"{item.place}: {item.subject}" for item in tree.unread) or "no files")
-    if interactive:
+    def prompt(tree: ConfigTree) -> DecideCallback:
         from whimbrel.cli.interactive import Prompt
 
         bar.stop()
-        return passes(tree, rules, Prompt(tree).confirm)
-    tree.report_progress = bar.on_step
-    return passes(tree, rules)
+        return Prompt(tree).confirm
 
-
-def _load_result(result: UpgradeResult, what: Sources, *, has_all_rules: bool) -> None:
-    """Load the result of all rules under 2.4; what 2.4 refuses becomes a finding."""
-    from whimbrel.upgrade.check.load_errors import add_load_errors
-
-    if has_all_rules:
-        add_load_errors(result, what.options)
-
-
-def _verify(result: UpgradeResult, what: Sources, report_progress: ReportProgress) -> str:
-    """Compare the answers of both versions; changes that they do not confirm need review. Return a sentence
-    about it, "" for none.
-    """
-    if what.options is None or not result.files:
-        return ""
-    from whimbrel.verify.upgraded import verify_upgrade
-
-    return verify_upgrade(result, what.options, report_progress)
+    gc.disable()  # a configuration tree is a million live objects
+    decide = prompt if interactive else None
+    return upgrade_sources(what, options, wanted, bar.on_file, bar.on_step, decide, is_verified=verify)
 
 
 def _name_planted_journal(directory: str) -> None:
@@ -383,36 +410,13 @@ def _name_planted_journal(directory: str) -> None:
         _write_stderr(f"{path}: ignored: the journal of an upgrade is never in the tree")
 
 
-def _write_files(result: UpgradeResult, directory: str, conf: list[Path], is_open: bool) -> None:
-    """Write the changed files; the directories of *conf* were named by the user. Raises WriteError."""
-    from whimbrel.upgrade.apply.backup_paths import read_by_includes
-    from whimbrel.upgrade.apply.transaction import write
-
-    if not result.files:
-        return
-    named = [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in conf]
-    write(
-        result.files,
-        directory,
-        is_read=read_by_includes(result.tree),
-        tops=named,
-        is_open=is_open,
-        expected={path: result.tree.files[path].document.bytes for path in result.files},
-    )
-
-
-def _copy(result: UpgradeResult, directory: str, out: Path) -> None:
-    from whimbrel.cli.upgrade_output import copy_tree
-
-    copy_tree(result, directory, out)
-
-
 class _Output(NamedTuple):
     """How a result is printed.
 
     Attributes:
         verified: a sentence about the comparison of answers, "" for none.
         arguments: those of the command line that the next command repeats.
+        following: lines with the commands that come next.
     """
 
     shape: OutputFormat
@@ -420,6 +424,7 @@ class _Output(NamedTuple):
     is_written: bool
     verified: str
     arguments: list[str]
+    following: list[str]
     may_page: bool
 
 
@@ -439,11 +444,12 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     if is_text and output.verified and all(item.subject != output.verified for item in result.scope.items):
         _write_stderr(output.verified)
     stream = sys.stdout if is_written and is_text else sys.stderr
-    upgrade_output.print_summary(result, directory, is_written, stream, output.color)
+    upgrade_output.print_summary(
+        result, directory, is_written, stream, output.color, following=output.following
+    )
     if result.files and not is_written:
         return EXIT_FINDINGS
-    is_open = bool(result.needs_review) or any(finding.decision for finding in result.findings)
-    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
+    return EXIT_REVIEW if result.has_open_findings else result.scope.exit_code(EXIT_OK)
 
 
 def _undo(directory: str) -> int:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final, TextIO
 
-from whimbrel.base.accounts import effective_group, effective_user
-from whimbrel.base.file_reading import read_regular
-from whimbrel.base.file_writing import Owner, Tree
-from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
-from whimbrel.base.printable import file_problem, printable
-from whimbrel.base.real_paths import real_path, without_links
+from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.base.printable import printable
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
@@ -25,31 +19,16 @@ from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import groups
 from whimbrel.upgrade.check.check import source_lines
+from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
-from whimbrel.upgrade.edits.diff import display_path, unified_diff
-from whimbrel.upgrade.files.named_files import NamedFile, named_files
-from whimbrel.upgrade.files.relocation import Relocation, links_of, roots_of
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import READ_ERROR, Finding
 from whimbrel.upgrade.rules import rule_names
-from whimbrel.upgrade.source.config_tree import Role
-from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import described as inputs
-from whimbrel.utilities.usage_error import UsageError
 
 MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
-
-
-def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
-    """Return a unified diff for each changed file, by its path."""
-    diff_by_path = {}
-    for path, new_bytes in result.files.items():
-        old_bytes = result.tree.files[path].document.bytes
-        diff_by_path[path] = unified_diff(
-            display_path(path, directory), old_bytes, new_bytes, result.line_maps.get(path, LineMap())
-        )
-    return diff_by_path
 
 
 def show_diff(result: UpgradeResult, directory: str, *, colored: bool, may_page: bool = True) -> None:
@@ -69,22 +48,26 @@ def _colored(line: bytes) -> bytes:
 
 
 def print_summary(
-    result: UpgradeResult, directory: str, is_written: bool, stream: TextIO, color: ColorMode
+    result: UpgradeResult,
+    directory: str,
+    is_written: bool,
+    stream: TextIO,
+    color: ColorMode,
+    *,
+    following: Iterable[str] = (),
 ) -> None:
-    """Print the kind of input, findings that need review (equal ones once), decisions, and other changes by
-    rule.
+    """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
+    rule, and the lines *following* with the commands that come next.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
     texts = source_lines(result.tree, shown_findings)
-    entries = [
-        entry_of(finding, directory, texts.get((finding.place.path, finding.place.line), ""))
-        for finding in shown_findings
-    ]
+    entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
     lines = _wrapped(inputs(result.tree), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written), style)
+    lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
     stream.flush()
@@ -199,6 +182,7 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
         "message": finding.message,
         "advice": finding.advice,
         "risk": finding.risk.value,
+        "effect": entry_of(finding, directory).effect,
         "safety": finding.safety.name.lower(),
         "applied": bool(finding.edits),
         "needs_review": finding.needs_review,
@@ -207,67 +191,3 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
         "new": list(finding.new),
         "decision": finding.decision,
     }
-
-
-def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
-    """Write every file that was read, upgraded, and those that its lines name, to a directory that is new or
-    empty; raises UsageError.
-
-    Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
-    stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
-    """
-    try:
-        copied = Tree.create(os.fsencode(to))
-        if not copied.is_empty():
-            raise UsageError(f"{to} is not empty")
-        root = f"{directory.rstrip('/')}/"
-        texts = {
-            path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
-        }
-        named = [file for file in named_files(result.tree) if file.path.startswith(root)]
-        move = Relocation(
-            roots_of(directory, texts.values()),
-            from_system(os.path.abspath(to)),
-            {*(path for path in texts if path.startswith(root)), *(file.path for file in named)},
-        )
-        for path, data in texts.items():
-            is_moved = result.tree.files[path].role is Role.MAIN
-            _copy(path, directory, to, copied, move.relocated(data) if is_moved else data)
-        for file in named:
-            _copy_named(file, directory, to, copied)
-        _complete(move, directory, to, copied)
-    except OSError as problem:
-        raise UsageError(file_problem(problem)) from None
-
-
-def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:
-    """Make the directories for what the server of the copy writes, and link those of its modules."""
-    for name in sorted(move.written):
-        copied.make_directory(os.fsencode(to / to_system(name)))
-    for name, modules in links_of(directory, move.linked):
-        with copied.place(os.fsencode(to / to_system(name)), create=True, follow=False) as link:
-            link.make_link(modules)
-
-
-def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:
-    """Copy a file that a line names, or link to it."""
-    if not named.is_linked:
-        _copy(named.path, directory, to, copied, read_regular(to_bytes(named.path)))
-        return
-    target = to / to_system(display_path(named.path, directory))
-    with copied.place(os.fsencode(target), create=True, follow=False) as link:
-        link.make_link(without_links(to_bytes(named.path)))
-
-
-def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
-    source = to_system(path)
-    target = to / to_system(display_path(path, directory)).lstrip("/")
-    real = real_path(path)
-    inside = real.startswith(directory.rstrip("/") + "/")
-    if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
-        with copied.place(os.fsencode(target), create=True, follow=False) as link:
-            link.make_link(os.fsencode(os.readlink(source)))
-        target = to / to_system(display_path(real, directory)).lstrip("/")
-    owner = Owner.of(os.stat(source))._replace(user=effective_user(), group=effective_group())
-    with copied.place(os.fsencode(target), create=True, follow=False) as place:
-        place.replace(data, owner)

@@ -14,13 +14,31 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.cli.fleet import (
+    MEGABYTES,
+    SECONDS,
+    Cluster,
+    Fleet,
+    FleetChoice,
+    Jobs,
+    Memory,
+    Pages,
+    Seconds,
+    fleet_of,
+    refuse,
+    run_fleet,
+)
+from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import after_verify
 from whimbrel.cli.options import (
     After,
     Before,
     Build,
     Color,
     ColorMode,
+    ConfigArguments,
     Defines,
     Envvars,
     File,
@@ -28,6 +46,7 @@ from whimbrel.cli.options import (
     build_name,
     encoded,
     is_colored,
+    sources,
     write_fragment_hints,
 )
 from whimbrel.cli.terminal import NoPager, write_bytes
@@ -41,6 +60,8 @@ if TYPE_CHECKING:
     from whimbrel.verify.side import Side
     from whimbrel.verify.verification import VerifyResult
 
+SINGLE: Final = {"root": "-d", "file": "-f", "with_httpd": "--with-httpd"}
+"""Parameters that a fleet does not take, with their options."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
     {
@@ -49,9 +70,14 @@ EPILOG: Final = epilog(
         2: "wrong usage, or a configuration that does not load",
         3: "not decided",
     },
-    ("whimbrel verify /etc/httpd", "whimbrel verify old/httpd.conf new/httpd.conf --old-dialect 2.4"),
+    (
+        "whimbrel verify /etc/httpd",
+        "whimbrel verify old/httpd.conf new/httpd.conf --old-dialect 2.4",
+        "whimbrel verify --fleet machines/ upgraded/",
+    ),
     "OLD and NEW are main files or server roots. Without NEW, one text is compared under both versions. "
-    "The options -d -f -C -c -D are httpd's and hold for both.",
+    "The options -d -f -C -c -D are httpd's and hold for both. "
+    f"{FLEET_NOTE} A server that one side lacks is not decided.",
 )
 
 
@@ -103,6 +129,7 @@ Limit = Annotated[
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def verify(
+    context: typer.Context,
     old: Old = None,
     new: New = None,
     root: Root = None,
@@ -119,47 +146,61 @@ def verify(
     limit: Limit = None,
     color: Color = ColorMode.auto,
     no_pager: NoPager = False,
+    fleet: Fleet = False,
+    jobs: Jobs = 0,
+    cluster: Cluster = "",
+    pages: Pages = None,
+    seconds: Seconds = SECONDS,
+    memory: Memory = MEGABYTES,
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     try:
-        given = before or [], after or [], defines or [], envvars, build_name(builtin)
-        first = _options(old, root, file, *given)
-        second = first if new is None else _options(new, root, file, *given)
-        result = _run(first, second, (old_dialect.value, new_dialect.value), with_httpd, limit)
+        refuse(context, is_fleet=fleet, single=SINGLE)
+        named = ConfigArguments(
+            (), root, file, before or (), after or (), defines or (), envvars, True, build=build_name(builtin)
+        )
+        dialects = old_dialect.value, new_dialect.value
+        if fleet:
+            choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
+            raise typer.Exit(_verify_fleet(old, new, named, dialects, limit, choice))
+        first = _options(old, named)
+        second = first if new is None else _options(new, named)
+        result = _run(first, second, dialects, with_httpd, limit)
     except (UsageError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
-    _print(result, shape, color, may_page=not no_pager)
+    following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
+    _print(result, shape, color, following, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
 
-def _options(
-    path: Path | None,
-    root: Path | None,
-    file: Path | None,
-    before: list[str],
-    after: list[str],
-    defines: list[str],
-    envvars: Path | None,
-    build: str,
-) -> LoadOptions:
-    """Return what is read for *path*; raises UsageError for fragments and missing files."""
-    from whimbrel.cli.options import sources
+def _verify_fleet(
+    old: Path | None,
+    new: Path | None,
+    named: ConfigArguments,
+    dialects: tuple[str, str],
+    limit: int | None,
+    choice: FleetChoice,
+) -> int:
+    """Compare the servers of OLD with those of NEW by name, or with themselves; return the exit status."""
+    from whimbrel.fleet.servers import fleet_pairs
+    from whimbrel.fleet.tasks import VerifyTask
 
+    servers = fleet_of([old] if old is not None else [])
+    if new is not None:
+        servers = fleet_pairs(servers, fleet_of([new]))
+    task = VerifyTask(named, dialects, limit, choice.pages is not None)
+    return run_fleet(task, servers, choice)
+
+
+def _options(path: Path | None, named: ConfigArguments) -> LoadOptions:
+    """Return what is read for *path*; raises UsageError for fragments and missing files."""
     if path is not None:
-        file = path if root is not None and path.is_file() else None
-    what, _ = sources(
-        [path] if path is not None else [],
-        None if path is not None and path.is_dir() else root,
-        file,
-        before,
-        after,
-        defines,
-        envvars,
-        as_server=True,
-        build=build,
-    )
+        root = None if path.is_dir() else named.root
+        file = path if named.root is not None and path.is_file() else None
+        named = replace(named, paths=[path], root=root, file=file)
+    what, _ = sources(named)
     if what.options is None:
         raise UsageError(why_no_server(str(path)) if path is not None else "no main file of a server")
     return what.options
@@ -195,12 +236,12 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
     compare_with_httpd(str(program), new, result)
 
 
-def _print(result: VerifyResult, shape: ReportFormat, color: ColorMode, *, may_page: bool) -> None:
+def _print(
+    result: VerifyResult, shape: ReportFormat, color: ColorMode, following: str, *, may_page: bool
+) -> None:
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     if shape is ReportFormat.text:
-        write_bytes(
-            encoded(render(result, colored=is_colored(color)), is_colored=is_colored(color)),
-            may_page=may_page,
-        )
+        text = render(result, colored=is_colored(color)) + following
+        write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     else:
         write_bytes(render(result).encode(), may_page=False)

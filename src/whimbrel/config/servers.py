@@ -111,14 +111,18 @@ def why_no_server(path: str) -> str:
             os.listdir(path)
     except OSError as problem:
         return f"{path}: {os.strerror(problem.errno or 0)}"
-    candidates = [os.path.join(path, name) for name in MAINS]
-    candidates += [path + layout.file for layout in LAYOUTS]
-    for file in candidates if is_directory else [path]:
+    for file in main_file_names(path) if is_directory else [path]:
         if os.path.lexists(file):
             unrecognized = "nothing in it shows a main file of httpd; give this path to read it as one"
             return fault_of(file) or f"{file}: {unrecognized}"
     fault = f"{path}: no main file of httpd in there, such as conf/httpd.conf or apache2.conf"
     return f"{fault}\nhint: name the main file itself: {os.path.join(path, 'FILE')}"
+
+
+def main_file_names(directory: str) -> list[str]:
+    """Return the paths at which a server in *directory* has its main file."""
+    names = [os.path.join(directory, name) for name in MAINS]
+    return [*names, *(directory + layout.file for layout in LAYOUTS)]
 
 
 def fault_of(file: str) -> str:

@@ -14,8 +14,17 @@ _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
 _FILE: Final = re.compile(r"\bfile ([^,]+)")
 _LOG_CODE: Final = re.compile(r"AH\d{5}: ")
+_DENIED: Final = "client denied by server configuration"
+"""What 2.4 logs about the address of a client whom a password may still admit (X13)."""
 MAX_DECIDING: Final = 3
 """Lines of one cause."""
+_REQUIRED: Final = {
+    "mod_authz_user": ("user", "valid-user"),
+    "mod_authz_groupfile": ("group",),
+    "mod_authz_dbm": ("group",),
+    "mod_authz_owner": ("file-owner", "file-group"),
+}
+"""The words of Require that modules of 2.2 decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +142,8 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
         if user is not None and (not logged or "authorization failure" in logged):
             sentence = f"{user[1]} is authenticated, and no line admits {user[1]}"
         else:
-            sentence = _without_code(logged) or "no credentials were sent"
+            sentence = "" if _DENIED in logged else _without_code(logged)
+            sentence = sentence or "no credentials were sent"
         return AnswerCause(_lines(chosen or [access]), sentence)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or [step for step in leaves if step.result == "denied"]
@@ -182,14 +192,27 @@ def _cause_of_success(block: Iterable[ExplanationStep]) -> AnswerCause:
 
 
 def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
-    """Return the lines that admitted the client."""
+    """Return the lines that admitted the client; under 2.2 the Require lines of the module that did first."""
     leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
     admitted = [
         step
         for step in leaves
-        if step.result == "granted" or (step.what.startswith("Allow") and step.result == "matches")
+        if (step.result == "granted" and not step.what.startswith("provider "))
+        or (step.what.startswith("Allow") and step.result == "matches")
     ]
+    required = [step for step in leaves if step.what.startswith("Require") and step.result == "applies"]
+    checks = [
+        step.what for step in access.all() if "(auth_checker)" in step.what and step.result == "granted"
+    ]
+    for module in checks:
+        words = next((words for name, words in _REQUIRED.items() if module.startswith(f"{name} ")), ())
+        admitted = [step for step in required if _word_of(step) in words] + admitted
     return _lines(admitted or [step for step in leaves if step.what.startswith("Order")])
+
+
+def _word_of(step: ExplanationStep) -> str:
+    """Return the kind of a Require line in lower case."""
+    return (step.what.lower().split() + ["", ""])[1]
 
 
 def _lines(steps: Iterable[ExplanationStep]) -> tuple[Origin, ...]:

@@ -75,8 +75,8 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
     is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
     host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
     address, found_port = place_of(configuration, described.host or name, is_tls)
-    if "://" in described.url:
-        port = port or (443 if is_tls else 80)
+    if "://" in described.url and not port:
+        port = _port_of(configuration, is_tls, found_port)
     port = port or found_port
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
@@ -102,6 +102,13 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
             else None
         ),
     )
+
+
+def _port_of(configuration: Configuration | None, is_tls: bool, found: int) -> int:
+    """Return the port of a URL without one: that of its scheme, unless the server only listens elsewhere."""
+    default = 443 if is_tls else 80
+    listeners = configuration.spec.listeners if configuration is not None else ()
+    return default if not listeners or any(one.port == default for one in listeners) else found
 
 
 def _certificate(text: str) -> bytes:

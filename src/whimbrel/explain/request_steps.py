@@ -131,7 +131,7 @@ def _text(value: object) -> str:
 
 
 def _log(hook: HookTrace) -> str:
-    return "; ".join(f"{line.code}: {line.text}" if line.code else line.text for line in hook.log)
+    return "; ".join(line.message(new=hook.plan.dialect.messages_24) for line in hook.log)
 
 
 def _condition(condition: ConditionTrace) -> ExplanationStep:

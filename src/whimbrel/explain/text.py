@@ -26,6 +26,8 @@ TEXT_WIDTH: Final = 56
 """Columns of a text before its place stands on a line for itself."""
 NARROW: Final = 48
 """Columns below which labels stand on lines for themselves."""
+MAX_NOTICE: Final = 1200
+"""Characters of a notice above the answer."""
 MAX_ROWS: Final = 12
 """Rows of one label."""
 _BOLD: Final = "1"
@@ -92,6 +94,12 @@ def short_lines(explanation: RequestExplanation, scope: KnowledgeScope, style: O
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     yield from _hint(f"-v shows every step; --diff {other} compares", style)
+
+
+def notice_lines(notice: str, style: OutputStyle) -> list[str]:
+    """Return the lines of a notice above the answer; none for ""."""
+    lines = wrapped(shown(notice, MAX_NOTICE), style.width) if notice else []
+    return [paint(line, _YELLOW, style.is_colored) for line in lines]
 
 
 def _doubt(scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
@@ -193,21 +201,25 @@ def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: 
 
 
 def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:
-    """Yield the lines of the decision that decided something, each once with its result."""
-    seen: dict[Origin, TextRow] = {}
+    """Yield the lines of the decision that decided something, each once with its result.
+
+    Of several clients in one line, one that matches is its result.
+    """
+    seen: dict[TextRow, str] = {}
     for top in (step for step in block if step.kind == "access"):
         if top.result == "granted" and not top.children and top.detail:
             yield TextRow("", f"granted: {top.detail}")
         for step in top.all():
-            if step.children or step is top or step.result in ("applies", "not asked"):
+            has_result = step.result != "applies" or step.what.startswith("Require")
+            if step.children or step is top or step.result == "not asked" or not has_result:
                 continue
             for line in step.lines[:1]:
-                result = step.detail or step.result
                 row = _row("", line, sources, root)
-                seen[line] = TextRow("", f"{row.text}: {result}", row.place)
+                if seen.get(row) != "matches":
+                    seen[row] = step.detail or step.result
         if not seen and top.children:
             yield from (_row("", line, sources, root) for line in admitting_lines(top))
-    yield from seen.values()
+    yield from (TextRow("", f"{row.text}: {result}", row.place) for row, result in seen.items())
 
 
 def _limited(label: str, rows: Iterable[TextRow]) -> Iterator[TextRow]:

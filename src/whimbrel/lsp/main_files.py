@@ -9,8 +9,8 @@ from typing import Final
 
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import dataclass, replace
-from whimbrel.cli.options import sources
 from whimbrel.config.servers import server_at
+from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
 from whimbrel.upgrade.source.reading import Sources
 from whimbrel.utilities.usage_error import UsageError
 
@@ -103,9 +103,7 @@ def sources_of(unit: Unit, overlay: dict[str, bytes]) -> Sources:
     if not unit.is_server:
         return Sources(fragments=(unit.path,))
     try:
-        found, _directory = sources(
-            [Path(to_system(unit.path))], None, None, [], [], [], None, as_server=True
-        )
+        found, _directory = sources(ConfigArguments([Path(to_system(unit.path))], as_server=True))
     except OSError as problem:
         raise UsageError(f"{unit.path}: {problem.strerror}") from None
     if found.options is None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.check.check import CheckResult
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.edits.frame_lines import SourceTexts, frame_lines
 from whimbrel.upgrade.model import Finding
 
+_NO_TEXTS: Final[SourceTexts] = {}
 
-def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEntry:
-    """Return *finding* as an entry with paths relative to *directory*; *text* is its source line."""
+
+def entry_of(finding: Finding, directory: str = "", texts: SourceTexts = _NO_TEXTS) -> ReportEntry:
+    """Return *finding* as an entry with paths relative to *directory*; *texts* has its source lines."""
     via = finding.place.included_from
     return ReportEntry(
         finding.rule,
@@ -23,20 +28,19 @@ def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEnt
         bool(finding.edits),
         f"{display_path(via.path, directory)}:{via.line}" if via is not None else "",
         finding.evidence,
-        text,
+        texts.get((finding.place.path, finding.place.line), "").strip(),
         finding.new,
         finding.decision,
         finding.old,
         tuple(replace(fix, path=display_path(fix.path, directory)) for fix in finding.fixes),
+        finding.in_htaccess,
+        frame_lines(finding, texts),
     )
 
 
 def as_report(result: CheckResult, directory: str) -> Report:
     """Return *result* as a report with paths relative to *directory*."""
-    entries = [
-        entry_of(finding, directory, result.texts.get((finding.place.path, finding.place.line), ""))
-        for finding in result.findings
-    ]
+    entries = [entry_of(finding, directory, result.texts) for finding in result.findings]
     return Report(
         [display_path(path, directory) for path in result.files],
         entries,

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.report.knowledge import text_lines
+from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
+
+
+class EffectClass(NamedTuple):
+    """A class of effects: a risk, or its part that fails requests below a directory; sorts by severity."""
+
+    risk: Risk
+    is_per_request: bool = False
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """The position in the order of severity."""
+        return self.risk.rank, self.is_per_request
+
+    @property
+    def name(self) -> str:
+        """The words of the class."""
+        return "500 per request" if self.is_per_request else self.risk.value
+
+
+EFFECT_CLASSES: Final = tuple(
+    sorted((*map(EffectClass, Risk), EffectClass(Risk.BREAKS, True)), key=lambda one: one.rank)
+)
+"""All classes of effects, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +49,8 @@ class ReportEntry:
         old: the lines that the edit removes, with their numbers
         new: the lines that the edit writes
         fixes: the edit as ranges of the files, if it has any; paths as *path*
+        in_htaccess: the place is in a .htaccess file
+        lines: the lines of its frame, where the edit is known as ranges
     """
 
     rule: str
@@ -42,6 +68,20 @@ class ReportEntry:
     decision: str = ""
     old: tuple[tuple[int, str], ...] = ()
     fixes: tuple[TextFix, ...] = ()
+    in_htaccess: bool = False
+    lines: tuple[FrameLine, ...] = ()
+
+    @property
+    def effect_class(self) -> EffectClass:
+        """The class of its effect: a .htaccess file that 2.4 refuses stops requests, not the start."""
+        return EffectClass(self.risk, self.risk is Risk.BREAKS and self.in_htaccess)
+
+    @property
+    def effect(self) -> str:
+        """Return the effect on 2.4 in words, with the directory if requests below it fail."""
+        if not self.effect_class.is_per_request:
+            return self.risk.value
+        return f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
 
     @property
     def is_note(self) -> bool:
@@ -114,6 +154,11 @@ class Report:
         counts = Counter(entry.risk for entry in self.entries)
         return {risk: counts[risk] for risk in Risk if counts[risk]}
 
+    def by_effect(self) -> dict[EffectClass, int]:
+        """Count the entries by class of effect, the worst first, without zero counts."""
+        counts = Counter(entry.effect_class for entry in self.entries)
+        return {effect_class: counts[effect_class] for effect_class in EFFECT_CLASSES if counts[effect_class]}
+
     def by_rule(self) -> dict[str, int]:
         return dict(sorted(Counter(entry.rule for entry in self.entries).items()))
 
@@ -146,7 +191,7 @@ def counts(report: Report) -> list[str]:
         f"{count_noun(len(report.findings), 'finding')}"
         f", {count_noun(notes, 'note')}"
     ]
-    lines += [f"  {risk.value}: {count}" for risk, count in report.by_risk().items()]
+    lines += [f"  {effect_class.name}: {count}" for effect_class, count in report.by_effect().items()]
     fixable = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
     if fixable:
         lines.append(f"  whimbrel upgrade fixes {fixable} of them")
@@ -170,7 +215,7 @@ def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
                 entry.rule,
                 entry.message,
                 entry.advice,
-                entry.risk,
+                entry.effect,
                 entry.mark,
                 entry.evidence,
                 entry.new,
@@ -178,7 +223,7 @@ def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
             ),
             [],
         ).append(entry)
-    return sorted(found.values(), key=lambda group: group[0].risk.rank)
+    return sorted(found.values(), key=lambda group: group[0].effect_class.rank)
 
 
 MAX_NEW_LINES: Final = 8

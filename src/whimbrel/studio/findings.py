@@ -152,10 +152,7 @@ class Findings:
         *accepted* changes are applied first; the other findings have the lines of the new text.
         """
         result = self._checked(edits, accepted)
-        entries = [
-            entry_of(found, self.root, result.texts.get((found.place.path, found.place.line), ""))
-            for found in result.findings
-        ]
+        entries = [entry_of(found, self.root, result.texts) for found in result.findings]
         by_file: dict[str, Counter[str]] = {}
         for entry in entries:
             by_file.setdefault(entry.path, Counter())[entry.risk.value] += 1
@@ -273,6 +270,7 @@ class Findings:
             "message": entry.message[:MAX_TEXT],
             "advice": entry.advice[:MAX_TEXT],
             "risk": entry.risk.value,
+            "effect": entry.effect[:MAX_TEXT],
             "mark": entry.mark,
             "fixable": entry.is_fixable,
             "is_access": entry.rule in ACCESS_RULES,

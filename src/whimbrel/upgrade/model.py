@@ -95,6 +95,7 @@ class Finding:
         remark: a fact that explains a startling edit with equal answers, which `upgrade` prints.
         fixes: the applied edits as ranges of the original files; empty if one of them changes a line that an
             earlier edit has written.
+        in_htaccess: the place is in a .htaccess file, which never stops the start.
     """
 
     rule: str
@@ -110,6 +111,7 @@ class Finding:
     remark: str = ""
     old: tuple[tuple[int, str], ...] = ()
     fixes: tuple[TextFix, ...] = ()
+    in_htaccess: bool = False
 
     @property
     def needs_review(self) -> bool:

@@ -194,6 +194,7 @@ def answer_of(engine: Engine, response: Response, digest: str, length: int, date
     status = int(words[1]) if len(words) > 1 and words[1].isdigit() else last.status
     fields = tuple((name, value.strip()) for name, _, value in (one.partition(":") for one in rest) if name)
     place = last.server.place
+    dialect = engine.configuration.dialect
     return Answer(
         status=status,
         fields=fields,
@@ -209,8 +210,8 @@ def answer_of(engine: Engine, response: Response, digest: str, length: int, date
             sorted((name, value) for name, value in last.env.items() if not _OWN_VARIABLES.match(name))
         ),
         server=(place.path, place.line) if place is not None and last.server.is_virtual else ("", 0),
-        log=tuple(f"{one.code}: {one.text}" if one.code else one.text for one in first.log_lines),
-        dialect=engine.configuration.dialect.name,
+        log=tuple(one.message(new=dialect.messages_24) for one in first.log_lines),
+        dialect=dialect.name,
     )
 
 

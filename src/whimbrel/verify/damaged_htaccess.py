@@ -9,7 +9,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.text_faults import FaultKind, faults_and_template
 from whimbrel.verify.config_lines import SideLines
-from whimbrel.verify.missing_directories import reads_htaccess
+from whimbrel.verify.overrides import Overrides
 
 _CONSEQUENCES: Final[Mapping[FaultKind, str]] = {
     FaultKind.NUL: "",
@@ -20,8 +20,9 @@ _CONSEQUENCES: Final[Mapping[FaultKind, str]] = {
 def damaged_htaccess(sides: Iterable[SideLines]) -> Iterator[UnknownItem]:
     """Yield an item for each fault of a .htaccess file that a side may read."""
     for lines in sides:
+        overrides = Overrides(lines)
         for scope in lines.scopes:
-            if scope.kind != "htaccess" or not reads_htaccess(lines, scope.args):
+            if scope.kind != "htaccess" or not overrides.may_read(scope.args):
                 continue
             for fault in faults_and_template(lines.htaccess_text(scope.path) or b""):
                 place = SourceLocation(scope.path, fault.line)

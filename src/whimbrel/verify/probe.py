@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
@@ -11,6 +12,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 RIGHT_PASSWORD: Final = "the password of this user"
 """The password that an engine of probes accepts for every user that its files know."""
 WRONG_PASSWORD: Final = "another password"
+_PORT: Final = re.compile(r":\d*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,12 @@ class Probe:
 
     @property
     def request_text(self) -> str:
-        """Return the method and the URL."""
-        scheme = "https" if self.tls is not None else "http"
-        return f"{self.method} {scheme}://{self.host or f'{self.address}:{self.port}'}{self.target}"
+        """Return the method and the URL, with the port unless it is that of the scheme."""
+        scheme, default = ("https", 443) if self.tls is not None else ("http", 80)
+        authority = self.host or f"{self.address}:{self.port}"
+        if self.port != default and not _PORT.search(authority):
+            authority = f"{authority}:{self.port}"
+        return f"{self.method} {scheme}://{authority}{self.target}"
 
     @property
     def client_text(self) -> str:

@@ -116,9 +116,10 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     if verification.not_decided:
         limits.append(f"{len(verification.not_decided)} not decided")
     cut = f" ({'; '.join(limits)})" if limits else ""
+    count = f"{unconfirmed} change{'s' * (unconfirmed != 1)} not confirmed"
     text = (
         f"verified with {verification.probes} requests and {verification.chains} chains of sections{cut}: "
-        f"{unconfirmed} change{'s' * (unconfirmed != 1)} not confirmed"
+        f"{count if unconfirmed else 'all changes confirmed'}"
     )
     return f"{text}, {access} difference{'s' * (access != 1)} of access" if access else text
 

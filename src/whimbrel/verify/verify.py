@@ -25,6 +25,7 @@ from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.derive.facts import Facts, distinct
+from whimbrel.verify.derive.hosts import Entrance
 from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
@@ -37,6 +38,7 @@ from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 MAX_SECONDS: Final = 30.0
@@ -44,17 +46,23 @@ MAX_SECONDS: Final = 30.0
 counts, too. Each host has an equal part of it, and what those before it have left."""
 _FLUSHED: Final = 250
 """Hosts after which plans are dropped."""
+_MANY: Final = 100
+"""Hosts of which equal ones are asked once."""
 MAX_GROUPS: Final = 500
 _MAX_FACTS: Final = 60
 ReportProgress = Callable[[str, int, int], None]
 PlanPair = tuple[Plan, Plan]
 
 
+def _no_report(_what: str, _done: int, _all: int) -> None:
+    """Report no progress."""
+
+
 def verify(
     old: Side,
     new: Side,
     *,
-    report_progress: ReportProgress = lambda _what, _done, _all: None,
+    report_progress: ReportProgress = _no_report,
     limit: int | None = None,
     more: Iterable[Probe] = (),
 ) -> VerifyResult:
@@ -106,7 +114,7 @@ class Comparison:
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
         """Ask all probes, and name the differing lines that none of them exercised."""
         groups = self.source.groups()
-        has_many = len(groups) > 2 * _FLUSHED
+        has_many = len(groups) > _MANY
         if has_many:
             equal = self.source.group_equal_hosts()
             skipped = self.source.skipped
@@ -124,24 +132,11 @@ class Comparison:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
         began = _processor_time()
-        cut = 0
-        for number, routes in enumerate(groups):
-            ends = began + MAX_SECONDS * (number + 1) / len(groups)
-            for count, probe in enumerate(self.source.of_group(routes)):
-                if self.is_timed and count and _processor_time() > ends:
-                    cut += 1
-                    break
-                if has_many:
-                    report_progress("hosts", number, len(groups))
-                else:
-                    report_progress("requests", self.result.probes, 0)
-                self.compare_probe(probe)
-            if has_many and number % _FLUSHED == _FLUSHED - 1:
-                self._forget()
+        cut = self._ask_groups(groups, began, report_progress)
         if has_many:
             gc.unfreeze()
-        if not (has_many or cut):
-            self._cover_behind_redirects()
+        if not cut:
+            self._cover_behind_redirects(began)
         self.finish()
         if cut:
             hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
@@ -155,6 +150,33 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
+    def _ask_groups(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
+        """Ask the probes of all hosts; return the number of hosts whose part of the time ended before.
+
+        *began*: the processor time from which `MAX_SECONDS` count.
+        """
+        has_many = len(groups) > _MANY
+        now = _processor_time()
+        left = began + MAX_SECONDS - now
+        asked = sum(not self.source.is_follower(routes) for routes in groups)
+        begun = 0
+        cut = 0
+        for number, routes in enumerate(groups):
+            begun += not self.source.is_follower(routes)
+            ends = now + left * begun / max(1, asked)
+            for count, probe in enumerate(self.source.of_group(routes)):
+                if self.is_timed and count and _processor_time() > ends:
+                    cut += 1
+                    break
+                if has_many:
+                    report_progress("hosts", number, len(groups))
+                else:
+                    report_progress("requests", self.result.probes, 0)
+                self.compare_probe(probe)
+            if has_many and number % _FLUSHED == _FLUSHED - 1:
+                self._forget()
+        return cut
+
     def cover_lines(self, budget: RemovalBudget = FULL_BUDGET) -> list[PatternPair]:
         """Note from here on which differing lines the probes exercise; return the patterns that differ.
 
@@ -167,8 +189,9 @@ class Comparison:
         self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
         return pairs
 
-    def _cover_behind_redirects(self) -> None:
-        """Compare the lines about access that no request reached without the redirects of the servers."""
+    def _cover_behind_redirects(self, began: float) -> None:
+        """Compare the lines about access that no request reached without the redirects of the servers; the
+        time of all requests counts from *began*."""
         if self._coverage is None or not self._coverage.access_lines(is_met=False):
             return
         old, new = map(without_redirects, self.lines)
@@ -176,17 +199,21 @@ class Comparison:
             return
         names = self.result.names
         other = Comparison(old, new, VerifyResult(names, ((), ())), self.source.limit)
+        other.is_timed = self.is_timed
+        groups = other.source.groups()
+        if len(groups) > _MANY:
+            other.source.group_equal_hosts()
         other.cover_lines()
-        for routes in other.source.groups():
-            for probe in other.source.of_group(routes):
-                other.compare_probe(probe)
+        other._ask_groups(groups, began, _no_report)
         is_alike = not other.result.not_decided and all(group.kind != "access" for group in other.found())
         if is_alike and other._coverage is not None:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
 
     def finish(self) -> None:
-        """Put the differences into the result, with the lines that were not exercised."""
+        """Put the differences into the result, and what was not decided: passwords, lines without effect."""
         self.result.groups = self.found()
+        for lines in self.lines:
+            self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
             differences, not_decided = self._coverage.finish(self.result.groups)
             self.result.groups = [*self.result.groups, *differences]
@@ -344,7 +371,7 @@ class Comparison:
         if cause.roots:
             key = ("root", cause.roots)
         elif host_cause is None:
-            key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
+            key = ("response", cause if cause.old or cause.new else (difference.names, str(difference)))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:

@@ -69,6 +69,17 @@ def test_upgrade(example: str, options: tuple[str, ...]) -> None:
     keys_of(document, "upgrade-1")
 
 
+@pytest.mark.parametrize("app", [check.app, upgrade.app, verify.app])
+def test_fleets(example: str, tmp_path: Path, app: typer.Typer) -> None:
+    (tmp_path / "list").write_text(f"{example} a\n{tmp_path}/absent b\n")
+    options = ("--limit", "20") if app is verify.app else ()
+    words = ("--fleet", f"{tmp_path}/list", "-j", "1", "--format", "json", *options)
+    document = json.loads(printed(app, *words, codes=(2,)))
+    assert [server["name"] for server in document["servers"]] == ["a", "b"]
+    assert document["servers"][1]["fault"].endswith("absent: No such file or directory")
+    keys_of(document, "fleet-1")
+
+
 def test_verify(sites: tuple[str, str]) -> None:
     dialects = ("--old-dialect", "2.4")
     document = json.loads(printed(verify.app, *sites, *dialects, "--format", "json"))

@@ -55,6 +55,12 @@ def test_startssl_is_2() -> None:
     )
 
 
+def test_an_option_of_configtest_without_its_argument() -> None:
+    done = ctl("configtest", "-d")
+    assert done.returncode == 1
+    assert done.stderr.startswith("whimbrel-httpd: option requires an argument -- d\n")
+
+
 def test_configtest_says_what_t_says(tmp_path: Path) -> None:
     written(tmp_path, "Bogus x\n")
     done = ctl("-d", str(tmp_path), "configtest")

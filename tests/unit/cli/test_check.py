@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from xml.etree import ElementTree
@@ -165,9 +166,11 @@ def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> N
 def test_a_list_of_compiled_in_modules(tmp_path: Path) -> None:
     (tmp_path / "httpd.conf").write_text("Listen 80\nRewriteEngine On\n")
     (tmp_path / "modules.txt").write_text("Compiled in modules:\n  core.c\n  mod_rewrite.c\n")
-    assert "modules in the 2.2 binary: httpd's default build (assumed" in run(tmp_path / "httpd.conf").stdout
+    assumed = run(tmp_path / "httpd.conf").stdout
+    assert "modules compiled into the 2.2 server: httpd's default build (assumed" in assumed
     listed = run(tmp_path / "httpd.conf", "--built-in", tmp_path / "modules.txt").stdout
-    assert "modules in the 2.2 binary: the list that was given" in listed and "mod_dir" not in listed
+    assert "modules compiled into the 2.2 server: the list that was given" in listed
+    assert "mod_dir" not in listed
     assert run(tmp_path / "httpd.conf", "--built-in", tmp_path / "absent").exit_code == 2
     assert run(tmp_path / "httpd.conf", "--built-in", tmp_path / "httpd.conf").exit_code == 2
 
@@ -231,3 +234,13 @@ def test_a_name_with_a_line_end_begins_no_line(shape: str, tmp_path: Path) -> No
     found = run("-d", tmp_path, "-f", "httpd.conf", "--format", shape)
     assert found.exit_code == 1 and "FORGED line.conf" in found.stdout
     assert not [line for line in found.stdout.splitlines() if line.startswith("FORGED")]
+
+
+def test_the_advice_about_a_variable_defines_it(tmp_path: Path) -> None:
+    (tmp_path / "httpd.conf").write_text('Listen 80\nServerRoot "/x"\nDocumentRoot ${SITE}/htdocs\n')
+    shown = run(tmp_path / "httpd.conf").stdout
+    found = re.search(r"--envvars FILE defines it: a file with the line (export SITE)=VALUE", shown)
+    assert found is not None
+    (tmp_path / "values").write_text(f"{found[1]}=/srv\n")
+    defined = run(tmp_path / "httpd.conf", "--envvars", tmp_path / "values").stdout
+    assert "undefined variable" in shown and "undefined variable" not in defined

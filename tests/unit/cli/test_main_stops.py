@@ -32,7 +32,7 @@ def test_one_sentence(
     def app(*, prog_name: str) -> None:
         raise problem
 
-    for name in ("confine", "limit_memory"):
+    for name in ("confine", "limit_process"):
         monkeypatch.setattr(main, name, lambda: None)
     monkeypatch.setattr(sys, "setrecursionlimit", lambda _limit: None)
     monkeypatch.setattr(sys, "argv", ["whimbrel", "check"])

@@ -58,7 +58,7 @@ main()
 READING = {
     ("check", "site"): (1, "C17"),
     ("upgrade", "-d", "site"): (1, "+    Require all denied"),
-    ("verify", "site"): (1, "1 causes of 1 differences"),
+    ("verify", "site"): (1, "1 cause of 1 difference"),
     ("explain", "-d", "site", "http://localhost:8080/birds/"): (0, "200 OK"),
     ("fmt", "--check", "site"): (0, ""),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,18 @@ def test_a_fragment_gets_a_hint(root: Path, capfd: pytest.CaptureFixture[str]) -
     assert "part.conf: a fragment, which was read as a whole server\nhint: " in capfd.readouterr().err
     run(write(root, "httpd.conf", ""))
     assert "hint" not in capfd.readouterr().err
+
+
+def test_access_that_differs_is_a_table(root: Path) -> None:
+    head = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    section = f'{head}<Directory "{root}/htdocs">\n{{}}\n</Directory>\n'
+    old = section.format("<RequireAll>\nRequire all granted\nRequire not ip 192.0.2.0/24\n</RequireAll>")
+    new = section.format("Require all granted")
+    code, output = run(write(root, "a.conf", old), write(root, "b.conf", new))
+    assert code == 1
+    at = output.index("who gains or loses access")
+    assert output[at:].splitlines()[2].split() == [
+        *("gains", "192.0.2.1", "GET", "http://localhost:8080/", "403", "granted")
+    ]
+    assert re.search(r"\b1 cause of [0-9]+ differences?, 0 not decided", output)
+    assert "<RequireAll>" in output and "<RequireAll >" not in output

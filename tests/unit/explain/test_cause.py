@@ -87,6 +87,35 @@ def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:
         assert (texts(cause), cause.sentence.rpartition("/")[2]) == expected
 
 
+def group_side(root: Path, more: str = "") -> Side:
+    """Return a site of 2.2 whose documents are for the group staff, with alice in it and bob not."""
+    text = (
+        "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+        "<Directory @ROOT@/htdocs>\nAuthType Basic\nAuthName x\nAuthUserFile @ROOT@/people\n"
+        f"AuthGroupFile @ROOT@/groups\nRequire user carol\nRequire group staff\n{more}</Directory>\n"
+    )
+    (root / "people").write_text("alice:x\nbob:x\ncarol:x\n")
+    (root / "groups").write_text("staff: alice\n")
+    return old_side(root, text)
+
+
+def test_a_group_of_22(tmp_path: Path) -> None:
+    side = group_side(tmp_path)
+    causes = {}
+    for name in ("alice", "bob"):
+        user = ProbeUser(name, is_assumed=True, has_file_groups=True)
+        found = explain_probe(side, Probe("/index.html", host="q", user=user))
+        causes[name] = (found.status, texts(cause_of(found)))
+    assert causes["alice"] == (200, ["Require group staff"])
+    assert causes["bob"] == (401, ["Require user carol", "Require group staff"])
+
+
+def test_the_address_is_enough_for_satisfy_any_of_22(tmp_path: Path) -> None:
+    side = group_side(tmp_path, "Order deny,allow\nDeny from all\nAllow from 192.0.2\nSatisfy Any\n")
+    found = explained(side, "/index.html", user="alice")
+    assert texts(cause_of(found)) == ["Allow from 192.0.2"]
+
+
 def test_a_configuration_that_does_not_load() -> None:
     cause = cause_of(RequestExplanation("GET /", "2.4", errors=("AH1:\nInvalid",)))
     assert cause == AnswerCause(sentence="AH1: Invalid")
@@ -107,3 +136,22 @@ def test_deny_from_all_names_every_client(tmp_path: Path) -> None:
     denied = "<Location />\n    Order allow,deny\n    Deny from all\n</Location>\n"
     explanation = explained(old_side(tmp_path, f'DocumentRoot "@ROOT@/htdocs"\n{denied}'), "/index.html")
     assert (explanation.status, cause_of(explanation).sentence) == (403, "it names every client")
+
+
+def test_a_refused_address_is_no_reason_to_ask_for_a_password(tmp_path: Path) -> None:
+    """apache2 logs AH01797 here and answers 401: the password is what is missing."""
+    more = """LoadModule access_compat_module modules/mod_access_compat.so
+<Location /any>
+    AuthType Basic
+    AuthName staff
+    AuthUserFile "@ROOT@/users"
+    Require valid-user
+    Order deny,allow
+    Deny from all
+    Satisfy Any
+</Location>
+"""
+    explanation = explained(side_of(tmp_path, CONF + more), "/any")
+    cause = cause_of(explanation)
+    assert (explanation.status, texts(cause)) == (401, ["Require valid-user"])
+    assert cause.sentence == "no credentials were sent"

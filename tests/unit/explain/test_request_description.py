@@ -57,3 +57,20 @@ def test_lines_of_the_error_log(tmp_path: Path) -> None:
     assert url_of_file(configuration, logged.path, "") == ("localhost", "/private/x.html")
     with pytest.raises(BadRequest):
         read_error_line("no line of a log")
+
+
+@pytest.mark.parametrize(
+    ("listen", "url", "port", "shown"),
+    [
+        ("Listen 8080", "http://b.example/", 8080, "GET http://b.example:8080/"),
+        ("Listen 80\nListen 8080", "http://b.example/", 80, "GET http://b.example/"),
+        ("Listen 8080", "http://b.example:81/", 81, "GET http://b.example:81/"),
+        ("Listen 80", "http://[::1]/", 80, "GET http://[::1]/"),
+    ],
+)
+def test_a_url_without_port_goes_where_the_server_listens(
+    tmp_path: Path, listen: str, url: str, port: int, shown: str
+) -> None:
+    configuration = side_of(tmp_path, CONF.replace("Listen 80", listen)).configuration
+    probe = probe_of(RequestDescription(url), configuration)
+    assert (probe.port, probe.request_text) == (port, shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.explain.explained_site import CONF, explained, side_of, step, texts
+from tests.unit.explain.explained_site import CONF, explained, old_side, side_of, step, texts
 from typer.testing import CliRunner
 
 from whimbrel.cli import explain
@@ -74,3 +74,13 @@ def test_satisfy_any_and_the_requirements_that_it_makes_void(
 def test_a_code_has_its_message() -> None:
     found = CliRunner().invoke(explain.app, ["AH01797"]).stdout
     assert "`client denied by server configuration: %s%s`" in found
+
+
+def test_22_has_no_codes_in_its_log(tmp_path: Path) -> None:
+    """None of the 12,204 recorded answers of 2.2 has a code (tests/conformance)."""
+    base = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    old = explained(old_side(tmp_path, base), "/none")
+    new = explained(side_of(tmp_path, f"{CONF}LogLevel info\n"), "/none")
+    logged = [[step.what for step in found.all() if step.kind == "log"] for found in (old, new)]
+    assert logged[0] == [f"File does not exist: {tmp_path}/htdocs/none"]
+    assert f"AH00128: {logged[0][0]}" in logged[1]

@@ -6,14 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.explain.explained_site import CONF, explained, side_of
+from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.terminal_text import UNBOUNDED
 from whimbrel.config.origins import Origin
 from whimbrel.explain.changes import changed_steps
+from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
-from whimbrel.explain.text import OutputStyle, TextRow, difference_lines, row_lines, short_lines
+from whimbrel.explain.text import OutputStyle, TextRow, difference_lines, main_rows, row_lines, short_lines
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 NOTHING = KnowledgeScope()
@@ -117,3 +118,13 @@ def test_a_side_that_does_not_load_has_no_steps() -> None:
     assert lines[0] == "the configuration does not load in 2.2, 403 Forbidden in 2.4"
     assert "because  AH00526: Syntax error Invalid" in lines
     assert not any("steps that differ" in line for line in lines)
+
+
+def test_of_several_clients_in_one_line_one_that_matches_is_its_result(tmp_path: Path) -> None:
+    text = (
+        "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+        "<Directory @ROOT@/htdocs>\nOrder allow,deny\nAllow from 10.1 192.0.2 10.2\n</Directory>\n"
+    )
+    found = explained(old_side(tmp_path, text), "/index.html")
+    rows = [row.text for row in main_rows(found, SourceLines(), str(tmp_path)) if "Allow" in row.text]
+    assert rows == ["Allow from 10.1 192.0.2 10.2: matches"]

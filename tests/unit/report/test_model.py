@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.report.reports import report
 
-from whimbrel.report.model import Report, ReportEntry, new_lines, sorted_entries, summary, title_of
+from whimbrel.report.model import Report, ReportEntry, groups, new_lines, sorted_entries, summary, title_of
 from whimbrel.upgrade.model import Risk
 
 
@@ -43,3 +43,20 @@ def test_long_lines_of_an_edit_are_shortened() -> None:
     first, second = new_lines(entry)
     assert len(first) < 450 and first.endswith("(11015 characters)")
     assert second.strip() == "Require all denied"
+
+
+def htaccess_entry(risk: Risk, path: str = "htdocs/a/.htaccess") -> ReportEntry:
+    return ReportEntry("C17", path, 1, "Order", risk=risk, in_htaccess=True)
+
+
+def test_a_htaccess_file_stops_requests_and_not_the_start() -> None:
+    assert htaccess_entry(Risk.BREAKS).effect == "500 for each request below htdocs/a"
+    assert htaccess_entry(Risk.BREAKS, ".htaccess").effect == "500 for each request below ."
+    assert htaccess_entry(Risk.OPENS).effect == "opens access"
+    shown = Report(
+        entries=[htaccess_entry(Risk.BREAKS), ReportEntry("C42", "a.conf", 1, "x", "", Risk.BREAKS)]
+    )
+    assert shown.by_risk() == {Risk.BREAKS: 2}
+    assert [effect_class.name for effect_class in shown.by_effect()] == ["breaks start-up", "500 per request"]
+    assert [group[0].rule for group in groups(shown.entries)] == ["C42", "C17"]
+    assert "  500 per request: 1" in summary(shown)

@@ -83,3 +83,13 @@ def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
     assert not upgrade(read_config_tree(sources(example.before, tmp_path, defines), asked), [rule]).files, (
         "a second time changes something"
     )
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_sentence_stands_on_top(name: str) -> None:
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    _heading, summary, *_rest = text.split("\n\n")
+    sentence = " ".join(summary.split())
+    assert not sentence.startswith("#")
+    assert 20 < len(sentence) <= 150 and sentence.endswith(".")
+    assert len(re.findall(r"\.(?= [A-Z])", sentence)) == 0, "one sentence"

@@ -64,20 +64,20 @@ def test_branches_that_decide_otherwise_need_review(
     tmp_path: Path, order: str, word: str, risk: Risk
 ) -> None:
     text, result = verified(tmp_path, BRANCHES.format(order=order, word=word))
-    assert text.endswith("0 changes not confirmed, 1 difference of access")
+    assert text.endswith("all changes confirmed, 1 difference of access")
     (found,) = [finding for finding in result.findings if finding.rule == DIFFERENCE]
     assert (found.risk, found.needs_review, found.place.path) == (
         risk,
         True,
         str(tmp_path / "conf/httpd.conf"),
     )
-    assert "GET http://localhost/" in found.message
+    assert "GET http://localhost:8080/" in found.message
 
 
 def test_branches_that_decide_alike_are_confirmed(tmp_path: Path) -> None:
     conf = BRANCHES.format(order="allow,deny\nAllow from all", word="granted")
     text, result = verified(tmp_path, conf)
-    assert text.endswith(": 0 changes not confirmed")
+    assert text.endswith(": all changes confirmed")
     assert not [finding for finding in result.findings if finding.rule == DIFFERENCE]
 
 
@@ -85,7 +85,7 @@ def test_a_difference_that_a_finding_is_about_has_no_other_finding(tmp_path: Pat
     below = PRIVATE.replace("Deny from all", "Allow from all")
     conf = BRANCHES.format(order="allow,deny\nAllow from all", word="denied") + below
     text, result = verified(tmp_path, conf)
-    assert text.endswith("0 changes not confirmed, 1 difference of access")
+    assert text.endswith("all changes confirmed, 1 difference of access")
     found = {finding.rule: finding for finding in result.findings if finding.needs_review}
     assert found.keys() == {"C20", DIFFERENCE}
     assert found[DIFFERENCE].place.line < found["C20"].place.line
@@ -95,7 +95,7 @@ def test_branches_that_decide_alike_carry_the_sections_below_them(tmp_path: Path
     below = PRIVATE.replace("Deny from all", "Allow from all")
     conf = BRANCHES.format(order="deny,allow\nDeny from all", word="denied") + below
     text, result = verified(tmp_path, conf)
-    assert text.endswith(": 0 changes not confirmed")
+    assert text.endswith(": all changes confirmed")
     assert not [finding for finding in result.findings if finding.needs_review]
 
 

@@ -178,7 +178,7 @@ def test_hosts_that_are_not_asked_are_equal_to_one_that_is(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict stays *same*, and the result names the proof; a host with another line is asked."""
-    monkeypatch.setattr("whimbrel.verify.verify._FLUSHED", 1)
+    monkeypatch.setattr("whimbrel.verify.verify._MANY", 2)
     monkeypatch.setattr("whimbrel.verify.derive.probes.MAX_FOLLOWERS", 1)
     host = "<VirtualHost *:8080>\nServerName h{n}.test\nDocumentRoot @ROOT@/htdocs\n{line}\n</VirtualHost>\n"
 

@@ -355,10 +355,11 @@ class Explainer:
             what_not_run = stop.what
         requests = dict.fromkeys((*(r for r in engine.traces if r.main is None), final))
         lines = [line for r in requests for line in r.log_lines]
+        new = self._configuration.dialect.messages_24
         return Explained(
             response,
             engine.request_traces(),
-            tuple(dict.fromkeys(f"{line.code}: {line.text}" if line.code else line.text for line in lines)),
+            tuple(dict.fromkeys(line.message(new=new) for line in lines)),
             final,
             not_run,
             what_not_run,

@@ -62,6 +62,10 @@ class LogLine:
     source: str = ""
     peer: str = ""
 
+    def message(self, *, new: bool) -> str:
+        """Return the text; *new*: with its code, which 2.2 lacks."""
+        return f"{self.code}: {self.text}" if new and self.code else self.text
+
 
 @dataclass(slots=True)
 class LogContext:
@@ -97,12 +101,11 @@ def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
     if new:
         source = f"{line.source}: " if line.source and LEVELS[line.level] >= DEBUG else ""
         client = f"[{facts.peer} {facts.client}:{facts.port}] " if facts.client else ""
-        code = f"{line.code}: " if line.code else ""
         process = f"[{line.module}:{line.level}] [pid {facts.pid}:tid {facts.tid}] "
-        head = f"{error_log_time(facts.now, microseconds=True)} {process}{source}{cause}{client}{code}"
+        head = f"{error_log_time(facts.now, microseconds=True)} {process}{source}{cause}{client}"
     else:
         client = f"[client {facts.client}] " if facts.client else ""
         head = f"{error_log_time(facts.now, microseconds=False)} [{line.level}] {client}{cause}"
     tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
-    text = f"{head}{escape_errorlog_item(line.text)}{tail}"
+    text = f"{head}{escape_errorlog_item(line.message(new=new))}{tail}"
     return to_bytes(text[:MAX_LINE] + "\n")

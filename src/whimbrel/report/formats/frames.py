@@ -22,6 +22,8 @@ MIN_GUTTER: Final = 3
 """Columns of line numbers."""
 MAX_OLD_LINES: Final = 4
 MAX_NEW_LINES: Final = 8
+MAX_FRAME_LINES: Final = 20
+"""Lines of a frame that has the lines between removed and written ones too."""
 MAX_FURTHER: Final = 5
 """Further places of equal findings."""
 MAX_MESSAGE: Final = 1200
@@ -34,6 +36,7 @@ _CORE: Final = re.compile(r"[A-Za-z0-9][\w.:/-]*")
 _RED: Final = "31"
 _GREEN: Final = "32"
 _DIM: Final = "2"
+_SIGN_COLORS: Final = {"-": _RED, "+": _GREEN, ".": _DIM}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
 def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> Iterator[str]:
     """Yield the place, the rule with its name, and the risk with what is left to do."""
     entry = group[0]
-    risk = "could not be read" if entry.rule == READ_ERROR else entry.risk.value
+    risk = "could not be read" if entry.rule == READ_ERROR else shown(entry.effect)
     marks = [
         (_applied_mark(entry) if is_applied else entry.mark),
         "decision" if entry.decision else "",
@@ -103,7 +106,32 @@ def _code_lines(entry: ReportEntry, is_applied: bool) -> list[tuple[int, str]]:
     return [(entry.line, entry.text), *old] if has_place else old
 
 
+def _frame_lines(entry: ReportEntry, style: FrameStyle, gutter: int) -> Iterator[str]:
+    """Yield the lines of an edit where they stand in the file, with those between them."""
+    blank = f"{' ' * (gutter + 4)}| "
+    removed = [at for at, line in enumerate(entry.lines) if line.sign == "-"]
+    written = [at for at, line in enumerate(entry.lines) if line.sign == "+"]
+    marked = (removed or written or [0])[0]
+    for at, line in enumerate(entry.lines[:MAX_FRAME_LINES]):
+        number = str(line.number or "") if line.sign != "." else "..."
+        prefix = f"{number:>{gutter + 2}} {line.sign.strip('.') or ' '}| "
+        code = _new_text(line.text) if line.sign == "+" else shown(line.text, MAX_CODE)
+        pieces = wrapped(code, style.width - len(prefix))
+        for piece_number, piece in enumerate(pieces):
+            yield (blank if piece_number else prefix) + style.paint(piece, _SIGN_COLORS.get(line.sign, ""))
+        if at == marked:
+            marks = _marks(code, entry) if len(pieces) == 1 and line.sign == "-" else ""
+            yield from _marked(
+                marks, shown(entry.message, MAX_MESSAGE), blank, style, RISK_COLORS[entry.risk]
+            )
+    if len(entry.lines) > MAX_FRAME_LINES:
+        yield f"{blank}and {len(entry.lines) - MAX_FRAME_LINES} more lines"
+
+
 def _code(entry: ReportEntry, style: FrameStyle, gutter: int, is_applied: bool) -> Iterator[str]:
+    if entry.lines and not is_applied:
+        yield from _frame_lines(entry, style, gutter)
+        return
     lines = _code_lines(entry, is_applied)
     removed = {} if is_applied else dict(entry.old)
     marked = next((at for at, (number, _) in enumerate(lines) if number in removed), 0)

@@ -38,6 +38,7 @@ def _entry(entry: ReportEntry) -> dict[str, Any]:
         "message": entry.message,
         "advice": entry.advice,
         "risk": entry.risk.value,
+        "effect": entry.effect,
         "note": entry.is_note,
         "needs_review": entry.needs_review,
         "fixable": entry.is_fixable,

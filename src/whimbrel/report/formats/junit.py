@@ -51,7 +51,7 @@ def _case(entry: ReportEntry) -> str:
         body = "\n".join(
             line for line in (printable_line(f"{entry.path}:{entry.line}: {entry.message}"), *further) if line
         )
-        kind = f"type={_attribute(entry.risk.value)} message={_attribute(entry.message)}"
+        kind = f"type={_attribute(entry.effect)} message={_attribute(entry.message)}"
         inner = f"<failure {kind}>{_text(body)}</failure>"
     path = _attribute(entry.path)
     return f'  <testcase name={name} classname={path} file={path} line="{entry.line}">{inner}</testcase>'

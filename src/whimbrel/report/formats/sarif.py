@@ -111,6 +111,7 @@ def _result(entry: ReportEntry, rule: int) -> dict[str, Any]:
         "partialFingerprints": {"whimbrelLine/v1": fingerprint(entry)},
         "properties": {
             "risk": entry.risk.value,
+            "effect": entry.effect,
             "needsReview": entry.needs_review,
             "fixable": entry.is_fixable,
         },

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from whimbrel.report.model import Report, ReportEntry, count_noun
-from whimbrel.report.page.items import groups, left_out, word_of, worst
+from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry, count_noun
+from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, ReportPage, ReportTable
 from whimbrel.report.page.texts import Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
@@ -86,10 +86,14 @@ def _facts(report: Report) -> Iterable[str]:
 
 def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: int = 0) -> tuple[Card, ...]:
     """Return the counts by risk, and that of what was not decided."""
-    counts = dict.fromkeys(Risk, 0)
+    counts = dict.fromkeys(EFFECT_CLASSES, 0)
     for entry in entries:
-        counts[entry.risk] += 1
-    cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
+        counts[entry.effect_class] += 1
+    cards = [
+        Card(effect_class.name, count, key_of(effect_class))
+        for effect_class, count in counts.items()
+        if count or not effect_class.is_per_request
+    ]
     return (*cards, unknown_card(scope, further))
 
 

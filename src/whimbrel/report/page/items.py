@@ -8,8 +8,17 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.terminal_text import shown
 from whimbrel.report.formats.frames import mark_spans, words_of_new
-from whimbrel.report.model import ReportEntry
-from whimbrel.report.page.model import KEYS, CodeLine, CodeSide, FindingGroup, Hunk, Pieces, ShownFinding
+from whimbrel.report.model import EffectClass, ReportEntry
+from whimbrel.report.page.model import (
+    FAILS,
+    KEYS,
+    CodeLine,
+    CodeSide,
+    FindingGroup,
+    Hunk,
+    Pieces,
+    ShownFinding,
+)
 from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
@@ -56,6 +65,7 @@ def _size(entry: ReportEntry) -> int:
     texts = [(text, MAX_MESSAGE) for text in (entry.message, entry.advice, entry.decision, entry.via)]
     texts.append((entry.evidence, MAX_EVIDENCE * MAX_MESSAGE))
     lines = [text for _, text in entry.old[:MAX_LINES]] + list(entry.new[:MAX_LINES])
+    lines += [line.text for line in entry.lines[:MAX_LINES] for _side in range(2)]
     texts += [(text, MAX_CODE) for text in (entry.text, entry.text, *lines)]
     return sum(_escaped_size(text[:limit]) for text, limit in texts)
 
@@ -107,7 +117,7 @@ def item(
         page_text(entry.rule),
         page_text(names.get(entry.rule, "")),
         _place(entry),
-        KEYS[entry.risk],
+        key_of(entry.effect_class),
         word_of(entry),
         page_text(entry.message),
         tuple(filter(None, (entry.mark, "decision" if entry.decision else ""))),
@@ -125,9 +135,14 @@ def _place(entry: ReportEntry) -> str:
     return "whole file" if entry.path else "no line"
 
 
+def key_of(effect_class: EffectClass) -> str:
+    """Return the key of the color of a class of effects, which the filter uses too."""
+    return FAILS if effect_class.is_per_request else KEYS[effect_class.risk]
+
+
 def word_of(entry: ReportEntry) -> str:
-    """Return the words of its risk."""
-    return "could not be read" if entry.rule == READ_ERROR else entry.risk.value
+    """Return the words of its effect."""
+    return "could not be read" if entry.rule == READ_ERROR else page_text(entry.effect)
 
 
 def _notes(entry: ReportEntry) -> Iterator[tuple[str, str]]:
@@ -148,6 +163,8 @@ def _lines(
 ) -> tuple[tuple[CodeLine, ...], tuple[CodeSide, ...]]:
     """Return the lines of a finding: as a frame, or as two sides if the upgrade changes some."""
     words = words_of_new(entry)
+    if entry.lines:
+        return (), _sides(entry, words, numbers)
     old = [CodeLine(_marked(text, entry, words), at, "-") for at, text in entry.old[:MAX_LINES]]
     around: list[CodeLine] = []
     if entry.line and entry.text and all(at != entry.line for at, _ in entry.old):
@@ -167,6 +184,28 @@ def _lines(
     new += _more(len(entry.new) - MAX_LINES)
     shared = [CodeLine(line.pieces) for line in around]
     return (), (CodeSide(OLD_SIDE, (*around, *old)), CodeSide(NEW_SIDE, (*shared, *new)))
+
+
+def _sides(
+    entry: ReportEntry, words: frozenset[str], numbers: Mapping[str, list[int]]
+) -> tuple[CodeSide, CodeSide]:
+    """Return both sides of an edit with the unchanged lines between its parts."""
+    known = {word for _, text in entry.old for word in text.split()}
+    old: list[CodeLine] = []
+    new: list[CodeLine] = []
+    last = entry.line
+    for line in entry.lines[:MAX_LINES]:
+        last = line.number or last
+        if line.sign == "-":
+            old.append(CodeLine(_marked(line.text, entry, words), line.number, "-"))
+        elif line.sign == "+":
+            number = _next_number(numbers.get(line.text.strip(), []), last)
+            new.append(CodeLine(_new_words(line.text, known), number, "+"))
+        else:
+            old.append(CodeLine(plain(line.text), line.number))
+            new.append(CodeLine(plain(line.text)))
+    more = _more(len(entry.lines) - MAX_LINES)
+    return CodeSide(OLD_SIDE, (*old, *more)), CodeSide(NEW_SIDE, (*new, *more))
 
 
 def _more(count: int) -> list[CodeLine]:

@@ -15,6 +15,8 @@ KEYS: Final = {
     Risk.COSMETIC: "cosmetic",
 }
 """The names of the risks in the style sheet (data-risk)."""
+FAILS: Final = "fails"
+"""The same for findings that stop requests below a .htaccess file, not the start."""
 UNDECIDED: Final = "undecided"
 SAME: Final = "same"
 Pieces = tuple[tuple[str, bool], ...]
@@ -63,7 +65,7 @@ class Cell:
     Attributes:
         kind: text, code, number, or chip (a word of risk).
         risk: the key of the color of a chip.
-        href: a place in the page.
+        href: a place in the page; `page`: the address of another one, which comes first.
         value: what a sorted column compares; "" for the text.
     """
 
@@ -72,6 +74,7 @@ class Cell:
     risk: str = ""
     href: str = ""
     value: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,7 @@ class ReportPage:
         left_out: a sentence about findings that the page does not show.
         next_command: what to run after reading.
         has_rules: the documents of the rules stand at the end.
-        noun: the word for a finding.
+        noun: the word for a finding; *group* that for what the findings stand in.
     """
 
     command: str
@@ -211,3 +214,4 @@ class ReportPage:
     next_command: str = ""
     has_rules: bool = False
     noun: str = "finding"
+    group: str = "File"

@@ -65,8 +65,7 @@ def _entries(result: UpgradeResult, directory: str) -> list[ReportEntry]:
     texts = source_lines(result.tree, result.findings)
     entries = []
     for finding in result.findings:
-        text = texts.get((finding.place.path, finding.place.line), "")
-        entries.append(entry_of(finding, directory, text))
+        entries.append(entry_of(finding, directory, texts))
     return list(dict.fromkeys(entries))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.report.knowledge import text_lines
-from whimbrel.report.model import Report, ReportEntry
+from whimbrel.report.model import Report, ReportEntry, count_noun
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
@@ -70,8 +70,9 @@ def summary(verification: VerifyResult) -> list[str]:
     lines = [f"{old} and {new}: {WORDS[verification.verdict]}"]
     if not any(verification.errors):
         lines.append(
-            f"{verification.chains} chains of sections compared exactly, {verification.probes} requests: "
-            f"{len(verification.groups)} causes of {verification.differences} differences, "
+            f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "
+            f"{count_noun(verification.probes, 'request')}: {count_noun(len(verification.groups), 'cause')} "
+            f"of {count_noun(verification.differences, 'difference')}, "
             f"{len(verification.not_decided) + len(verification.scope.deciding)} not decided"
         )
     return [*lines, *verification.limits]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.printable import printable_line
 from whimbrel.report.model import count_noun
+from whimbrel.report.verification.access_lines import access_lines
+from whimbrel.report.verification.cause_lines import cause_lines
 from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary, unknown
 from whimbrel.upgrade.model import Risk
-from whimbrel.verify.answer import DecidingLine
-from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +46,8 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
             console.print(_indented(error.text.splitlines()))
     for number, group in enumerate(verification.groups, 1):
         _print_group(console, number, group, verification.names)
+    for line in access_lines(list(access_differences(verification.groups))):
+        console.print(line)
     for one in verification.not_decided:
         console.print(printable_line(f"not decided: {one.reason}"), style="yellow")
         if one.probe is not None:
@@ -69,15 +72,10 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
             )
     if group.is_assumed:
         console.print("    no file of the configuration has this user at present")
-    for name, lines in zip(names, (group.cause.old, group.cause.new), strict=True):
-        _print_lines(console, f"{name}:", lines)
+    for line in cause_lines(names, (group.cause.old, group.cause.new)):
+        console.print(f"    {line}")
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
-
-
-def _print_lines(console: Console, title: str, lines: Iterable[DecidingLine]) -> None:
-    for line in lines:
-        console.print(f"    {title} {line}")
 
 
 def _indented(lines: Iterable[str]) -> str:

@@ -137,7 +137,7 @@ class CachedResponder:
             fields = template.serialize_head(connection.served, service.date, service.now)
             sender.transport.writelines((fields, template.payload))
         else:
-            sender.gather(template.serialize(connection.served, service.date, service.now))
+            sender.send_small(template.serialize(connection.served, service.date, service.now))
         account_hit(service, connection, connection, hit)
         if not session.is_paused:
             session.deadline = service.clock + session.listener.keep_alive
@@ -165,11 +165,7 @@ class CachedResponder:
             data = cached.data
         else:
             data = cached.own_data(date)
-        if sender.gathered:
-            sender.gather(data)
-        else:
-            sender.gathered = data
-            service.gathering.append(sender)
+        sender.send_small(data)
         service.requests += 1
         service.sent += template.size
         connection.served += 1

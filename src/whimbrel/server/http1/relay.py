@@ -55,7 +55,7 @@ class Relayer:
         if not response:
             self._write_reply(exchange)
         elif service.in_tick:
-            session.sender.gather(response)
+            session.sender.send_small(response)
         else:
             transport = session.sender.transport
             if not transport.is_closing():

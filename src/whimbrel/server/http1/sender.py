@@ -3,9 +3,10 @@
 Responses are passed one at a time; the connection's `answered` is called when one is sent and the next may
 follow.
 
-Responses from the cache are gathered and written at the end of the tick, with those of all other connections:
-a client on the same machine is then woken up once for many of them. A response with a file is the last one of
-its connection in a tick. All other code writes to `Sender.transport`, which sends what was gathered first.
+In busy ticks (`WorkerState.is_busy`) responses from the cache are gathered and written at the end of the
+tick, with those of all other connections: a client on the same machine is then woken up once for many of
+them. A response with a file is the last one of its connection in a tick. All other code writes to
+`Sender.transport`, which sends what was gathered first.
 """
 
 from __future__ import annotations
@@ -78,15 +79,17 @@ class Sender:
             self.write_gathered()
         return self._transport
 
-    def gather(self, data: bytes) -> None:
-        """Write a response of less than `LARGE_THRESHOLD` bytes at the end of the tick."""
+    def send_small(self, data: bytes) -> None:
+        """Write a response of less than `LARGE_THRESHOLD` bytes; at the end of the tick in a busy one."""
         if self.gathered:
             self.gathered += data
             if len(self.gathered) > WRITE_AHEAD:
                 self.write_gathered()
-        else:
+        elif self.session.service.is_busy:
             self.gathered = data
             self.session.service.gathering.append(self)
+        else:
+            self._transport.write(data)
 
     def write_gathered(self) -> None:
         """Write what was gathered."""

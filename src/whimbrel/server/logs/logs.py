@@ -276,7 +276,8 @@ class Logs:
         # an access log may be the same file: its lines follow through `appender`
         if not self._due:
             self._soon(self.flush_tick)
-        self._due.append(output)
+        if output not in self._due:
+            self._due.append(output)
 
     def appender(self, sink: LogSink) -> Callable[[bytes], None]:
         """Return a fast `write` of complete lines to an open log, for ticks in which the log was written

@@ -56,7 +56,7 @@ def account_hit(
         log.append(head, connection.client_text, service.log_time)
     else:
         log.write(head, cached.template, connection, service.now, more=more)
-        if is_plain:
+        if is_plain and service.is_busy:
             cached.make_ready(connection, service.engine.runtime, service.tick)
     holder.served += 1
 

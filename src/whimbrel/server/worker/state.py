@@ -28,6 +28,7 @@ FOREVER: Final = float("inf")
 CLOCK_PERIOD: Final = 0.05  # seconds between two renewals of the clock, at most
 SCAN_SHARE: Final = 100  # a worker with very many connections spends one part in this many on deadlines
 # pipelined requests beyond the first of each connection that are answered in one tick
+FEW_REQUESTS: Final = 3  # of a tick, up to which responses of the next one are written at once
 MAX_MORE: Final = 32
 MAX_ROUND: Final = 0.002  # seconds of one tick after which no further request of a connection begins
 PREFACE_SIZE: Final = 24  # bytes of the preface of HTTP/2 (RFC 9113, 3.4)
@@ -128,6 +129,9 @@ class WorkerState:
 
     New input of a connection begins one request at least. Further requests of all connections share
     `MAX_MORE` requests and `round` seconds of a tick; then connections wait in a queue (`postpone`).
+
+    `is_busy` is True in the tick after one of more than `FEW_REQUESTS` requests. Work that pays only if many
+    requests follow in the same tick is left out in the others.
     """
 
     def __init__(
@@ -164,6 +168,8 @@ class WorkerState:
         self._round_end = 0.0
         self._postponed: deque[Postponed] = deque()
         self.gathering: list[DeferredWriter] = []
+        self._at_end: list[Callable[[], None]] = []
+        self.is_busy = False
         self.second = 0.0
         self.date = b""
         self.log_time = b""
@@ -215,6 +221,13 @@ class WorkerState:
             stat_cache.tick = self.tick
             self.loop.call_soon(self._end_tick)
 
+    def call_at_end(self, work: Callable[[], None]) -> None:
+        """Call *work* at the end of the tick, after the responses of it were written."""
+        if self.in_tick:
+            self._at_end.append(work)
+        else:
+            self.loop.call_soon(work)
+
     def write_gathered(self) -> None:
         """Write the responses that were gathered in this tick; a connection that cannot be written is
         reported.
@@ -233,6 +246,7 @@ class WorkerState:
 
     def _end_tick(self) -> None:
         requests = self.requests
+        self.is_busy = requests - self._counted > FEW_REQUESTS
         if self._counted != requests:  # as in `count`, without its call
             self._counted = requests
             self.on_count(requests, self.sent, self.duration)
@@ -245,6 +259,14 @@ class WorkerState:
         stat_cache.in_tick = False
         if stat_cache.known:
             stat_cache.known.clear()
+        if self._at_end:
+            works = self._at_end
+            self._at_end = []
+            for work in works:
+                try:
+                    work()
+                except Exception as problem:
+                    self.report(problem)
 
     # ticks --------------------------------------------------------------------------------------
     def takes_more(self) -> bool:

@@ -89,7 +89,7 @@ class Worker:
         self.generation.runtime.scoreboard = Scoreboard(
             self.generation.board, self.slot, self.generation.life, self.summary
         )
-        self.generation.logs.attach(self.loop.call_soon, self.loop.call_later)
+        self.generation.logs.attach(self.service.call_at_end, self.loop.call_later)
         self._handle_signals()
         if self.lifeline >= 0:
             self.loop.add_reader(self.lifeline, self._orphaned)

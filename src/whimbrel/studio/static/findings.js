@@ -89,7 +89,7 @@ export class Findings {
     return make(
       "details",
       { class: "note", data: { risk: riskOf(entry.risk) } },
-      make("summary", {}, chip(entry.risk), " ", make("b", {}, entry.rule), " ", make("span", { class: "soft" }, entry.name), entry.mark ? make("span", { class: "soft" }, ` · ${entry.mark}`) : null, make("span", { class: "message" }, entry.message)),
+      make("summary", {}, chip(entry.risk, entry.effect), " ", make("b", {}, entry.rule), " ", make("span", { class: "soft" }, entry.name), entry.mark ? make("span", { class: "soft" }, ` · ${entry.mark}`) : null, make("span", { class: "message" }, entry.message)),
       entry.advice ? make("p", {}, entry.advice) : null,
       entry.decision ? make("p", {}, make("b", {}, "Decision: "), entry.decision) : null,
       entry.evidence ? make("p", { class: "mono soft" }, entry.evidence) : null,

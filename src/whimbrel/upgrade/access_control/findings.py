@@ -33,14 +33,15 @@ from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
-    needs_access_compat,
     outer_password_finding,
     remaining,
     stays_finding,
 )
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
+from whimbrel.upgrade.access_control.unchanged_text import of_section
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
+from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.walk import walk
 
@@ -282,14 +283,18 @@ def section_finding(
     ):
         return None  # X22 reports the whole file
     if plan.failing:
-        return _failing_finding(analysis, section, number, edits)
+        return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number)
-    return _solved_finding(analysis, section, number, edits)
+    return _solved_finding(tree, analysis, section, number, edits)
 
 
 def _failing_finding(
-    analysis: AccessAnalysis, section: AccessSection, number: str, edits: tuple[FileEdit, ...]
+    tree: ConfigTree,
+    analysis: AccessAnalysis,
+    section: AccessSection,
+    number: str,
+    edits: tuple[FileEdit, ...],
 ) -> Finding:
     """Return the finding about a section for which no text decides as 2.2 did."""
     plan = analysis.plans[section]
@@ -300,7 +305,7 @@ def _failing_finding(
     return Finding(
         number,
         section.place,
-        _message(analysis, section) + "; no text of 2.4 was found that decides alike for every client",
+        _message(tree, analysis, section) + "; no text of 2.4 was found that decides alike for every client",
         "check who is admitted where the sections apply together",
         Risk.OPENS if opens else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
@@ -310,7 +315,11 @@ def _failing_finding(
 
 
 def _solved_finding(
-    analysis: AccessAnalysis, section: AccessSection, number: str, edits: tuple[FileEdit, ...]
+    tree: ConfigTree,
+    analysis: AccessAnalysis,
+    section: AccessSection,
+    number: str,
+    edits: tuple[FileEdit, ...],
 ) -> Finding:
     """Return the finding about a section whose new text decides as 2.2 did."""
     plan = analysis.plans[section]
@@ -324,7 +333,7 @@ def _solved_finding(
             number,
             section.place,
             (
-                f"{_message(analysis, section)}; an outer Satisfy Any made 2.2 serve the files that "
+                f"{_message(tree, analysis, section)}; an outer Satisfy Any made 2.2 serve the files that "
                 "this section guards"
             ),
             "change passwords that may have been read: 2.4 denies these files",
@@ -339,7 +348,7 @@ def _solved_finding(
             number,
             section.place,
             (
-                f"{_message(analysis, section)}; {strangers[0]} belongs to an unknown module, which "
+                f"{_message(tree, analysis, section)}; {strangers[0]} belongs to an unknown module, which "
                 "may decide too"
             ),
             "write the decision of httpd's own modules; check what that module needs in 2.4",
@@ -354,15 +363,16 @@ def _solved_finding(
         else ""
     )
     remark = _remark(analysis, section)
+    unchanged = of_section(tree, analysis, section)
     return Finding(
         number,
         section.place,
-        _message(analysis, section) + note + (f"; {remark}" if remark else ""),
+        _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
         _advice(plan),
-        Risk.BREAKS,
+        unchanged.risk,
         Safety.SAFE,
         edits,
-        evidence,
+        "\n".join(filter(None, (unchanged.example, evidence))),
         remark=remark,
     )
 
@@ -469,7 +479,7 @@ def _evidence(chain: Chain, example: str) -> str:
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 
-def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
+def _message(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     lines = analysis.decisions.lines[section]
     plan = analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
@@ -478,7 +488,10 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
                 "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections by "
                 "other rules than 2.2"
             )
-        return f"2.4 has no {_listed(_list_names(lines))} without mod_access_compat"
+        if access_compat(tree).is_loaded:
+            names = _listed(_list_names(lines), "and")
+            return f"2.4 has {names} in mod_access_compat alone, which is loaded here"
+        return f"2.4 has no {_listed(_list_names(lines), 'or')} without mod_access_compat"
     if any(line.name in analysis.decisions.removed_names for line in lines):
         return (
             "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
@@ -497,8 +510,8 @@ def _list_names(lines: Lines) -> list[str]:
     return [name for name in ("Order", "Allow", "Deny", "Satisfy") if name.lower() in found]
 
 
-def _listed(names: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _listed(names: list[str], word: str) -> str:
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:

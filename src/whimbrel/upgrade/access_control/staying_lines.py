@@ -15,10 +15,10 @@ from whimbrel.upgrade.access_control.effective import RECORD
 from whimbrel.upgrade.access_control.fragment_context import is_loose_file
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.source.access_compat import needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import BRANCH_SECTIONS
 
-_MODULE: Final = ("mod_access_compat.c", "access_compat_module")
 _TRANSPARENT: Final = (*BRANCH_SECTIONS, "<limit", "<limitexcept")
 EFFECT: Final = "2.4 reads Order, Allow, Deny and Satisfy with mod_access_compat alone"
 OUTER_PASSWORD: Final = (
@@ -27,18 +27,6 @@ OUTER_PASSWORD: Final = (
 BOTH_VERSIONS: Final = "they stay beside lines of 2.4, and the file alone does not tell which are meant"
 OTHER_SECTION: Final = "they stay: no rule changes access in this kind of section"
 MAIN_FILE: Final = "give the main file with -f"
-
-
-def needs_access_compat(line: Statement) -> bool:
-    """Return True if 2.4 reads a line of mod_access_compat without testing for the module."""
-    return (
-        line.name in RECORD | {"satisfy"}
-        and line.in_24 is not False
-        and not any(
-            section.name == "<ifmodule" and section.args.strip().strip('"').lower() in _MODULE
-            for section in line.enclosing()
-        )
-    )
 
 
 def sections_around(line: Statement) -> list[Statement]:

@@ -14,6 +14,7 @@ from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.edits.frame_lines import lines_needed
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
@@ -43,6 +44,10 @@ class Selection:
         """Return the rules that can yield selected findings."""
         return [rule for rule in all_rules() if any(map(self.selects, (rule.number, *rule.also)))]
 
+    def applied_rules(self) -> list[Rule]:
+        """Return the rules whose edits are applied: a rule that is left out changes nothing."""
+        return [rule for rule in self.rules() if rule.number not in self.without]
+
     def selects(self, number: str) -> bool:
         return number not in self.without and (not self.only or number in self.only or number == READ_ERROR)
 
@@ -50,11 +55,11 @@ class Selection:
 def parse_selection(only: str, without: str) -> Selection:
     """Parse lists such as ``C17,x01``; raises UnknownRule."""
     rule_numbers = {READ_ERROR, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
-    lists = [frozenset(text.upper().replace(",", " ").split()) for text in (only, without)]
-    for number in sorted(lists[0] | lists[1]):
+    lists = [text.upper().replace(",", " ").split() for text in (only, without)]
+    for number in [*lists[0], *lists[1]]:
         if number not in rule_numbers:
             raise UnknownRule(f"no rule has the number {number}")
-    return Selection(*lists)
+    return Selection(*map(frozenset, lists))
 
 
 @dataclass(slots=True)
@@ -64,7 +69,7 @@ class CheckResult:
     Attributes:
         files: the number of lines of each file that was read, by path.
         findings: the findings, the worst first.
-        texts: the source line of each place.
+        texts: the source lines of places and of frames.
         inputs: lines of text that describe the input.
         scope: what was read, and what is unknown.
     """
@@ -117,17 +122,19 @@ def _line_count(data: bytes) -> int:
 
 
 def source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
-    """Return the source lines of *findings*, without surrounding white space."""
+    """Return the source lines of *findings*: those of their places and frames, as the files have them."""
     wanted: dict[str, set[int]] = {}
     for finding in findings:
-        wanted.setdefault(finding.place.path, set()).add(finding.place.line)
+        numbers = wanted.setdefault(finding.place.path, set())
+        numbers.add(finding.place.line)
+        numbers.update(lines_needed(finding))
     found = {}
     for path, numbers in wanted.items():
         file = tree.files.get(path)
         lines = file.document.bytes.split(b"\n") if file is not None else []
         found.update(
             {
-                (path, number): lines[number - 1].strip().decode("latin-1")
+                (path, number): lines[number - 1].decode("latin-1")
                 for number in numbers
                 if 0 < number <= len(lines)
             }

@@ -23,7 +23,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, TextFix
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
-from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
 from whimbrel.upgrade.source.suppressions import is_suppressed
 
@@ -73,6 +73,11 @@ class UpgradeResult:
     @property
     def needs_review(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.needs_review]
+
+    @property
+    def has_open_findings(self) -> bool:
+        """Return True if a finding needs a review or a decision."""
+        return bool(self.needs_review) or any(finding.decision for finding in self.findings)
 
 
 def upgrade(
@@ -235,7 +240,8 @@ class _Fixpoint:
         return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
 
     def _sorted(self, findings: list[Finding]) -> list[Finding]:
-        """Return each finding once, by file in reading order and line."""
+        """Return each finding once, by file in reading order and line, those in .htaccess files marked."""
+        findings = [replace(found, in_htaccess=self._is_htaccess(found.place.path)) for found in findings]
         unique = {
             (f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(findings)
         }
@@ -243,6 +249,10 @@ class _Fixpoint:
         return sorted(
             unique.values(), key=lambda f: (order.get(f.place.path, len(order)), f.place.line, f.rule)
         )
+
+    def _is_htaccess(self, path: str) -> bool:
+        file = self.original.files.get(path)
+        return file is not None and file.role is Role.HTACCESS
 
     # what the engine itself has to say -----------------------------------------------------------
     def _read_error_findings(self) -> Iterator[Finding]:

@@ -126,6 +126,7 @@ def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
         f"{effect} with this line{branch}: {problem.text}",
         _advice(problem, statement),
         Risk.BREAKS,
+        in_htaccess=is_htaccess,
     )
 
 

@@ -377,14 +377,15 @@ def _module_lines(version: str, row: ModuleEntry) -> list[str]:
 
 def _rows_naming(word: str) -> tuple[str, ...]:
     """Return the rows whose documents contain *word*."""
-    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
-    return tuple(number for number, prose in _proses() if pattern.search(prose))
+    name = word.lower()
+    pattern = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    return tuple(number for number, prose in _proses() if name in prose and pattern.search(prose))
 
 
 @cache
 def _proses() -> tuple[tuple[str, str], ...]:
-    """Return the number of each rule with the prose of its document, read once."""
-    return tuple((rule.number, _prose(document(rule))) for rule in all_rules())
+    """Return the number of each rule with the prose of its document in lower case, read once."""
+    return tuple((rule.number, _prose(document(rule)).lower()) for rule in all_rules())
 
 
 def _prose(text: str) -> str:

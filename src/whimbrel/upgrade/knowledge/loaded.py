@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from whimbrel.base.errors import (
     ForeignDirective,
@@ -22,6 +23,9 @@ from whimbrel.upgrade.knowledge.lines import (
     undefined_variables,
 )
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+
+NO_START: Final = "no answer depends on it, but no server starts here without it"
+"""What follows from a line that was left out, such as that of a log in a directory that is missing."""
 
 
 def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -> KnowledgeScope:
@@ -48,7 +52,7 @@ def scope_of_missing(missing: Iterable[MissingResource]) -> KnowledgeScope:
 
 def item_of(problem: MissingResource) -> UnknownItem:
     """Return the item about a line that was left out."""
-    consequence = "" if problem.matters else "no answer depends on it"
+    consequence = "" if problem.matters else NO_START
     if isinstance(problem, ProgramNotRun):
         consequence = "what it would print is not decided"
         return UnknownItem(UnknownKind.PROGRAM_NOT_RUN, problem.place, problem.reason, consequence)

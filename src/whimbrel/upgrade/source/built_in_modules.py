@@ -52,6 +52,8 @@ CONFIGURE_OPTION: Final = re.compile(
     r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1"
 )
 """One option of a `configure` command line."""
+OF_24: Final = "none, since the text loads modules that only 2.4 has"
+OF_DEFAULT: Final = "none, since the text loads modules that httpd's own build has compiled in"
 WINDOWS: Final = re.compile(r"\"?[A-Za-z]:[\\/]")
 _ALL: Final = ("all", "most", "few", "reallyall")
 
@@ -80,7 +82,7 @@ def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> 
     if is_windows(tree):
         return BuiltIn(frozenset({WINNT}), "mpm_winnt: a build for Windows")
     if is_24_config(tree):
-        return BuiltIn(frozenset(), "none: the text loads modules of 2.4")
+        return BuiltIn(frozenset(), OF_24)
     configured = _of_configure_line(tree)
     if configured is not None:
         return BuiltIn(configured, "build/config.nice")
@@ -90,7 +92,7 @@ def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> 
         modules = distribution.modules_22 or frozenset()
         return BuiltIn(modules - {line.words()[0] for line in lines}, distribution.name)
     if any(line.words()[0] in DEFAULT for line in lines):
-        return BuiltIn(frozenset(), "none: the text loads modules of httpd's default build")
+        return BuiltIn(frozenset(), OF_DEFAULT)
     return BuiltIn(DEFAULT, "httpd's default build", assumed=True)
 
 

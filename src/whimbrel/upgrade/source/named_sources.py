@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whimbrel.base.builds import AUTO
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import without_links
 from whimbrel.config.servers import FoundServer, fault_of, server_at, server_of
@@ -19,6 +20,32 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigArguments:
+    """The words of a command line that name a configuration.
+
+    Attributes:
+        paths: main files, fragments, .htaccess files and directories, in place of *root* and *file*.
+        root, file: httpd's -d and -f.
+        before, after, defines: httpd's -C, -c and -D.
+        envvars: the file of shell variables; None for that of the layout.
+        as_server: a path is a whole server, whatever its content.
+        built_in: a file with the output of `httpd -l`.
+        build: the build of 2.4 whose modules and paths apply.
+    """
+
+    paths: Sequence[Path] = ()
+    root: Path | None = None
+    file: Path | None = None
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
+    defines: Sequence[str] = ()
+    envvars: Path | None = None
+    as_server: bool = False
+    built_in: Path | None = None
+    build: str = AUTO
 
 
 def why_unread(path: str) -> str:
@@ -31,22 +58,14 @@ def why_unread(path: str) -> str:
     return f"{fault}\nhint: name the directory of the server, or its main file: -d DIRECTORY -f FILE"
 
 
-def sources(
-    conf: list[Path],
-    root: Path | None,
-    file: Path | None,
-    before: list[str],
-    after: list[str],
-    defines: list[str],
-    envvars: Path | None,
-    as_server: bool = False,
-    built_in: Path | None = None,
-    build: str = AUTO,
-) -> tuple[Sources, str]:
+def sources(named: ConfigArguments) -> tuple[Sources, str]:
     """Return the sources to read, and the directory to which they belong; raises UsageError."""
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.source.reading import Sources
 
+    conf = named.paths
+    root = named.root
+    file = named.file
     fragments = [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():
@@ -54,25 +73,25 @@ def sources(
     directories = [path for path in conf if path.is_dir()]
     is_relocated = root is None and file is None and bool(conf)
     if is_relocated:
-        server = server_at(str(conf[0]), as_server=as_server)
+        server = server_at(str(conf[0]), as_server=named.as_server)
         if server is None:
             return _fragments(conf, fragments, directories)
         fragments = [path for path in fragments if without_links(str(path)) != without_links(server.path)]
     else:
-        named = os.path.abspath(file) if root is None and file is not None else str(file or "")
-        server = server_of(str(root) if root is not None else "", named)
+        main = os.path.abspath(file) if root is None and file is not None else str(file or "")
+        server = server_of(str(root) if root is not None else "", main)
     top = server.root
     if not os.path.isdir(top):
         fault = f"{top}: {'not a directory' if os.path.exists(top) else 'no such directory'}"
         raise UsageError(f"{fault}\nhint: name the directory of the server: -d DIRECTORY")
-    settings = _settings(server, envvars)
+    settings = _settings(server, named.envvars)
     options = LoadOptions(
         server_root=from_system(top),
         file=from_system(server.file),
-        build=build,
-        defines=_all([*defines, *settings.defines]),
-        before=_all([*settings.before, *before]),
-        after=_all([*settings.after, *after]),
+        build=named.build,
+        defines=_all([*named.defines, *settings.defines]),
+        before=_all([*settings.before, *named.before]),
+        after=_all([*settings.after, *named.after]),
         environment={from_system(key): from_system(value) for key, value in settings.environment.items()},
         undecided=tuple(settings.undecided),
         overlay=settings.overlay,
@@ -88,11 +107,11 @@ def sources(
         options=options,
         fragments=tuple(dict.fromkeys(others)),
         is_relocated=is_relocated,
-        built_in=_listed(built_in),
+        built_in=_listed(named.built_in),
     ), from_system(top)
 
 
-def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:
+def _fragments(conf: Sequence[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:
     from whimbrel.upgrade.source.reading import Sources
 
     named = [_text(path) for path in files] + [
@@ -121,7 +140,7 @@ def _listed(path: Path | None) -> frozenset[str] | None:
     return found
 
 
-def _all(lines: list[str]) -> tuple[str, ...]:
+def _all(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(from_system, lines))
 
 

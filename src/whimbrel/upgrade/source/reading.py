@@ -28,6 +28,7 @@ from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.loaded import item_of
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
+from whimbrel.upgrade.source.access_compat import access_compat_sentence
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
 from whimbrel.upgrade.source.built_in_modules import built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, SourceFile, Statement
@@ -208,12 +209,12 @@ def described(tree: ConfigTree) -> tuple[str, ...]:
     lone = [file for file in tree.files.values() if file.role is Role.FRAGMENT]
     lines = [
         f"input: {tree.context.value}: {first}{more}",
-        f"modules in the 2.2 binary: {tree.built_in.text}",
+        f"modules compiled into the 2.2 server: {tree.built_in.text}",
     ]
     if lone:
         others = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
         lines.append(f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{others}; no Include reads it")
-    return tuple(lines)
+    return tuple(filter(None, (*lines, access_compat_sentence(tree))))
 
 
 def is_htaccess(path: str) -> bool:

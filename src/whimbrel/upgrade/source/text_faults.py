@@ -6,6 +6,7 @@ stays as it is. `verify`, `explain` and `replay` print the same sentence beside 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cache
@@ -21,6 +22,8 @@ from whimbrel.upgrade.source.templates import marked_lines
 BOM: Final = b"\xef\xbb\xbf"
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS: Final = bytes(n for n in range(32) if n not in (0, 9, 10, 12, 13, 27))
+_LINK_TARGET: Final = re.compile(rb"\.\.?/[^\s\0]{1,4096}\r?\n?")
+"""The target of a relative link alone, which no line of a configuration looks like."""
 MAX_CONTROL_SHARE: Final = 0.02
 """The share of control bytes from which on a file with NUL bytes is a program or an image."""
 TEMPLATE_REASON: Final = "a template: another program writes the configuration from it"
@@ -76,6 +79,10 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
     if document is None:
         document = parse(data, V22_LINES)
     marks = bool(marked_lines(data))
+    if _LINK_TARGET.fullmatch(data):
+        reason = "this text is no configuration of httpd: it is the target of a symbolic link"
+        advice = "copy the tree with its links, or make the file the link again: ln -sf TARGET FILE"
+        return (TextFault(FaultKind.FOREIGN, 1, reason, advice),)
     if not marks and is_foreign(document):
         reason = "this text is no configuration of httpd: hardly a line begins with a directive"
         return (

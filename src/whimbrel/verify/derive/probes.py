@@ -83,7 +83,7 @@ class ProbeSource:
         tops: tuple[set[str], set[str]] = (set(), set())
         found: set[int] = set()
         for routes in self.groups():
-            is_follower = routes[0] in self._followers
+            is_follower = self.is_follower(routes)
             for lines, shared, known in zip(self.sides, self._shared, tops, strict=True):
                 server = self.server_of(lines, routes[0])
                 served = lines.served(server)
@@ -107,6 +107,10 @@ class ProbeSource:
         """The number of equal hosts beyond MAX_FOLLOWERS, of which nothing is asked."""
         return len(self._skipped)
 
+    def is_follower(self, routes: list[Entrance]) -> bool:
+        """Return True if another host answers for the one that *routes* lead to."""
+        return routes[0] in self._followers
+
     def probes(self) -> Iterator[Probe]:
         """Yield all probes, each once."""
         for routes in self.groups():
@@ -114,7 +118,7 @@ class ProbeSource:
 
     def of_group(self, routes: list[Entrance]) -> Iterator[Probe]:
         """Yield the probes of one pair of servers, each once."""
-        if routes[0] in self._followers:
+        if self.is_follower(routes):
             if routes[0] not in self._skipped:
                 yield routes[0].probe("/")
             return

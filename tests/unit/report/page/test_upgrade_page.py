@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.cli.upgrade_output import diffs
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.page.hunks import MAX_PAIRS
 from whimbrel.report.page.upgrade_page import upgrade_page
 from whimbrel.report.page.writing import write
+from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.model import AccessDifference, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
@@ -41,7 +41,7 @@ def test_both_sides_are_numbered_and_the_whole_change_is_there(tmp_path: Path) -
         for line in item.sides[1].lines if item.sides else ():
             if line.sign:
                 text = "".join(piece for piece, _ in line.pieces)
-                assert new_lines[line.number - 1].strip() == text
+                assert new_lines[line.number - 1].strip() == text.strip()
     numbered = {
         right.number: right.pieces[0][0]
         for hunk in group.hunks

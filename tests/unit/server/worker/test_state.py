@@ -198,3 +198,38 @@ def test_a_connection_that_cannot_be_written_holds_no_other_back(tmp_path: Path)
     worker.loop.tick()
     assert written == ["first", "last"] and [type(problem) for problem in worker.problems] == [OSError]
     assert not worker.service.in_tick and not worker.service.gathering
+
+
+def test_a_tick_is_busy_after_one_of_many_requests(tmp_path: Path) -> None:
+    worker = WorkerHarness(build_engine(tmp_path, "Listen 127.0.0.1:8080\n"))
+    seen = []
+    for count in (state.FEW_REQUESTS, state.FEW_REQUESTS + 1, 0):
+        worker.service.begin_tick()
+        worker.service.requests += count
+        worker.loop.tick()
+        seen.append(worker.service.is_busy)
+    assert seen == [False, True, False]
+
+
+def test_the_end_of_a_tick_calls_what_waits_for_it_after_the_writes(tmp_path: Path) -> None:
+    worker = WorkerHarness(build_engine(tmp_path, "Listen 127.0.0.1:8080\n"))
+    service = worker.service
+    done: list[str] = []
+
+    class Connection:
+        def write_gathered(self) -> None:
+            done.append("written")
+
+    def fail() -> None:
+        raise OSError
+
+    service.begin_tick()
+    service.gathering.append(Connection())
+    service.call_at_end(fail)
+    service.call_at_end(lambda: done.append("logged"))
+    assert not done
+    worker.loop.tick()
+    assert done == ["written", "logged"] and [type(problem) for problem in worker.problems] == [OSError]
+    service.call_at_end(lambda: done.append("outside of a tick"))
+    worker.loop.tick()
+    assert done[2:] == ["outside of a tick"]

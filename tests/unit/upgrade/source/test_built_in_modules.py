@@ -80,7 +80,10 @@ def test_configure_lines(text: str, modules: set[str]) -> None:
         ("# /etc/sysconfig/httpd has the options\n" + PHP, "Red Hat's packages"),
         ("ServerRoot /etc/httpd\n" + PHP, "Red Hat's packages"),
         ('ServerRoot "C:/Apache2"\n' + PHP, "mpm_winnt: a build for Windows"),
-        ("LoadModule authz_core_module modules/mod_authz_core.so\n", "none: the text loads modules of 2.4"),
+        (
+            "LoadModule authz_core_module modules/mod_authz_core.so\n",
+            "none, since the text loads modules that only 2.4 has",
+        ),
     ],
 )
 def test_other_origins(text: str, origin: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tests.unit.upgrade.config_trees import fragments, reasons
 from whimbrel.syntax.tree import parse
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.source.foreign_text import is_foreign
+from whimbrel.upgrade.source.text_faults import text_faults
 
 PROGRAM = "<?php\nfunction f($x) { return $x; }\necho f(1);\n?>\n"
 PROSE = (
@@ -43,3 +44,18 @@ def test_no_configuration(text: str, tmp_path: Path) -> None:
 )
 def test_a_configuration(text: str) -> None:
     assert not is_foreign(parse(text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("data", "is_link"),
+    [
+        (b"../mods-available/alias.load", True),
+        (b"../../a/b.conf\r\n", True),
+        (b"../a b", False),
+        (b"Include ../a\n", False),
+        (b"/etc/httpd/a.conf\n", False),
+    ],
+)
+def test_the_target_of_a_link_that_was_copied_as_text(data: bytes, is_link: bool) -> None:
+    faults = text_faults(data)
+    assert any("symbolic link" in fault.reason for fault in faults) is is_link

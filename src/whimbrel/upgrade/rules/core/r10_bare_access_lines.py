@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.staying_lines import needs_access_compat, sections_around
+from whimbrel.upgrade.access_control.staying_lines import sections_around
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.source.access_compat import needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 

@@ -19,7 +19,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         name = section.args.strip().strip('"').removeprefix("!").strip()
         if name in ("mod_disk_cache.c", "disk_cache_module"):
             continue
-        if catalogue_24.module_of_file(name) or catalogue_22.module_of_file(name):
+        is_file = not name.endswith(".c") and (
+            catalogue_24.module_of_file(name) or catalogue_22.module_of_file(name)
+        )
+        if is_file:
             yield _finding(
                 section,
                 (

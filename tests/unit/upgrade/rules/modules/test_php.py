@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.elf import elf
-from tests.unit.upgrade.config_trees import config_tree
+from tests.unit.upgrade.config_trees import config_tree, fragments
 
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Risk, Safety
 from whimbrel.upgrade.rules.modules.c06_foreign_modules import RULE
 
@@ -46,3 +47,10 @@ def test_without_such_a_file_the_line_stays(tmp_path: Path) -> None:
     assert not new_lines(tmp_path / "a", {})
     assert not new_lines(tmp_path / "b", {"libphp5.so": elf(*OLD, symbol=b"php5_module")})
     assert not new_lines(tmp_path / "c", {"libphp8.2.so": b"no shared object"})
+
+
+def test_the_source_file_of_a_foreign_module_is_a_name(tmp_path: Path) -> None:
+    """X11 is about `mod_rewrite` in the place of `mod_rewrite.c`."""
+    for name, count in (("mod_php5.c", 0), ("mod_php7.c", 0), ("mod_rewrite", 1)):
+        tree = fragments(tmp_path, {"a.conf": f"<IfModule {name}>\nphp_flag engine off\n</IfModule>\n"})
+        assert sum(found.rule == "X11" for found in upgrade(tree).findings) == count, name

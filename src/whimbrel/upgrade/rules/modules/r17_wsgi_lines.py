@@ -1,4 +1,4 @@
-"""R16: lines of mod_wsgi that its releases for 2.4 read otherwise. Document: documents/R16-wsgi-lines.md"""
+"""R17: lines of mod_wsgi that its releases for 2.4 read otherwise. Document: documents/R17-wsgi-lines.md"""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield such lines."""
     for line in lines_for_24(tree, *GONE):
         text = f"mod_wsgi 4 does not have {line.node.name}"
-        yield Finding("R16", line.place, text, GONE[line.name], Risk.BREAKS)
+        yield Finding("R17", line.place, text, GONE[line.name], Risk.BREAKS)
     for line in lines_for_24(tree, *_WITH_PYTHON):
         if _PYTHON_2(line.args):
             yield Finding(
-                "R16",
+                "R17",
                 line.place,
                 f"{line.node.name} names a Python 2, for which mod_wsgi 5 cannot be built",
                 "name a virtual environment of Python 3 with the packages of the application",
@@ -49,7 +49,7 @@ def _groups(tree: ConfigTree) -> Iterator[Finding]:
     for line in lines_for_24(tree, "require"):
         if lower(next(iter(line.words()), "")) == "group":
             yield Finding(
-                "R16",
+                "R17",
                 line.place,
                 "Require group does not ask the script of WSGIAuthGroupScript in 2.4",
                 "write Require wsgi-group with the same names, if the script has these groups",
@@ -63,7 +63,7 @@ def _interpreters(tree: ConfigTree) -> Iterator[Finding]:
     aliases = list(lines_for_24(tree, "wsgiscriptalias", "wsgiscriptaliasmatch", "wsgiapplicationgroup"))
     if lines and not any(_GLOBAL in lower(line.args) for line in aliases):
         yield Finding(
-            "R16",
+            "R17",
             lines[0].place,
             "applications run in sub-interpreters, which many extension modules of Python 3 do not support",
             "add WSGIApplicationGroup %{GLOBAL}, with a process group for each application",
@@ -71,4 +71,4 @@ def _interpreters(tree: ConfigTree) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("R16", "wsgi-lines", "Lines of mod_wsgi 2 and 3", check)
+RULE = Rule("R17", "wsgi-lines", "Lines of mod_wsgi 2 and 3", check)

@@ -1,0 +1,133 @@
+"""The result of a fleet: one line for each server, the rules over all, and the exit code of the worst."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.upgrade.model import Risk
+
+NOT_DECIDED: Final = "not decided"
+NOT_READ: Final = "not read"
+SEVERITY: Final = (2, 1, 3, 0)
+"""The exit codes, the worst first: unreadable, findings, not decided, nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """The findings of one rule with one risk on a server."""
+
+    rule: str
+    risk: Risk
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerResult:
+    """The result of one server.
+
+    Attributes:
+        name, path: those of the server; all texts have one character per byte.
+        verdict: in a word or two: "findings", "same", "not decided" ...
+        code: the exit code that the command for this server alone has.
+        rules: the findings by rule and risk.
+        undecided: the number of facts that are not known and may matter.
+        files, lines: the size of what was read.
+        changed: the number of files that an upgrade changes.
+        fault: why there is no result, "" for nothing.
+        seconds: the time that it took.
+        same_as: the name of the equal server whose result this is, "" for none.
+        page: the HTML page of the server, "" for none; `has_page`: it was written.
+    """
+
+    name: str
+    path: str
+    verdict: str
+    code: int
+    rules: tuple[RuleCount, ...] = ()
+    undecided: int = 0
+    files: int = 0
+    lines: int = 0
+    changed: int = 0
+    fault: str = ""
+    seconds: float = 0.0
+    same_as: str = ""
+    page: str = ""
+    has_page: bool = False
+
+    def by_risk(self) -> dict[Risk, int]:
+        """Count the findings by risk, the worst first, without zero counts."""
+        counts: Counter[Risk] = Counter()
+        for one in self.rules:
+            counts[one.risk] += one.count
+        return {risk: counts[risk] for risk in Risk if counts[risk]}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTotal:
+    """One rule over all servers; *risk* is its worst."""
+
+    rule: str
+    name: str
+    risk: Risk
+    servers: int
+    findings: int
+
+
+@dataclass(slots=True)
+class FleetReport:
+    """The results of a fleet.
+
+    Attributes:
+        command: check, upgrade or verify.
+        servers: the results in the order of the fleet; those that were not reached are missing.
+        total: the number of servers of the fleet.
+        names: short names of the rules.
+        workers: the processes or threads that worked.
+        is_interrupted: the user ended the work before all servers were done.
+        cut_writes: the servers whose files were being written at that moment.
+    """
+
+    command: str
+    servers: list[ServerResult]
+    total: int
+    names: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    workers: int = 1
+    is_interrupted: bool = False
+    cut_writes: tuple[str, ...] = ()
+
+    def exit_code(self) -> int:
+        """Return the code of the worst server."""
+        codes = {server.code for server in self.servers}
+        return next((code for code in SEVERITY if code in codes), 0)
+
+    def verdicts(self) -> dict[str, int]:
+        """Count the servers by verdict, the worst first."""
+        ordered = sorted(self.servers, key=lambda server: SEVERITY.index(server.code))
+        return dict(Counter(server.verdict for server in ordered))
+
+    def rule_totals(self) -> list[RuleTotal]:
+        """Return the rules: the worst risk first, then those that most servers have."""
+        servers: Counter[str] = Counter()
+        findings: Counter[str] = Counter()
+        risks: dict[str, Risk] = {}
+        for server in self.servers:
+            servers.update({one.rule for one in server.rules})
+            for one in server.rules:
+                findings[one.rule] += one.count
+                risks[one.rule] = min(risks.get(one.rule, one.risk), one.risk, key=lambda risk: risk.rank)
+        totals = [
+            RuleTotal(rule, self.names.get(rule, ""), risk, servers[rule], findings[rule])
+            for rule, risk in risks.items()
+        ]
+        return sorted(totals, key=lambda one: (one.risk.rank, -one.servers, -one.findings, one.rule))
+
+
+def rule_counts(found: Iterable[tuple[str, Risk]]) -> tuple[RuleCount, ...]:
+    """Count pairs of rule and risk, the worst risk first."""
+    counts = Counter(found)
+    ordered = sorted(counts.items(), key=lambda item: (item[0][1].rank, -item[1], item[0][0]))
+    return tuple(RuleCount(rule, risk, count) for (rule, risk), count in ordered)

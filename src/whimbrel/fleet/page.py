@@ -1,0 +1,188 @@
+"""The page of a fleet: counts, rules, the table of servers, and the rules of each server with a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.fleet.formats.text import WORDS, duration, summary
+from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
+from whimbrel.report.model import count_noun
+from whimbrel.report.page.model import (
+    KEYS,
+    SAME,
+    UNDECIDED,
+    Badge,
+    Card,
+    Cell,
+    FindingGroup,
+    ReportPage,
+    ReportTable,
+    ShownFinding,
+)
+from whimbrel.report.page.texts import Anchors, number, page_text
+from whimbrel.upgrade.model import Risk
+
+MAX_FINDINGS: Final = 5000
+"""Rules of servers that the page shows; JSON has all."""
+MAX_ROWS: Final = 200
+"""Rows of the table of servers before its fold."""
+TITLES: Final = {
+    "check": "Servers: from httpd 2.2 to 2.4",
+    "upgrade": "Servers: from httpd 2.2 to 2.4",
+    "verify": "Servers: old and new answers",
+}
+
+
+def fleet_page(report: FleetReport) -> ReportPage:
+    """Return the page of *report*."""
+    anchors = Anchors()
+    groups = tuple(_groups(report, anchors))
+    places = {group.title: group.anchor for group in groups}
+    sentences = [page_text(text) for text in summary(report)]
+    shown = sum(len(group.items) for group in groups)
+    all_rules = sum(len(server.rules) for server in report.servers if not server.same_as)
+    return ReportPage(
+        report.command,
+        TITLES[report.command],
+        _badge(report),
+        sentences[0],
+        facts=tuple(sentences[1:]),
+        cards=tuple(_cards(report)),
+        tables=(*_rule_table(report), _server_table(report, places)),
+        groups=groups,
+        groups_title="Rules by server",
+        nothing="Nothing was found.",
+        left_out=f"The rules of the worst servers are shown, {number(shown)} of {number(all_rules)}; "
+        "--format json has all."
+        if shown < all_rules
+        else "",
+        noun="rule",
+        group="Server",
+    )
+
+
+def page_name(server: ServerResult) -> bytes:
+    """Return the path of the page of *server* below the directory of the pages."""
+    return b"servers/%s.html" % to_bytes(server.same_as or server.name)
+
+
+def _badge(report: FleetReport) -> Badge:
+    """Return the verdict of the worst server."""
+    worst = min(report.servers, key=_severity, default=None)
+    return (
+        Badge("Not decided", UNDECIDED)
+        if worst is None
+        else Badge(worst.verdict.capitalize(), _risk_key(worst))
+    )
+
+
+def _severity(server: ServerResult) -> tuple[int, int]:
+    """Return the place of a server among others, the worst first."""
+    worst = next(iter(server.by_risk()), Risk.COSMETIC)
+    return SEVERITY.index(server.code), worst.rank
+
+
+def _cards(report: FleetReport) -> Iterator[Card]:
+    counts = dict.fromkeys(Risk, 0)
+    for server in report.servers:
+        for risk, count in server.by_risk().items():
+            counts[risk] += count
+    for risk, count in counts.items():
+        yield Card(risk.value, count, KEYS[risk])
+    yield Card("not decided", sum(server.undecided for server in report.servers), UNDECIDED, "servers")
+
+
+def _rule_table(report: FleetReport) -> Iterator[ReportTable]:
+    rows = tuple(
+        (
+            Cell(one.rule, "code"),
+            Cell(one.name),
+            Cell(one.risk.value, "chip", KEYS[one.risk]),
+            Cell(number(one.servers), "number"),
+            Cell(number(one.findings), "number"),
+        )
+        for one in report.rule_totals()
+    )
+    if rows:
+        yield ReportTable("Rules that matter most", ("Rule", "Name", "Risk", "Servers", "Findings"), rows)
+
+
+def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
+    """Return the table of servers, the worst first."""
+    ordered = sorted(report.servers, key=_severity)
+    rows = tuple(_row(server, places) for server in ordered)
+    heads = [word.capitalize() for word in WORDS.values()]
+    columns = ("Server", "Verdict", *heads, "Not decided", "Time", "Note")
+    more = len(rows) - MAX_ROWS
+    return ReportTable(
+        "Servers",
+        columns,
+        rows[:MAX_ROWS],
+        "servers",
+        folded=rows[MAX_ROWS:],
+        fold_title=f"{number(more)} more" if more > 0 else "",
+    )
+
+
+def _row(server: ServerResult, places: dict[str, str]) -> tuple[Cell, ...]:
+    counts = server.by_risk()
+    name = page_text(server.name)
+    risk = _risk_key(server)
+    note = f"equal to {server.same_as}" if server.same_as else server.fault
+    return (
+        Cell(name, href=places.get(name, ""), page=_link(server)),
+        Cell(server.verdict, "chip", risk),
+        *(Cell(number(counts.get(risk, 0)), "number") for risk in WORDS),
+        Cell(number(server.undecided), "number"),
+        Cell("" if server.same_as else duration(server.seconds), "number", value=f"{server.seconds:.3f}"),
+        Cell(page_text(note)),
+    )
+
+
+def _risk_key(server: ServerResult) -> str:
+    if server.code == 1:
+        return KEYS[next(iter(server.by_risk()), Risk.CHANGES)]
+    return {0: SAME, 2: KEYS[Risk.BREAKS]}.get(server.code, UNDECIDED)
+
+
+def _link(server: ServerResult) -> str:
+    return quote(page_name(server)) if server.has_page else ""
+
+
+def _groups(report: FleetReport, anchors: Anchors) -> Iterator[FindingGroup]:
+    """Yield the rules of each server that equals no earlier one, the worst servers first."""
+    equal: dict[str, list[str]] = {}
+    for server in report.servers:
+        if server.same_as:
+            equal.setdefault(server.same_as, []).append(server.name)
+    own = [server for server in report.servers if server.rules and not server.same_as]
+    left = MAX_FINDINGS
+    for server in sorted(own, key=_severity):
+        if len(server.rules) > left:
+            return
+        left -= len(server.rules)
+        yield FindingGroup(
+            anchors.new(f"server {server.name}"),
+            page_text(server.name),
+            tuple(_items(server, report, equal.get(server.name, []), anchors)),
+        )
+
+
+def _items(
+    server: ServerResult, report: FleetReport, equal: list[str], anchors: Anchors
+) -> Iterator[ShownFinding]:
+    marks = (count_noun(len(equal), "equal server"),) if equal else ()
+    for one in server.rules:
+        yield ShownFinding(
+            anchors.new(f"{server.name} {one.rule}"),
+            one.rule,
+            report.names.get(one.rule, ""),
+            page_text(server.name),
+            KEYS[one.risk],
+            one.risk.value,
+            count_noun(one.count, "finding"),
+            marks,
+        )

@@ -1,0 +1,295 @@
+"""The work on one server: check, upgrade or verify, as values that other processes take."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from whimbrel.api.checking import check_parts, upgrade_sources
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.latin1 import from_system
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.printable import file_problem
+from whimbrel.config.servers import main_file_names, server_at, why_no_server
+from whimbrel.fleet.model import NOT_DECIDED, NOT_READ, ServerResult, rule_counts
+from whimbrel.fleet.servers import FleetServer
+from whimbrel.upgrade.apply.journal import WriteError
+from whimbrel.upgrade.check.check import Selection
+from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+from whimbrel.upgrade.model import READ_ERROR, Risk, UpgradeOptions
+from whimbrel.upgrade.rules import rule_names
+from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
+from whimbrel.upgrade.source.reading import Sources
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.report.model import Report
+    from whimbrel.verify.verification import VerifyResult
+
+MAX_FAULT: Final = 500
+"""Characters of the reason why a server has no result."""
+V_RULES: Final = {"access": "V-ACCESS", "response": "V-RESPONSE", "httpd": "V-HTTPD"}
+ReportWriting = Callable[[], None]
+"""Called before the first file of a server is written."""
+
+
+class FleetTask(Protocol):
+    """The work on a server; it is sent to other processes."""
+
+    @property
+    def command(self) -> str:
+        """check, upgrade or verify."""
+
+    @property
+    def writes(self) -> bool:
+        """True if files of the servers are written."""
+
+    def run(self, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
+        """Return the result of *server*; raises what the command for it alone ends with."""
+
+    def rule_names(self) -> dict[str, str]:
+        """Return the short names of the rules of results."""
+
+
+class _NoServer(Exception):
+    """A directory without a main file of httpd."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTask:
+    """`whimbrel check` of a server.
+
+    Attributes:
+        named: the options that hold for all servers.
+        has_pages: the result has the HTML page of the server.
+    """
+
+    named: ConfigArguments
+    wanted: Selection
+    options: UpgradeOptions
+    has_pages: bool = False
+    command = "check"
+    writes = False
+
+    def run(self, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
+        """Return the findings."""
+        found, directory = _sources(server.path, self.named)
+        report = check_parts([(found, directory)], self.wanted, options=self.options)
+        code = 1 if report.findings else report.scope.exit_code(0)
+        verdict = {0: "nothing to do", 1: "findings", 3: NOT_DECIDED}[code]
+        return ServerResult(
+            from_system(server.name),
+            from_system(server.path),
+            verdict,
+            code,
+            rule_counts((entry.rule, entry.risk) for entry in report.entries),
+            _undecided(report.scope),
+            len(report.files),
+            report.lines,
+            page=_check_page(report) if self.has_pages else "",
+        )
+
+    def rule_names(self) -> dict[str, str]:
+        """Return the short names of the rules."""
+        return {**rule_names(), READ_ERROR: "what could not be read"}
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeTask:
+    """`whimbrel upgrade` of a server.
+
+    Attributes:
+        out: the directory with one directory for each upgraded server, None for none.
+        is_written: the files are changed in place.
+        is_open: files outside of the tree are written too.
+        is_verified: the answers of both versions are compared.
+    """
+
+    named: ConfigArguments
+    wanted: Selection
+    options: UpgradeOptions
+    out: Path | None = None
+    is_written: bool = False
+    is_open: bool = False
+    is_verified: bool = True
+    has_pages: bool = False
+    command = "upgrade"
+
+    @property
+    def writes(self) -> bool:
+        """True if files of the servers are written."""
+        return self.is_written or self.out is not None
+
+    def run(self, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
+        """Upgrade the server, and write it if that is wanted."""
+        from whimbrel.upgrade.apply.transaction import recover
+
+        found, directory = _sources(server.path, self.named)
+        if self.is_written:
+            recover(directory)
+        result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
+        if self.writes:
+            report_writing()
+            self._write(server, result, directory)
+        verdict, code = self._verdict(result)
+        return ServerResult(
+            from_system(server.name),
+            from_system(server.path),
+            verdict,
+            code,
+            rule_counts((finding.rule, finding.risk) for finding in result.findings),
+            _undecided(result.scope),
+            len(result.tree.files),
+            sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
+            len(result.files),
+            page=self._page(result, directory, verified) if self.has_pages else "",
+        )
+
+    def _verdict(self, result: UpgradeResult) -> tuple[str, int]:
+        """Return the verdict, and the exit code of the command for this server alone."""
+        if result.files and not self.writes:
+            return "changes to make", 1
+        if result.has_open_findings:
+            return "needs review", 3
+        if not result.scope.is_complete:
+            return NOT_DECIDED, 3
+        return "changed" if result.files else "nothing to change", 0
+
+    def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> None:
+        from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
+
+        if self.out is not None:
+            copy_tree(result, directory, self.out / server.name)
+        else:
+            write_in_place(result, directory, [Path(server.path)], is_open=self.is_open)
+
+    def _page(self, result: UpgradeResult, directory: str, verified: str) -> str:
+        from whimbrel.report.page.upgrade_page import upgrade_page
+        from whimbrel.report.page.writing import write
+        from whimbrel.upgrade.check.diffs import diffs
+
+        changes = diffs(result, directory)
+        return write(upgrade_page(result, directory, changes, is_written=self.writes, verified=verified))
+
+    def rule_names(self) -> dict[str, str]:
+        """Return the short names of the rules."""
+        return {**rule_names(), READ_ERROR: "what could not be read"}
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyTask:
+    """`whimbrel verify` of a server, or of two with the same name.
+
+    Attributes:
+        dialects: of the old and the new side.
+        limit: of the derived requests, None for the default.
+    """
+
+    named: ConfigArguments
+    dialects: tuple[str, str]
+    limit: int | None = None
+    has_pages: bool = False
+    command = "verify"
+    writes = False
+
+    def run(self, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
+        """Return the comparison."""
+        from whimbrel.api.comparing import compare_options
+        from whimbrel.report.verification.entries import WORDS, risk_of
+
+        old = self._options(server.path)
+        new = self._options(server.new) if server.new else old
+        result = compare_options((old, new), self.dialects, self.limit)
+        rules = [(V_RULES[group.kind], risk_of(group)) for group in result.groups]
+        rules += [("V-LOAD", Risk.BREAKS) for errors in result.errors for _error in errors]
+        errors = [error for errors in result.errors for error in errors]
+        return ServerResult(
+            from_system(server.name),
+            from_system(server.path),
+            WORDS[result.verdict],
+            result.verdict.value,
+            rule_counts(rules),
+            len(result.not_decided) + _undecided(result.scope),
+            len(result.files),
+            fault=errors[0].text.partition("\n")[0][:MAX_FAULT] if errors else "",
+            page=_verify_page(result) if self.has_pages else "",
+        )
+
+    def _options(self, path: str) -> LoadOptions:
+        found, _directory = _sources(path, self.named)
+        assert found.options is not None
+        return found.options
+
+    def rule_names(self) -> dict[str, str]:
+        """Return the titles of the kinds of differences."""
+        from whimbrel.report.verification.entries import TITLES
+
+        return {**TITLES, "V-HTTPD": "The real server answers differently"}
+
+
+def work(task: FleetTask, server: FleetServer, report_writing: ReportWriting = lambda: None) -> ServerResult:
+    """Return the result of *server*, with its time; what fails is a result too. Raises MemoryError alone."""
+    begin = time.monotonic()
+    result = _result(task, server, report_writing)
+    return replace(result, seconds=time.monotonic() - begin)
+
+
+def _result(task: FleetTask, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
+    if server.fault:
+        return failed(server, server.fault)
+    try:
+        return task.run(server, report_writing)
+    except _NoServer as problem:
+        return failed(server, str(problem))
+    except OSError as problem:
+        why = problem.strerror if problem.filename is None else file_problem(problem)
+        return failed(server, why, NOT_READ)
+    except (UsageError, RuleError, WriteError, ConfigError, StartError) as problem:
+        return failed(server, str(problem).partition("\n")[0], NOT_READ)
+    except RecursionError:
+        return failed(server, "it is nested too deeply")
+    except MemoryError:
+        raise
+    except Exception as problem:  # a defect may cost the result of this server, not that of the others
+        return failed(server, f"a defect of whimbrel: {type(problem).__name__}: {problem}")
+
+
+def failed(server: FleetServer, why: str | None, verdict: str = NOT_DECIDED) -> ServerResult:
+    """Return the result of a server that has none, for the reason *why*."""
+    code = 2 if verdict == NOT_READ else 3
+    fault = (why or "it cannot be read").replace("\n", " ")[:MAX_FAULT]
+    return ServerResult(
+        from_system(server.name), from_system(server.path), verdict, code, undecided=1, fault=fault
+    )
+
+
+def _sources(path: str, named: ConfigArguments) -> tuple[Sources, str]:
+    """Return what is read of the server at *path*; raises UsageError, _NoServer."""
+    found = server_at(path) or server_at(path, as_server=True)
+    if found is None:
+        fault = from_system(why_no_server(path).partition("\n")[0])
+        if os.path.isdir(path) and not any(map(os.path.lexists, main_file_names(path))):
+            raise _NoServer(fault)
+        raise UsageError(fault)
+    return sources(replace(named, paths=[Path(found.path)], as_server=True))
+
+
+def _undecided(scope: KnowledgeScope) -> int:
+    return len(scope.deciding)
+
+
+def _check_page(report: Report) -> str:
+    from whimbrel.report.formats.html import render
+
+    return render(report)
+
+
+def _verify_page(result: VerifyResult) -> str:
+    from whimbrel.report.verification.html import render
+
+    return render(result)

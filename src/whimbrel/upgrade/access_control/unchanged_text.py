@@ -1,0 +1,67 @@
+"""What 2.4 does with a section whose text stays as it is: it does not start, or admits other clients, or the
+same.
+"""
+
+from __future__ import annotations
+
+from whimbrel.access.decision import AccessVerdict, Counterexample
+from whimbrel.base.dialect import V24
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.upgrade.access_control.analysis import AccessAnalysis
+from whimbrel.upgrade.access_control.sections import AccessSection, to_access_lines_24
+from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
+from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedText:
+    """The effect of the text as it stands, with a client that shows who gains or loses access."""
+
+    risk: Risk
+    example: str = ""
+
+
+def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> UnchangedText:
+    """Return what the lines of *section* do under 2.4, below the sections around it as they stand."""
+    if any(map(needs_access_compat, walk(section.lines))) and not access_compat(tree).is_loaded:
+        return UnchangedText(Risk.BREAKS)
+    if any(line.name in analysis.decisions.removed_names for line in analysis.decisions.lines[section]):
+        return UnchangedText(Risk.BREAKS)
+    if section.choices or any(part.choices for part in _outer(analysis, section)):
+        return UnchangedText(Risk.CHANGES)
+    return _compared(analysis, section)
+
+
+def _outer(analysis: AccessAnalysis, section: AccessSection) -> list[AccessSection]:
+    return [part for chain in analysis.chains_ending_at(section) for part in chain.sections]
+
+
+def _compared(analysis: AccessAnalysis, section: AccessSection) -> UnchangedText:
+    """Return the worst effect in the chains that end with *section*."""
+    decisions = analysis.decisions
+    worst = UnchangedText(Risk.COSMETIC)
+    for chain in analysis.chains_ending_at(section):
+        before = decisions.before_22(chain)
+        layers = [
+            decisions.cache.layer(part.kind, part.in_htaccess, to_access_lines_24(part.lines_24))
+            for part in chain.sections
+        ]
+        after = decisions.cache.decision(V24.name, layers)
+        if after is None:
+            return UnchangedText(Risk.BREAKS)
+        if before is None:
+            found = UnchangedText(Risk.CHANGES)
+        else:
+            found = _of_example(decisions.cache.difference(before, after))
+        if found.risk.rank < worst.risk.rank:
+            worst = found
+    return worst
+
+
+def _of_example(example: Counterexample | None) -> UnchangedText:
+    if example is None:
+        return UnchangedText(Risk.COSMETIC)
+    risk = Risk.OPENS if example.after is AccessVerdict.GRANTED else Risk.CLOSES
+    return UnchangedText(risk, f"as the text stands: {example}")

@@ -1,0 +1,103 @@
+"""An upgraded server, written in place or as a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from whimbrel.base.accounts import effective_group, effective_user
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_writing import Owner, Tree
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
+from whimbrel.base.printable import file_problem
+from whimbrel.base.real_paths import real_path, without_links
+from whimbrel.upgrade.apply.backup_paths import read_by_includes
+from whimbrel.upgrade.apply.transaction import write
+from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.files.named_files import NamedFile, named_files
+from whimbrel.upgrade.files.relocation import Relocation, links_of, roots_of
+from whimbrel.upgrade.source.config_tree import Role
+from whimbrel.utilities.usage_error import UsageError
+
+
+def write_in_place(
+    result: UpgradeResult, directory: str, named: Sequence[Path], *, is_open: bool = False
+) -> None:
+    """Write the changed files; the directories of *named* were named by the user. Raises WriteError."""
+    if not result.files:
+        return
+    tops = [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in named]
+    write(
+        result.files,
+        directory,
+        is_read=read_by_includes(result.tree),
+        tops=tops,
+        is_open=is_open,
+        expected={path: result.tree.files[path].document.bytes for path in result.files},
+    )
+
+
+def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
+    """Write every file that was read, upgraded, and those that its lines name, to a directory that is new or
+    empty; raises UsageError.
+
+    Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
+    stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
+    """
+    try:
+        copied = Tree.create(os.fsencode(to))
+        if not copied.is_empty():
+            raise UsageError(f"{to} is not empty")
+        root = f"{directory.rstrip('/')}/"
+        texts = {
+            path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
+        }
+        named = [file for file in named_files(result.tree) if file.path.startswith(root)]
+        move = Relocation(
+            roots_of(directory, texts.values()),
+            from_system(os.path.abspath(to)),
+            {*(path for path in texts if path.startswith(root)), *(file.path for file in named)},
+        )
+        for path, data in texts.items():
+            is_moved = result.tree.files[path].role is Role.MAIN
+            _copy(path, directory, to, copied, move.relocated(data) if is_moved else data)
+        for file in named:
+            _copy_named(file, directory, to, copied)
+        _complete(move, directory, to, copied)
+    except OSError as problem:
+        raise UsageError(file_problem(problem)) from None
+
+
+def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:
+    """Make the directories for what the server of the copy writes, and link those of its modules."""
+    for name in sorted(move.written):
+        copied.make_directory(os.fsencode(to / to_system(name)))
+    for name, modules in links_of(directory, move.linked):
+        with copied.place(os.fsencode(to / to_system(name)), create=True, follow=False) as link:
+            link.make_link(modules)
+
+
+def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:
+    """Copy a file that a line names, or link to it."""
+    if not named.is_linked:
+        _copy(named.path, directory, to, copied, read_regular(to_bytes(named.path)))
+        return
+    target = to / to_system(display_path(named.path, directory))
+    with copied.place(os.fsencode(target), create=True, follow=False) as link:
+        link.make_link(without_links(to_bytes(named.path)))
+
+
+def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
+    source = to_system(path)
+    target = to / to_system(display_path(path, directory)).lstrip("/")
+    real = real_path(path)
+    inside = real.startswith(directory.rstrip("/") + "/")
+    if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
+        with copied.place(os.fsencode(target), create=True, follow=False) as link:
+            link.make_link(os.fsencode(os.readlink(source)))
+        target = to / to_system(display_path(real, directory)).lstrip("/")
+    owner = Owner.of(os.stat(source))._replace(user=effective_user(), group=effective_group())
+    with copied.place(os.fsencode(target), create=True, follow=False) as place:
+        place.replace(data, owner)

@@ -1,0 +1,84 @@
+"""mod_access_compat under 2.4: whether the text loads it, and what follows for Order and Allow."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.upgrade.model import InputContext
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+
+MODULE: Final = "access_compat_module"
+TESTS: Final = ("mod_access_compat.c", MODULE)
+"""The names of the module in <IfModule>."""
+DIRECTIVES: Final = ("order", "allow", "deny", "satisfy")
+"""The directives of 2.2 that 2.4 has in mod_access_compat alone."""
+_NAMES: Final = "Order, Allow, Deny and Satisfy"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCompat:
+    """The state of the module under 2.4.
+
+    Attributes:
+        is_loaded: True if a line loads it, False if none does, None if the text does not tell.
+        place: the line that loads it, "" for none.
+    """
+
+    is_loaded: bool | None
+    place: str = ""
+
+
+def needs_access_compat(line: Statement) -> bool:
+    """Return True if 2.4 reads a line of mod_access_compat without testing for the module."""
+    return (
+        line.name in DIRECTIVES
+        and line.in_24 is not False
+        and not any(
+            section.name == "<ifmodule" and section.args.strip().strip('"').lower() in TESTS
+            for section in line.enclosing()
+        )
+    )
+
+
+def access_compat(tree: ConfigTree) -> AccessCompat:
+    """Return the state of the module before the first edit: later rules load it where it is needed."""
+    persistent = tree.cache.setdefault("persistent", {})
+    assert isinstance(persistent, dict)
+    found = persistent.get(MODULE)
+    if not isinstance(found, AccessCompat):
+        found = _of_text(tree)
+        persistent[MODULE] = found
+    return found
+
+
+def _of_text(tree: ConfigTree) -> AccessCompat:
+    lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.in_24 is not False]
+    loading = [line for line in lines if line.words()[:1] == [MODULE]]
+    for line in loading:
+        if line.in_24:
+            return AccessCompat(True, str(line.place))
+    if loading:
+        return AccessCompat(None, str(loading[0].place))
+    return AccessCompat(False if lines and tree.context is InputContext.SERVER else None)
+
+
+def access_compat_sentence(tree: ConfigTree) -> str:
+    """Return what 2.4 does with Order and Allow as the text stands, "" for a text without them."""
+    lines = [line for line in tree.named(*DIRECTIVES, include_inactive=True) if needs_access_compat(line)]
+    if not lines:
+        return ""
+    state = access_compat(tree)
+    if state.is_loaded:
+        return f"mod_access_compat: 2.4 loads it ({state.place}), so {_NAMES} work as the text stands"
+    effects = {
+        "each request below a .htaccess file that has them gets 500"
+        if line.file.role is Role.HTACCESS
+        else "2.4 does not start with these lines"
+        for line in lines
+    }
+    effect = " and ".join(sorted(effects))
+    if state.is_loaded is False:
+        return f"mod_access_compat: no line loads it for 2.4, so {_NAMES} do not work: {effect}"
+    why = f"{state.place} loads it under a condition" if state.place else "no LoadModule line is here"
+    return f"mod_access_compat: not known whether 2.4 has it ({why}); without it {effect}"

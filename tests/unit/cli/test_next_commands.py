@@ -1,0 +1,95 @@
+"""Each step of an upgrade prints the command of the next one, and the command works as it is printed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
+TEXT = """ServerRoot "{root}"
+Listen 127.0.0.1:8080
+ServerName a.example
+<IfModule !mod_version.c>
+    LoadModule version_module modules/mod_version.so
+</IfModule>
+<IfVersion >= 2.4>
+    <IfModule !mod_unixd.c>
+        LoadModule unixd_module modules/mod_unixd.so
+    </IfModule>
+    LoadModule mpm_event_module modules/mod_mpm_event.so
+    LoadModule authz_core_module modules/mod_authz_core.so
+</IfVersion>
+DocumentRoot "{root}/htdocs"
+ErrorLog logs/error_log
+DefaultType None
+MaxRequestsPerChild 10
+"""
+
+
+def run(words: list[str], cwd: Path) -> tuple[int, str]:
+    """Return exit status and both outputs of a command of whimbrel."""
+    done = subprocess.run(
+        [*PROGRAM, *words], cwd=cwd, capture_output=True, timeout=120, check=False, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def line_of(output: str, word: str) -> list[str]:
+    """Return the words of the last line that begins with *word*, without the name of the program."""
+    (line,) = [one for one in output.splitlines() if one.startswith(f"{word}: ")]
+    program, *words = shlex.split(line.removeprefix(f"{word}: "))
+    assert program == "whimbrel"
+    return words
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    root = tmp_path / "a site"
+    for name in ("conf", "logs", "htdocs"):
+        (root / name).mkdir(parents=True)
+    (root / "conf/httpd.conf").write_text(TEXT.format(root=root))
+    return root
+
+
+@pytest.mark.parametrize("file", ["conf/httpd.conf", "conf/other.conf"])
+def test_written_in_place(site: Path, file: str) -> None:
+    os.rename(site / "conf/httpd.conf", site / file)
+    named = ["-d", str(site), *(["-f", file] if "other" in file else [])]
+    status, output = run(["upgrade", *named, "-D", "X Y"], site)
+    assert status == 1
+    command = line_of(output, "Next")
+    assert command[:2] == ["upgrade", "--write"]
+    status, output = run(command, site)
+    assert status == 0, output
+    assert "MaxConnectionsPerChild 10" in (site / file).read_text()
+    assert line_of(output, "Next")[:2] == ["ctl", "configtest"]
+    assert run(line_of(output, "Next"), site.parent) == (0, "Syntax OK\n")
+    assert run(line_of(output, "Undo"), site.parent)[0] == 0
+    assert "MaxRequestsPerChild 10" in (site / file).read_text()
+
+
+@pytest.mark.parametrize("file", ["conf/httpd.conf", "conf/other.conf"])
+def test_written_elsewhere(site: Path, file: str) -> None:
+    os.rename(site / "conf/httpd.conf", site / file)
+    named = ["-d", str(site), *(["-f", file] if "other" in file else [])]
+    status, output = run(["upgrade", *named, "--out", str(site.parent / "new")], site)
+    assert status == 0 and "Undo" not in output, output
+    command = line_of(output, "Next")
+    assert command[0] == "verify"
+    status, output = run(command, site)
+    assert "same" in output, output
+    assert run(line_of(output, "Next"), site) == (0, "Syntax OK\n")
+
+
+def test_nothing_follows_a_fragment(tmp_path: Path) -> None:
+    (tmp_path / "a.conf").write_text("MaxRequestsPerChild 10\n")
+    _status, output = run(["upgrade", "a.conf"], tmp_path)
+    assert line_of(output, "Next") == ["upgrade", "--write", "a.conf"]
+    _status, output = run(["upgrade", "--write", "a.conf"], tmp_path)
+    assert "Next: " not in output
+    assert run(line_of(output, "Undo"), tmp_path)[0] == 0

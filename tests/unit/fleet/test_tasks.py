@@ -1,0 +1,128 @@
+"""The work on one server gives what the command for it alone gives; what fails is a result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.fleet_trees import BROKEN, write_broken, write_server
+from typer.testing import CliRunner
+
+from whimbrel.cli import check, upgrade, verify
+from whimbrel.fleet.model import ServerResult
+from whimbrel.fleet.servers import FleetServer
+from whimbrel.fleet.tasks import CheckTask, FleetTask, UpgradeTask, VerifyTask, work
+from whimbrel.upgrade.check.check import Selection
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.source.named_sources import ConfigArguments
+
+CHECK = CheckTask(ConfigArguments(), Selection(), UpgradeOptions())
+UPGRADE = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), is_verified=False)
+VERIFY = VerifyTask(ConfigArguments(), ("2.2", "2.4"), 50)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    write_server(tmp_path / "web", 1, 6)
+    return tmp_path / "web"
+
+
+def alone(app: Any, *words: str) -> tuple[dict[str, Any], int]:
+    """Return the JSON and the exit code of a command for one server."""
+    result = CliRunner().invoke(app, [*words])
+    return json.loads(result.stdout), result.exit_code
+
+
+def run(task: FleetTask, path: Path, new: str = "") -> ServerResult:
+    return work(task, FleetServer("web", str(path), new))
+
+
+def test_check_as_alone(tree: Path) -> None:
+    document, code = alone(check.app, str(tree), "--format", "json")
+    result = run(CHECK, tree)
+    assert (result.verdict, result.code, code) == ("findings", 1, 1)
+    assert {risk.value: count for risk, count in result.by_risk().items()} == document["risks"]
+    assert {one.rule for one in result.rules} == set(document["rules"])
+    assert sum(one.count for one in result.rules) == len(document["findings"])
+    assert (result.files, result.lines) == (len(document["files"]), document["lines"])
+    assert result.undecided == sum(item["matters"] for item in document["knowledge"]["unknown"])
+    assert result.seconds > 0
+
+
+def test_a_main_file_is_its_server(tree: Path) -> None:
+    assert run(CHECK, tree / "conf/httpd.conf").rules == run(CHECK, tree).rules
+
+
+def test_a_main_file_without_proof_is_read_as_with_the_option_d(tmp_path: Path) -> None:
+    """apache2.conf alone shows nothing of a server; -d reads it."""
+    (tmp_path / "apache2.conf").write_text("Order allow,deny\n")
+    assert run(CHECK, tmp_path).verdict == "findings"
+
+
+def test_upgrade_as_alone(tree: Path, tmp_path: Path) -> None:
+    document, code = alone(upgrade.app, str(tree), "--json", "--no-verify")
+    result = run(UPGRADE, tree)
+    assert (result.verdict, result.code, code) == ("changes to make", 1, 1)
+    assert result.changed == len(document["files"])
+    assert sum(one.count for one in result.rules) == len(document["findings"])
+    out = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), tmp_path / "out", is_verified=False)
+    written = run(out, tree)
+    assert (written.verdict, written.code, out.writes) == ("needs review", 3, True)
+    text = (tmp_path / "out/web/conf/httpd.conf").read_text()
+    assert "Require all denied" in text and "Order" not in text
+    assert "Order" in (tree / "conf/httpd.conf").read_text()
+
+
+def test_upgrade_in_place_reports_that_it_writes(tree: Path) -> None:
+    task = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), is_written=True, is_verified=False)
+    steps: list[str] = []
+    result = work(
+        task, FleetServer("web", str(tree)), lambda: steps.append((tree / "conf/httpd.conf").read_text())
+    )
+    assert result.code == 3
+    assert len(steps) == 1 and "Order" in steps[0]
+    assert "Order" not in (tree / "conf/httpd.conf").read_text()
+    assert (tree / "conf/httpd.conf.whimbrel-2.2~").read_text() == steps[0]
+    assert run(UPGRADE, tree).changed == 0
+
+
+def test_verify_as_alone(tree: Path) -> None:
+    document, code = alone(verify.app, str(tree), "--format", "json", "--limit", "50")
+    result = run(VERIFY, tree)
+    assert (result.verdict, result.code) == (document["verdict"], code)
+    assert document["verdict"] == "does not load"
+    assert result.fault
+    same = run(VerifyTask(ConfigArguments(), ("2.2", "2.2"), 50), tree, str(tree))
+    assert (same.verdict, same.code) == ("not decided", 3)
+    assert same.undecided > 0 and not same.fault
+
+
+def test_pages(tree: Path) -> None:
+    for task in (
+        CheckTask(ConfigArguments(), Selection(), UpgradeOptions(), has_pages=True),
+        UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), is_verified=False, has_pages=True),
+        VerifyTask(ConfigArguments(), ("2.2", "2.2"), 50, has_pages=True),
+    ):
+        assert run(task, tree).page.startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("task", [CHECK, UPGRADE, VERIFY], ids=["check", "upgrade", "verify"])
+def test_broken_trees_are_results(tmp_path: Path, kind: str, task: FleetTask) -> None:
+    write_broken(tmp_path / kind, kind)
+    result = run(task, tmp_path / kind)
+    if kind == "empty":
+        assert (result.verdict, result.code) == ("not decided", 3)
+    if kind in ("directory", "dangling"):
+        assert (result.verdict, result.code) == ("not read", 2)
+        assert f"{kind}/conf/httpd.conf: " in result.fault
+    assert result.code != 0
+    assert "defect" not in result.fault
+
+
+def test_a_server_of_one_side_is_not_decided() -> None:
+    result = work(VERIFY, FleetServer("web", "/x", fault="the new side has no server of this name"))
+    assert (result.verdict, result.code) == ("not decided", 3)
+    assert result.fault == "the new side has no server of this name"

@@ -1,0 +1,84 @@
+"""The risk of a section is what 2.4 does with its text as it stands: the start, access, or nothing changes.
+
+`tests/upgrade/test_unchanged_sections_start.py` compares the start with apache2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import Finding, Risk
+
+USERS = "AuthType Basic\nAuthName x\nAuthUserFile conf/users\nAuthGroupFile conf/groups\n"
+MODULES = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in (
+        *("mpm_prefork", "unixd", "authn_core", "authz_core", "authn_file", "authz_host", "authz_user"),
+        *("authz_groupfile", "auth_basic"),
+    )
+)
+RULES = ("C16", "C17", "C21", "C22", "C23", "X12")
+COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
+CLOSED = "<Directory ROOT/htdocs>\nOrder deny,allow\nDeny from all\n</Directory>\n"
+
+
+def of_access(root: Path, text: str, head: str = MODULES, **files: str) -> list[Finding]:
+    (root / "htdocs").mkdir(exist_ok=True)
+    main = f'ServerRoot "ROOT"\n{head}DocumentRoot "ROOT/htdocs"\n{text}'
+    tree = config_tree(root, {"conf/httpd.conf": main, **files})
+    return [found for found in upgrade(tree).findings if found.rule in RULES]
+
+
+@pytest.mark.parametrize(
+    ("head", "risk"),
+    [(MODULES, Risk.BREAKS), (MODULES + COMPAT, Risk.COSMETIC), ("", Risk.BREAKS)],
+    ids=["not loaded", "loaded", "no LoadModule line"],
+)
+def test_order_and_deny(tmp_path: Path, head: str, risk: Risk) -> None:
+    (found,) = of_access(tmp_path, CLOSED, head)
+    assert (found.rule, found.risk, bool(found.edits)) == ("C17", risk, True)
+    assert ("which is loaded here" in found.message) is (risk is Risk.COSMETIC)
+
+
+def test_the_module_under_a_condition(tmp_path: Path) -> None:
+    (found,) = of_access(tmp_path, CLOSED, f"{MODULES}<IfDefine OLD>\n{COMPAT}</IfDefine>\n")
+    assert found.risk is Risk.BREAKS
+
+
+def test_lines_that_24_lacks(tmp_path: Path) -> None:
+    text = f"<Location /a>\n{USERS}AuthzUserAuthoritative On\nRequire valid-user\n</Location>\n"
+    assert [found.risk for found in of_access(tmp_path, text)] == [Risk.BREAKS]
+
+
+def test_a_require_that_24_reads_otherwise(tmp_path: Path) -> None:
+    """2.2 asks for the group and for a user: the second line is void; 2.4 admits members of the group."""
+    text = f"<Directory ROOT/htdocs>\n{USERS}Require user joe\nRequire group staff\n</Directory>\n"
+    (found,) = [one for one in of_access(tmp_path, text) if one.rule == "C21"]
+    assert found.risk is Risk.OPENS
+    assert found.evidence.startswith("as the text stands: ")
+    assert "2.2 answers 401, 2.4 answers 200" in found.evidence
+
+
+def test_satisfy_is_merged_otherwise_by_the_module(tmp_path: Path) -> None:
+    """2.4 merges Satisfy with Order: the inner section loses the Satisfy Any of the outer one."""
+    text = (
+        f"<Directory ROOT/htdocs>\n{USERS}Require valid-user\nOrder deny,allow\nDeny from all\n"
+        "Allow from 10.0.0.0/8\nSatisfy Any\n</Directory>\n"
+        "<Directory ROOT/htdocs/a>\nOrder deny,allow\nDeny from all\nAllow from 192.0.2.0/24\n</Directory>\n"
+    )
+    risks = {found.place.line: found for found in of_access(tmp_path, text, MODULES + COMPAT)}
+    inner = max(risks)
+    assert risks[inner].risk is Risk.CLOSES
+    assert "as the text stands" in risks[inner].evidence
+
+
+def test_htaccess_files_are_marked(tmp_path: Path) -> None:
+    override = "<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n"
+    files = {"htdocs/a/.htaccess": "Order deny,allow\nDeny from all\n"}
+    found = of_access(tmp_path, override + CLOSED, **files)
+    assert {one.in_htaccess for one in found if one.place.path.endswith(".htaccess")} == {True}
+    assert {one.in_htaccess for one in found if one.place.path.endswith(".conf")} == {False}

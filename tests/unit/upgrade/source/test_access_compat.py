@@ -1,0 +1,46 @@
+"""The sentence about mod_access_compat: loaded, not loaded, or not known, and what follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.config_trees import config_tree, fragments
+
+from whimbrel.upgrade.source.access_compat import AccessCompat, access_compat, access_compat_sentence
+
+HOST = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
+ORDER = "<Directory />\nOrder deny,allow\n</Directory>\n"
+OLD = "<IfVersion < 2.4>\nOrder deny,allow\n</IfVersion>\n"
+TESTED = "<IfModule mod_access_compat.c>\nOrder deny,allow\n</IfModule>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (HOST + COMPAT, True),
+        (HOST, False),
+        ("", None),
+        (f"{HOST}<IfDefine X>\n{COMPAT}</IfDefine>\n", None),
+        (f"{HOST}<IfVersion < 2.4>\n{COMPAT}</IfVersion>\n", False),
+    ],
+)
+def test_states(tmp_path: Path, text: str, state: bool | None) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text + ORDER})
+    assert access_compat(tree).is_loaded is state
+    sentence = access_compat_sentence(tree)
+    words = {True: "2.4 loads it (", False: "no line loads it for 2.4", None: "not known whether 2.4 has it"}
+    assert words[state] in sentence
+    assert ("2.4 does not start with these lines" in sentence) is (state is not True)
+
+
+@pytest.mark.parametrize("text", ["", OLD, TESTED])
+def test_no_line_needs_it(tmp_path: Path, text: str) -> None:
+    assert access_compat_sentence(config_tree(tmp_path, {"conf/httpd.conf": HOST + text})) == ""
+
+
+def test_a_file_alone(tmp_path: Path) -> None:
+    tree = fragments(tmp_path, {".htaccess": "Order deny,allow\n"})
+    assert access_compat(tree) == AccessCompat(None)
+    assert "each request below a .htaccess file that has them gets 500" in access_compat_sentence(tree)
