@@ -34,6 +34,7 @@ OWN = {
     "R14": "unknown-handlers",
     "R15": "jk-mounts",
     "R16": "condition-expressions",
+    "R17": "wsgi-lines",
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 

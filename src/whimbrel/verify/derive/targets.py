@@ -28,8 +28,10 @@ _MAX_OF_CONDITIONS: Final = 8
 """Requests for each rule of which some conditions hold, beyond those of its first text."""
 _LANGUAGES: Final = frozenset(("addlanguage", "languagepriority", "forcelanguagepriority", "defaultlanguage"))
 UNKNOWN_LANGUAGE: Final = "i-klingon"
-_PREFIXED: Final = frozenset(("alias", "scriptalias", "proxypass", "redirecttemp", "redirectpermanent"))
-_PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
+_PREFIXED: Final = frozenset(
+    ("alias", "scriptalias", "wsgiscriptalias", "proxypass", "redirecttemp", "redirectpermanent")
+)
+_PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "wsgiscriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
 _WITH_PATHS: Final = _FILES | {
     "server",
