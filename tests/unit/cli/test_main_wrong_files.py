@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from whimbrel.api import ConfigurationError, load
 from whimbrel.cli.main import app
 
 MODULES = ("mpm_event", "authz_core", "authz_host", "access_compat", "dir", "alias", "mime")
@@ -192,6 +193,45 @@ def test_verify_explain_and_replay(
         code, text = run(*words)
         assert code == expected, text
         assert_told(text, found, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rewrite_test_and_the_api(tmp_path: Path, kind: str, run: Callable[..., tuple[int, str]]) -> None:
+    cases = tmp_path / "cases"
+    cases.write_text("/index.html 200\n")
+    for place in ("main", "include"):
+        found = site(tmp_path / place, kind, place)
+        before = found.wrong.read_bytes()
+        code, text = run("rewrite-test", found.main, cases)
+        assert code == 2, text
+        assert_told(text, found, kind)
+        with pytest.raises(ConfigurationError) as refused:
+            load(found.main).get("/index.html")
+        assert_told(str(refused.value), found, kind)
+        findings = load(found.main).check().findings
+        assert any(
+            KINDS[kind].said in one.message and (one.file, one.line) == (str(found.wrong), found.line)
+            for one in findings
+        )
+        load(found.main).upgrade(verify=False)
+        assert found.wrong.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_serve_ends_with_the_message_of_httpd(tmp_path: Path, kind: str) -> None:
+    """It names the file, and a line at which httpd stops."""
+    found = site(tmp_path / "srv", kind, "include")
+    before = found.wrong.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "whimbrel", "serve", str(found.main)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    text = done.stderr.decode("latin-1")
+    assert done.returncode == 1 and "Traceback" not in text
+    assert re.search(rf"yntax error on line \d+ of {re.escape(str(found.wrong))}:", text), text
+    assert found.wrong.read_bytes() == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
