@@ -132,7 +132,7 @@ class Comparison:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
         began = _processor_time()
-        cut = self._probe_hosts(groups, began, report_progress)
+        cut = self._probe_all(groups, began, report_progress)
         if has_many:
             gc.unfreeze()
         if not cut:
@@ -150,7 +150,7 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def _probe_hosts(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
+    def _probe_all(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
         """Ask the probes of all hosts; return the number of hosts whose part of the time ended before.
 
         *began*: the processor time from which `MAX_SECONDS` count.
@@ -204,7 +204,7 @@ class Comparison:
         if len(groups) > _MANY:
             other.source.group_equal_hosts()
         other.cover_lines()
-        other._probe_hosts(groups, began, _no_report)
+        other._probe_all(groups, began, _no_report)
         is_alike = not other.result.not_decided and all(group.kind != "access" for group in other.found())
         if is_alike and other._coverage is not None:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
