@@ -125,7 +125,7 @@ def test_a_request_reaches_the_application(server: ServerProcess) -> None:
 
 
 def test_a_web_socket_passes_through(server: ServerProcess) -> None:
-    pytest.importorskip("websockets")
+    pytest.importorskip("websockets", reason="websockets (extra asgi) is not installed")
     start(server)
     with server.connect() as wire:
         wire.sendall(HANDSHAKE)

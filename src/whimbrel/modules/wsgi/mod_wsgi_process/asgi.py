@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -52,11 +51,11 @@ def serve(process: Process, channel: Channel, settings: dict[str, str]) -> None:
         words = "Target ASGI script '%s' does not contain ASGI application '%s'."
         process.log("error", words % (settings["script"], settings["callable"]))
     try:
-        uvicorn: Any = importlib.import_module("uvicorn")
+        import uvicorn
     except ImportError:
         process.log("error", "ASGI applications need the package uvicorn in %s." % sys.prefix)
-        uvicorn = None
-    if application is None or uvicorn is None:
+        application = None
+    if application is None:
         time.sleep(DELAY)
         sys.exit(1)
     config = uvicorn.Config(
