@@ -39,6 +39,10 @@ def application(environ, start_response):
         BLOCKS.append(bytearray(int(value)))
     elif name == "read":
         query = str(len(environ["wsgi.input"].read()))
+    elif name == "write":
+        write = start_response("200 OK", [])
+        for number in range(1000):
+            write(b"x" * 65536)
     data = ("%s pid %d\\n" % (query, os.getpid())).encode()
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(data)))])
     if name == "half":
@@ -259,3 +263,16 @@ def test_no_request_is_lost_by_limits_and_graceful_restarts(server: ServerProces
     pids = started(server)
     server.stop()
     assert within(6, lambda: not any(map(is_alive, pids)))
+
+
+def test_what_fails_after_the_client_has_gone_is_logged(server: ServerProcess) -> None:
+    start(server)
+    with server.connect() as wire:
+        wire.sendall(b"GET /app?write HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert wire.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+    assert within(5, lambda: "OSError: Apache/mod_wsgi failed to write response data: " in server.errors())
+    with server.connect() as wire:
+        wire.sendall(b"POST /app?read HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
+    text = "OSError: Apache/mod_wsgi request data read error: Partial results are valid but processing is"
+    assert within(5, lambda: f"{text} incomplete.\n" in server.errors())
+    assert server.get("/app").startswith(b"HTTP/1.1 200 ")

@@ -112,7 +112,7 @@ MODULE: Final = Module(
     },
     setters={
         **_WITHOUT_EFFECT,
-        **dict.fromkeys(_FORMER, s.former),
+        **dict.fromkeys(_FORMER, ignored),
         "WSGIDaemonProcess": s.add_daemon,
         "WSGIImportScript": s.add_import,
     },

@@ -146,15 +146,6 @@ def checked_switch(cmd: Command, _conf: object, words: list[str]) -> None:
     _is_on(cmd, words[0])
 
 
-def former(cmd: Command, _conf: object, _words: list[str]) -> None:
-    """Accept a directive of mod_wsgi 2 and 3 under 2.2; the releases for 2.4 do not know it."""
-    if not cmd.dialect.contexts_22:
-        raise ConfigError(
-            f"Invalid command '{cmd.node.name}', perhaps misspelled or defined by a module not included in "
-            "the server configuration"
-        )
-
-
 def _is_on(cmd: Command, word: str) -> bool:
     if word.lower() not in ("on", "off"):
         raise ConfigError(f"{cmd.name} must be one of: Off | On")

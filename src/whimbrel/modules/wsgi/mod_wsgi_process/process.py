@@ -235,7 +235,7 @@ class Process:
 
     def run(self, connection: socket.socket) -> None:
         """Serve the request of *connection*."""
-        channel = Channel(connection)
+        channel = Channel(connection, self.reports.log)
         try:
             variables = channel.variables()
             begun = time.time()

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    WriteLine = Callable[[str, str], None]
 
 HEADER = struct.Struct(">BBHHBx")
 MAX_CONTENT = 65528  # bytes of a record, a multiple of 8
@@ -40,10 +45,15 @@ def records(kind: int, data: bytes) -> bytes:
 
 
 class Channel:
-    """The connection of one request: its records, read and written."""
+    """The connection of one request: its records, read and written.
 
-    def __init__(self, connection: socket.socket) -> None:
+    Attributes:
+        write_line: takes level and text of a line when the server has closed the connection.
+    """
+
+    def __init__(self, connection: socket.socket, write_line: WriteLine | None = None) -> None:
         self.connection = connection
+        self.write_line = write_line
         self._data = bytearray()
         self.role = 1
         self.flags = 0
@@ -86,14 +96,14 @@ class Channel:
                     raise ClientGone
 
     def send(self, data: bytes) -> None:
-        """Send *data*; raises ClientGone."""
+        """Send *data*; raises ClientGone, with mod_wsgi's words for the application."""
         if self.is_gone:
-            raise ClientGone
+            raise ClientGone("client connection closed.")
         try:
             self.connection.sendall(data)
-        except OSError:
+        except OSError as problem:
             self.is_gone = True
-            raise ClientGone from None
+            raise ClientGone("failed to write response data: %s" % problem.strerror) from None
 
     def log(self, level: str, text: str | bytes) -> None:
         """Write a line to the log of the request."""
@@ -101,7 +111,8 @@ class Channel:
         try:
             self.send(record(LOG, LEVELS[level] + line[:MAX_LINE]))
         except ClientGone:
-            pass
+            if self.write_line is not None:
+                self.write_line(level, line.decode("utf-8", "replace"))
 
     def log_error(self, line: bytes) -> None:
         """Write a line at level error."""

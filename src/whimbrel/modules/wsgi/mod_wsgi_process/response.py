@@ -121,8 +121,8 @@ class WsgiResponse:
             raise TypeError("byte string value expected, value of type %.200s found" % found)
         try:
             self.output(data)
-        except ClientGone:
-            raise OSError("Apache/mod_wsgi client connection closed.") from None
+        except ClientGone as problem:
+            raise OSError("Apache/mod_wsgi %s" % problem) from None
 
     def head(self) -> bytes:
         """Return the head if it was not sent, b"" otherwise."""

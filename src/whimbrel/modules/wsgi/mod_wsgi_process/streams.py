@@ -7,6 +7,8 @@ from typing import IO
 
 from .records import STDIN, Channel, ClientGone
 
+PARTIAL = "Partial results are valid but processing is incomplete"  # APR_INCOMPLETE
+
 
 class WsgiInput:
     """wsgi.input: the body of the request, read from its records."""
@@ -32,7 +34,7 @@ class WsgiInput:
                     break
         except ClientGone:
             self._has_failed = True
-            raise OSError("Apache/mod_wsgi request data read error: Partial results are valid.") from None
+            raise OSError("Apache/mod_wsgi request data read error: %s." % PARTIAL) from None
         if not content:
             self._is_done = True
             return False

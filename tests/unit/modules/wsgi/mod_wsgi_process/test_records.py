@@ -64,3 +64,17 @@ def test_long_output_is_cut_into_records() -> None:
     data = records(STDOUT, b"x" * (MAX_CONTENT * 2 + 1))
     assert len(data) == MAX_CONTENT * 2 + 1 + 3 * 8
     assert records(STDOUT, b"x") == record(STDOUT, b"x")
+
+
+def test_lines_find_a_way_without_the_connection() -> None:
+    lines: list[tuple[str, str]] = []
+    ours, theirs = socket.socketpair()
+    channel = Channel(theirs, lambda level, text: lines.append((level, text)))
+    ours.close()
+    with theirs:
+        with pytest.raises(ClientGone, match="failed to write response data: Broken pipe"):
+            channel.send(b"x")
+        with pytest.raises(ClientGone, match="client connection closed"):
+            channel.send(b"x")
+        channel.log_error("caf\xe9".encode())
+    assert lines == [("error", "caf\xe9")]
