@@ -24,6 +24,15 @@ def check_reader(make: Callable[[], AnswerReader], data: bytes) -> None:
             fault = problem.status, problem.reasons, problem.detail
         body += reader.take()
         heads = reader.head, reader.interim
-        return fault, heads, body, reader.done, reader.reusable, reader.rest, reader.wanted, "".join(reader.errors)
+        return (
+            fault,
+            heads,
+            body,
+            reader.done,
+            reader.reusable,
+            reader.rest,
+            reader.wanted,
+            "".join(reader.errors),
+        )
 
     same_for_all_splits(outcome, data)

@@ -95,16 +95,16 @@ def _change_seeds(target: Target, seeds: list[bytes], seconds: float, findings: 
     print(EXECUTED, count, file=sys.stderr)
 
 
-def _search(
-    target: Target, seeds: list[bytes], seconds: float, findings: Findings, directory: Path
-) -> None:
+def _search(target: Target, seeds: list[bytes], seconds: float, findings: Findings, directory: Path) -> None:
     """Run libFuzzer, which ends the process."""
     corpus = directory / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         (corpus / hashlib.sha1(seed, usedforsecurity=False).hexdigest()).write_bytes(seed)
     dictionary = directory / "tokens"
-    dictionary.write_text("".join(f'"{_escaped(token)}"\n' for token in target.TOKENS if len(token) <= MAX_TOKEN))
+    dictionary.write_text(
+        "".join(f'"{_escaped(token)}"\n' for token in target.TOKENS if len(token) <= MAX_TOKEN)
+    )
     options = [
         sys.argv[0],
         f"-max_total_time={max(int(seconds), 1)}",

@@ -18,8 +18,10 @@ def pieces_of(data: bytes, size: int) -> list[bytes]:
 def splits(data: bytes) -> Iterable[list[bytes]]:
     """Yield *data* as lists of pieces, whole first."""
     yield [data]
+    if not data:
+        return
     yield pieces_of(data, 1 if len(data) <= BYTEWISE else max(FEW, len(data) // BYTEWISE))
-    cut = data[0] * len(data) // 256 if data else 0
+    cut = data[0] * len(data) // 256
     yield [data[:cut], data[cut:]]
 
 

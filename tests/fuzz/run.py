@@ -56,7 +56,9 @@ def fuzz(name: str, seconds: float, directory: Path) -> int:
     (directory / "log").write_bytes(log)
     count = re.search(rf"{EXECUTED} *(\d+)".encode(), log)
     findings = sorted((directory / "findings").glob("*.txt"))
-    print(f"{name}: {count[1].decode() if count else 'no'} inputs, {len(findings)} findings, {lines(name, directory)}")
+    print(
+        f"{name}: {count[1].decode() if count else 'no'} inputs, {len(findings)} findings, {lines(name, directory)}"
+    )
     for finding in findings:
         print(f"  {finding}: {finding.read_text('utf-8').partition(chr(10))[0]}")
     if status and not findings:
@@ -74,7 +76,9 @@ def lines(name: str, directory: Path) -> str:
     found: dict[str, tuple[int, list[int]]] = json.loads(done.stdout)
     statements = sum(count for count, _missing in found.values())
     missing = sum(len(numbers) for _count, numbers in found.values())
-    (directory / "missing").write_text("".join(f"{file}: {numbers}\n" for file, (_, numbers) in found.items()))
+    (directory / "missing").write_text(
+        "".join(f"{file}: {numbers}\n" for file, (_, numbers) in found.items())
+    )
     return f"{100 - 100 * missing / max(statements, 1):.1f} % of {statements} lines"
 
 

@@ -7,7 +7,6 @@ from functools import cache
 
 from tests.conformance.case import Case, Request
 from tests.conformance.cases import families, load_cases, spread
-from tests.conformance.site import BUILT_IN, Modules, RecordedSite
 
 SIZE = 8192  # bytes of a seed: longer ones are fuzzed too slowly
 COUNT = 60  # seeds of a target

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
-from tests.fuzz.target import TooSlow, check_input, load, mutations, names
+
+from tests.fuzz.target import check_input, load, mutations, names
 
 CHANGED = 200
 

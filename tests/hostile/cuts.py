@@ -23,9 +23,9 @@ from tests.conformance.cases import load as load_cases
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.mutations import ALPHABET, SEEDS
-from tests.support.mutation import mutate
 from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 from tests.support.fakes import FakeTransport
+from tests.support.mutation import mutate
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions

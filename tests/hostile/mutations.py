@@ -104,7 +104,10 @@ def run(budget: Budget) -> Result:
     with ServerProcess(WHIMBREL, HostileSite(conf, documents)) as server:
         workers = set(server.workers())
         while sent < budget.cases and not budget.is_spent:
-            group = [mutate(budget.random.choice(SEEDS), budget.random, ALPHABET, SEEDS) for _ in range(AT_ONE_TIME)]
+            group = [
+                mutate(budget.random.choice(SEEDS), budget.random, ALPHABET, SEEDS)
+                for _ in range(AT_ONE_TIME)
+            ]
             wires = [_send(server, data) for data in group]
             sent += len(group)
             result.failures += [

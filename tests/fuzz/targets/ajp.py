@@ -10,7 +10,15 @@ from whimbrel.backends.ajp_reader import AjpReader, read_cpong
 from whimbrel.http.client.answer import BackendError
 
 COVERED = ("backends/ajp_reader.py",)
-TOKENS = (b"AB\0\2\5\1", b"AB\0\3\6\x1f\xf8", b"AB\0\1\x09", b"\xa0\1", b"\xa0\x0b", b"\4\0\xc8\0\2OK\0", b"\3\0\2hi\0")
+TOKENS = (
+    b"AB\0\2\5\1",
+    b"AB\0\3\6\x1f\xf8",
+    b"AB\0\1\x09",
+    b"\xa0\1",
+    b"\xa0\x0b",
+    b"\4\0\xc8\0\2OK\0",
+    b"\3\0\2hi\0",
+)
 
 
 def message(content: bytes) -> bytes:
@@ -25,7 +33,15 @@ def string(text: bytes) -> bytes:
 
 def seeds() -> Sequence[bytes]:
     end = message(b"\5\1")
-    head = message(b"\4\0\xc8" + string(b"OK") + b"\0\2" + b"\xa0\1" + string(b"text/plain") + string(b"X") + string(b"y"))
+    head = message(
+        b"\4\0\xc8"
+        + string(b"OK")
+        + b"\0\2"
+        + b"\xa0\1"
+        + string(b"text/plain")
+        + string(b"X")
+        + string(b"y")
+    )
     body = message(b"\3" + string(b"hello"))
     return [
         head + body + end,

@@ -13,8 +13,20 @@ from whimbrel.http.http1.chunked import BodyError, ChunkedBody
 from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 COVERED = ("http/http1/chunked.py", "http/syntax/fields.py")
-TOKENS = (b"0\r\n\r\n", b"5\r\nabcde\r\n", b"0\r\nX: y\r\n\r\n", b";a=b", b"\r\n", b"\n", b"7fffffffffffffff", b"          ", b"\t")
-OPTIONS = tuple(ParserOptions(strict=strict, version22=old) for old in (False, True) for strict in (True, False))
+TOKENS = (
+    b"0\r\n\r\n",
+    b"5\r\nabcde\r\n",
+    b"0\r\nX: y\r\n\r\n",
+    b";a=b",
+    b"\r\n",
+    b"\n",
+    b"7fffffffffffffff",
+    b"          ",
+    b"\t",
+)
+OPTIONS = tuple(
+    ParserOptions(strict=strict, version22=old) for old in (False, True) for strict in (True, False)
+)
 LIMITS = (HeadLimits(), HeadLimits(field_size=20, fields=2))
 
 

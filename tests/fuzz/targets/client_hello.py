@@ -10,7 +10,13 @@ from tests.fuzz.push import same_for_all_splits
 from whimbrel.http.syntax.client_hello import ClientHello, ClientHelloReader, NotClientHello
 
 COVERED = ("http/syntax/client_hello.py",)
-TOKENS = (b"\x16\3\1", b"\0\0\0\x0e\0\x0c\0\0\x09localhost", b"\0\x10\0\5\0\3\2h2", b"\0\x2b\0\3\2\3\4", b"\1\0\0")
+TOKENS = (
+    b"\x16\3\1",
+    b"\0\0\0\x0e\0\x0c\0\0\x09localhost",
+    b"\0\x10\0\5\0\3\2h2",
+    b"\0\x2b\0\3\2\3\4",
+    b"\1\0\0",
+)
 
 
 def hello(name: str | None, protocols: list[str], version: ssl.TLSVersion) -> bytes:

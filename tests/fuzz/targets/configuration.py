@@ -13,7 +13,23 @@ from whimbrel.syntax.tree import Close, Directive, Section, parse
 from whimbrel.syntax.words import getword, getword_braced, tokenize_argv
 
 COVERED = ("syntax/tree.py", "syntax/lines.py", "syntax/words.py", "syntax/format.py", "syntax/spans.py")
-TOKENS = (b"<If>", b"</If>\n", b"<Directory ", b">\n", b"\\\n", b"\\\r\n", b"\n", b'"', b"'", b"#", b"{", b"}", b"\\", b"<", b"</")
+TOKENS = (
+    b"<If>",
+    b"</If>\n",
+    b"<Directory ",
+    b">\n",
+    b"\\\n",
+    b"\\\r\n",
+    b"\n",
+    b'"',
+    b"'",
+    b"#",
+    b"{",
+    b"}",
+    b"\\",
+    b"<",
+    b"</",
+)
 
 
 def seeds() -> Sequence[bytes]:

@@ -12,7 +12,14 @@ from tests.fuzz.answers import check_reader
 from whimbrel.backends.fastcgi import AUTHNZ_FCGI, PROXY_FCGI, FastcgiReader
 
 COVERED = ("backends/fastcgi.py", "backends/script_lines.py")
-TOKENS = (b"\1\6\0\1\0\5\0\0", b"\1\3\0\1\0\x08\0\0", b"\1\7\0\1\0\3\0\0", b"Status: 404\r\n", b"\r\n\r\n", b"\n\n")
+TOKENS = (
+    b"\1\6\0\1\0\5\0\0",
+    b"\1\3\0\1\0\x08\0\0",
+    b"\1\7\0\1\0\3\0\0",
+    b"Status: 404\r\n",
+    b"\r\n\r\n",
+    b"\n\n",
+)
 
 
 def record(kind: int, content: bytes = b"", *, padding: int = 0, request: int = 1, version: int = 1) -> bytes:
@@ -26,7 +33,11 @@ def seeds() -> Sequence[bytes]:
     answers = [
         out + end,
         out + record(6) + end + b"more",
-        record(7, b"warning\n") + record(6, b"Status: 404 No\n", padding=5) + record(6, b"X: y\n\nbody") + record(7) + end,
+        record(7, b"warning\n")
+        + record(6, b"Status: 404 No\n", padding=5)
+        + record(6, b"X: y\n\nbody")
+        + record(7)
+        + end,
         record(6, b"\r\n") + end,
         record(6, b"no head") + end,
         out + record(6, b"x", version=2),

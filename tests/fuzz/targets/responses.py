@@ -12,7 +12,12 @@ from tests.fuzz.answers import check_reader
 from whimbrel.http.client.response_reader import ResponseReader
 from whimbrel.http.client.response_rules import RULES_22, RULES_24, BadHeaderPolicy
 
-COVERED = ("http/client/response_reader.py", "http/client/head_lines.py", "http/client/answer.py", "http/http1/chunked.py")
+COVERED = (
+    "http/client/response_reader.py",
+    "http/client/head_lines.py",
+    "http/client/answer.py",
+    "http/http1/chunked.py",
+)
 TOKENS = (
     b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 101 \r\n", b"Content-Length: 5\r\n", b"\r\n\r\n",
     b"Transfer-Encoding: chunked\r\n", b"5\r\nabcde\r\n0\r\n\r\n", b"Connection: close\r\n", b"\n", b"\n ", b" : ", b"\0",
