@@ -1,8 +1,8 @@
 """Fuzz the targets of tests/fuzz/targets one after the other (`make fuzz TIME=60 ONLY=head`).
 
-Each runs in a process of its own for the given time. Corpora and findings stay in build/fuzz, a directory for
-each target; a later run goes on from there. The exit code is 1 if a finding is there: its input belongs into a
-test, and its cause out of the package.
+Each runs in a process of its own for the given time. Corpora and findings stay in build/fuzz, a directory
+for each target; a later run goes on from there. The exit code is 1 if there is a finding: its input belongs
+into a test, and its cause out of the package.
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ def fuzz(name: str, seconds: float, directory: Path) -> int:
     (directory / "log").write_bytes(log)
     count = re.search(rf"{EXECUTED} *(\d+)".encode(), log)
     findings = sorted((directory / "findings").glob("*.txt"))
-    print(
-        f"{name}: {count[1].decode() if count else 'no'} inputs, {len(findings)} findings, {lines(name, directory)}"
-    )
+    inputs = count[1].decode() if count else "no"
+    print(f"{name}: {inputs} inputs, {len(findings)} findings, {lines(name, directory)}")
     for finding in findings:
         print(f"  {finding}: {finding.read_text('utf-8').partition(chr(10))[0]}")
     if status and not findings:

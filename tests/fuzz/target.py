@@ -19,6 +19,7 @@ from tests.support.mutation import mutate
 
 FIXED: Final = 0.25  # seconds of processor time of any input
 PER_BYTE: Final = 100e-6  # and of each of its bytes: some ten times what the slowest linear target takes
+CHANGED: Final = 200
 ATTEMPTS: Final = 3  # of an input that took longer: the machine may be busy
 
 
@@ -28,6 +29,7 @@ class Target(Protocol):
     Attributes:
         COVERED: files of the package, relative to it, whose lines the target is to reach.
         TOKENS: pieces of the language, for changes to inputs.
+        CHANGED: changed seeds that the test runs, where one run takes milliseconds (else `CHANGED`).
     """
 
     COVERED: tuple[str, ...]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 
 def mutate(data: bytes, choice: random.Random, tokens: Sequence[bytes], others: Sequence[bytes]) -> bytes:
-    """Apply one to six changes to *data*: insert one of *tokens*, remove, repeat, replace, truncate, or append
-    one of *others*.
+    """Apply one to six changes to *data*: insert or append one of *tokens* or *others*, remove, repeat,
+    replace or truncate.
     """
     for _ in range(choice.randint(1, 6)):
         at, end = sorted((choice.randint(0, len(data)), choice.randint(0, len(data))))

@@ -1,7 +1,7 @@
-"""Ranges, conditions, dates and entity tags of requests: no exception; parts lie inside the document, their length is
-the announced one, and a date is read back as it is written.
+"""Ranges, conditions, dates and entity tags of requests: no exception; parts lie inside the document, their
+length is the announced one, and a date is read back as it is written.
 
-Fields are separated by line feeds: Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since.
+The values of `NAMES` are separated by line feeds.
 """
 
 from __future__ import annotations

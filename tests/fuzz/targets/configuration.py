@@ -1,4 +1,4 @@
-"""Configuration files as trees: no exception, every byte in the tree; formatting is stable and keeps the meaning."""
+"""Configuration files as trees: no exception, every byte in the tree; formatting twice is formatting once."""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ def seeds() -> Sequence[bytes]:
     recorded_fields = [value for name in names for value in recorded.fields(name, *FAMILIES)]
     written = [
         b"a=1; session=user%3da&b=c&expiry=99; $Path=/; b=2",
-        b'Digest username="a", realm="r", nonce="AAAAAAAAAAA=0", uri="/x?y", response="0", qop=auth, nc=1, cnonce="z"',
+        b'Digest username="a", realm="r", nonce="AAAAAAAAAAA=0", uri="/x?y", '
+        b'response="0", qop=auth, nc=1, cnonce="z"',
         b"name:value:.example.org:60:/:true:httponly:lax",
         b"a=b&c=d&=e&f&expiry=123456789",
         b"text/html;level=1;q=0.5, */*;q=0.1, text/*;q=1.000",

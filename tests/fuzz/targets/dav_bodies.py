@@ -1,4 +1,4 @@
-"""Bodies and If fields of DAV requests: XmlError and DavError alone; any split of a body gives the same document."""
+"""Bodies and If fields of DAV requests: XmlError and DavError alone; any split gives the same document."""
 
 from __future__ import annotations
 

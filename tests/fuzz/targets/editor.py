@@ -1,4 +1,4 @@
-"""Messages of editors: no exception for any text, change and position; formatting edits give what `fmt` gives.
+"""Messages of editors: no exception for any text, change and position.
 
 The first six bytes are positions; a byte 0 separates the text from the text of a change.
 """
@@ -54,11 +54,12 @@ TOKENS = (
     b"RewriteRule ",
     b"# c\n",
 )
+CHANGED = 60
 URI = "file:///nonexistent/a.conf"
 
 
 def seeds() -> Sequence[bytes]:
-    texts = recorded.few(recorded.texts("config-lang", "config-vhost"), 40)
+    texts = recorded.few(recorded.texts("config-lang", "config-vhost"), 30)
     return [b"\0\3\1\2\0\5" + text + b"\0Options None\n" for text in texts]
 
 

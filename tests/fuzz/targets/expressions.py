@@ -1,4 +1,4 @@
-"""The expressions of 2.4 and those of SSI up to 2.2: ExprError, EvalError and SsiError alone, compiled and evaluated.
+"""The expressions of 2.4 and those of SSI up to 2.2: ExprError, EvalError and SsiError alone.
 
 The first byte selects where the expression stands.
 """
@@ -18,14 +18,57 @@ from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.ssi import SsiCondition, SsiError
 
 COVERED = (
-    "expr/api.py", "expr/compiler.py", "expr/evaluation.py", "expr/functions.py", "expr/lalr.py", "expr/lexer.py",
-    "expr/library.py", "expr/operators.py", "expr/parser.py", "expr/ssi.py", "expr/tree.py", "expr/variables.py",
-)  # fmt: skip
+    "expr/api.py",
+    "expr/compiler.py",
+    "expr/evaluation.py",
+    "expr/functions.py",
+    "expr/lalr.py",
+    "expr/lexer.py",
+    "expr/library.py",
+    "expr/operators.py",
+    "expr/parser.py",
+    "expr/ssi.py",
+    "expr/tree.py",
+    "expr/variables.py",
+)
 TOKENS = (
-    b"%{HTTP_HOST}", b"%{REQUEST_URI}", b"%{req:X}", b"-eq", b"-in {", b"=~ m#", b"!~ /", b"&&", b"||", b"!", b"(", b")",
-    b"-strmatch", b"-fnmatch", b"-ipmatch", b"-n", b"-z", b"-T", b"-R", b"true", b"base64(", b"sha1(", b"$1", b"'", b'"',
-    b"\\", b"%{TIME}", b"unescape(", b"tolower(", b"md5(", b"<=", b"-A", b"{'a', 'b'}", b"reqenv('A')", b"%{:", b"}",
-)  # fmt: skip
+    b"%{HTTP_HOST}",
+    b"%{REQUEST_URI}",
+    b"%{req:X}",
+    b"-eq",
+    b"-in {",
+    b"=~ m#",
+    b"!~ /",
+    b"&&",
+    b"||",
+    b"!",
+    b"(",
+    b")",
+    b"-strmatch",
+    b"-fnmatch",
+    b"-ipmatch",
+    b"-n",
+    b"-z",
+    b"-T",
+    b"-R",
+    b"true",
+    b"base64(",
+    b"sha1(",
+    b"$1",
+    b"'",
+    b'"',
+    b"\\",
+    b"%{TIME}",
+    b"unescape(",
+    b"tolower(",
+    b"md5(",
+    b"<=",
+    b"-A",
+    b"{'a', 'b'}",
+    b"reqenv('A')",
+    b"%{:",
+    b"}",
+)
 _WRITTEN = re.compile(r'(?:expr="?|<(?:If|ElseIf) |--#(?:el)?if expr=)(.*)', re.I)
 
 

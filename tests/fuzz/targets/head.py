@@ -24,10 +24,29 @@ COVERED = (
     "http/syntax/target.py",
 )
 TOKENS = (
-    b"GET ", b"CONNECT ", b" HTTP/1.1\r\n", b" HTTP/1.0\r\n", b"\r\n", b"\n", b"\r\n\r\n", b"Host: a.test:80\r\n",
-    b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n", b"http://", b"[::1]",
-    b"%00", b"//", b"?", b"#", b" ", b"\t", b":", b"@", b"\x80",
-)  # fmt: skip
+    b"GET ",
+    b"CONNECT ",
+    b" HTTP/1.1\r\n",
+    b" HTTP/1.0\r\n",
+    b"\r\n",
+    b"\n",
+    b"\r\n\r\n",
+    b"Host: a.test:80\r\n",
+    b"Content-Length: 5\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Expect: 100-continue\r\n",
+    b"http://",
+    b"[::1]",
+    b"%00",
+    b"//",
+    b"?",
+    b"#",
+    b" ",
+    b"\t",
+    b":",
+    b"@",
+    b"\x80",
+)
 LIMITS = (HeadLimits(), HeadLimits(line=60, field_size=40, fields=3))
 OPTIONS = tuple(
     ParserOptions(strict=strict, registered_methods=registered, version22=version22)

@@ -1,4 +1,4 @@
-"""Frames of a client of HTTP/2: ConnectionFault and MalformedRequest alone; windows and streams within their bounds.
+"""Frames of a client of HTTP/2: ConnectionFault and MalformedRequest alone; windows and streams are bounded.
 
 A field block decoded with the cache of blocks is the one of a decoder without it.
 """
@@ -26,9 +26,17 @@ from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 COVERED = ("http/http2/connection.py", "http/http2/hpack.py", "http/http2/protocol.py")
 TOKENS = (
-    frame(SETTINGS, ACK), frame(1, 5, 1, b"\x82\x86\x84\x41\x09localhost"), frame(0, 1, 1, b"abc"), frame(3, 0, 1, bytes(4)),
-    frame(8, 0, 0, b"\0\0\1\0"), frame(6, 0, 0, bytes(8)), frame(9, 4, 1, b"\x82"), b"\x82\x86\x84", b"\x40\1a\1b", b"\x3f\xe1\x1f",
-)  # fmt: skip
+    frame(SETTINGS, ACK),
+    frame(1, 5, 1, b"\x82\x86\x84\x41\x09localhost"),
+    frame(0, 1, 1, b"abc"),
+    frame(3, 0, 1, bytes(4)),
+    frame(8, 0, 0, b"\0\0\1\0"),
+    frame(6, 0, 0, bytes(8)),
+    frame(9, 4, 1, b"\x82"),
+    b"\x82\x86\x84",
+    b"\x40\1a\1b",
+    b"\x3f\xe1\x1f",
+)
 OPEN = PREFACE + settings() + frame(SETTINGS, ACK)
 MAX_STREAMS = 8
 STREAM_WINDOW = 65_535

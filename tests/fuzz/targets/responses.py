@@ -1,4 +1,4 @@
-"""Responses of HTTP back ends: BackendError alone; any split gives the same responses, body, fields and fault.
+"""Responses of HTTP back ends: BackendError alone; any split gives the same responses, body and fault.
 
 The first byte selects the options and the method.
 """
@@ -19,9 +19,19 @@ COVERED = (
     "http/http1/chunked.py",
 )
 TOKENS = (
-    b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 101 \r\n", b"Content-Length: 5\r\n", b"\r\n\r\n",
-    b"Transfer-Encoding: chunked\r\n", b"5\r\nabcde\r\n0\r\n\r\n", b"Connection: close\r\n", b"\n", b"\n ", b" : ", b"\0",
-)  # fmt: skip
+    b"HTTP/1.1 200 OK\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\n",
+    b"HTTP/1.1 101 \r\n",
+    b"Content-Length: 5\r\n",
+    b"\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"5\r\nabcde\r\n0\r\n\r\n",
+    b"Connection: close\r\n",
+    b"\n",
+    b"\n ",
+    b" : ",
+    b"\0",
+)
 RULES = tuple(
     dataclasses.replace(rules, bad_header=policy, field_size=size)
     for rules in (RULES_24, RULES_22)
@@ -36,11 +46,13 @@ def seeds() -> Sequence[bytes]:
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x\r\nhello\r\n0\r\nT: u\r\n\r\nHTTP/1.1 ",
         b"HTTP/1.0 404 Not Found\r\nX: a\r\n b\r\n\tc\r\n\r\nuntil the end",
-        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
+        b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n",
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\0",
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\nTransfer-Encoding: gzip\r\n\r\nhello",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 3\r\nConnection: close\r\n\r\nfffffffffffffffff\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 3\r\n"
+        b"Connection: close\r\n\r\nfffffffffffffffff\r\n",
         b"HTTP/1.1 200 OK\r\nno colon\r\nX : y\r\n: z\r\n\r\nbody",
         b"\r\nHTTP/1.1 2000 OK\r\n\r\n",
         b"HTTP/1.1 204 No\r\n\r\nrest",

@@ -27,8 +27,10 @@ TOKENS = (
 def seeds() -> Sequence[bytes]:
     return [
         *recorded.few(recorded.files("core-mapping", "core-http", suffix=".var")),
-        b"URI: a\n\nURI: a.en.html\nContent-Type: text/html; level=2; qs=0.8; charset=utf-8\nContent-Language: en, de\nContent-Length: 5\n\n",
-        b'Content-Type: text/plain\nBody:----x\nhello\n----x\n\nContent-Encoding: gzip (a comment)\n more\nDescription: "d"\nURI: b\n',
+        b"URI: a\n\nURI: a.en.html\nContent-Type: text/html; level=2; qs=0.8; charset=utf-8\n"
+        b"Content-Language: en, de\nContent-Length: 5\n\n",
+        b"Content-Type: text/plain\nBody:----x\nhello\n----x\n\n"
+        b'Content-Encoding: gzip (a comment)\n more\nDescription: "d"\nURI: b\n',
         b"no colon\n\nBody: never ends\nx\n",
         b"Content-Length: x\nUnknown: y\nURI:\n",
     ]
