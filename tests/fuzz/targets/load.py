@@ -64,9 +64,9 @@ TOKENS = (
     b"Listen 80\n",
 )
 NAMES = (
-    "access_compat alias allowmethods auth_basic authn_core authn_file authz_core authz_host authz_user autoindex "
-    "deflate dir env expires filter headers include log_config macro mime negotiation proxy proxy_http remoteip "
-    "rewrite setenvif status substitute version"
+    "access_compat alias allowmethods auth_basic authn_core authn_file authz_core authz_host authz_user "
+    "autoindex deflate dir env expires filter headers include log_config macro mime negotiation proxy "
+    "proxy_http remoteip rewrite setenvif status substitute version"
 ).split()
 BEGIN = {
     "2.4": "LoadModule mpm_event_module m/mod_mpm_event.so\n"

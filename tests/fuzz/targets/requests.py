@@ -70,9 +70,9 @@ TOKENS = (
     b"Expect: 100-continue\r\n",
 )
 NAMES = (
-    "rewrite include negotiation deflate filter auth_basic authn_core authn_file authz_user session session_cookie "
-    "speling substitute sed request allowmethods imagemap asis dav dav_fs data reflector buffer remoteip "
-    "access_compat actions"
+    "rewrite include negotiation deflate filter auth_basic authn_core authn_file authz_user session "
+    "session_cookie speling substitute sed request allowmethods imagemap asis dav dav_fs data reflector "
+    "buffer remoteip access_compat actions"
 ).split()
 CONF = """
 RewriteEngine on
