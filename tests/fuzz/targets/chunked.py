@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from tests.differential.raw_requests import FRAMING
 from tests.fuzz.push import same_for_all_splits
-from whimbrel.http.http1.chunked import BodyError, ChunkedBody
+from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody, last_chunk
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 COVERED = ("http/http1/chunked.py", "http/syntax/fields.py")
@@ -57,3 +58,20 @@ def run(data: bytes) -> None:
         return out, reader.trailers, reader.rest
 
     same_for_all_splits(outcome, data[1:])
+    same_for_all_splits(lambda pieces: _of_length(pieces, switches), data[1:])
+    if data:
+        whole = ChunkedBody(HeadLimits(), ParserOptions())
+        sent = b"%x\r\n%b\r\n" % (len(data), data) + last_chunk(Headers([("A", "b")]))
+        assert whole.feed(sent) == data
+        assert whole.done and whole.trailers == Headers([("A", "b")])
+
+
+def _of_length(pieces: list[bytes], length: int) -> tuple[object, ...]:
+    """Return what a reader of a known length makes of the same input."""
+    reader = LengthBody(length)
+    body = b"".join([reader.feed(piece) for piece in pieces])
+    try:
+        reader.close()
+    except BodyError as problem:
+        return body, problem.status
+    return body, reader.rest

@@ -11,7 +11,7 @@ from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.fuzz import seeds as recorded
 from tests.fuzz.push import splits
 from whimbrel.http.syntax.head import Head, HeaderBlockCache, HeadReader, read_complete, read_head
-from whimbrel.http.syntax.head_shape import HeadShapes, line_of
+from whimbrel.http.syntax.head_shape import LINE, HeadShapes, line_of
 from whimbrel.http.syntax.line_reader import HeadLimits, InputState, ParserOptions
 
 COVERED = (
@@ -69,8 +69,27 @@ def seeds() -> Sequence[bytes]:
         + "\r\n"
         for request in recorded.requests("core-path", "core-mapping", "core-http")
     ]
-    texts = [*written, *raw, *(line.encode("latin-1", "replace") for line in lines)]
-    return [b"\0" + text for text in recorded.few(texts, 120)]
+    hosts = [
+        b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % host
+        for host in (
+            b"[::1]:80",
+            b"[::1",
+            b"a_b.test",
+            b"1.2.3",
+            b"123",
+            b"a..b",
+            b"a:99999",
+            b"[::ffff:1.2.3.4]",
+            b"a.1",
+            b"%41",
+        )
+    ]
+    targets = [
+        b"CONNECT a.test:443 HTTP/1.1\r\n\r\n",
+        b"GET http://u:p@[::1]:80/x?y HTTP/1.1\r\nHost: b\r\n\r\n",
+    ]
+    texts = [*hosts, *targets, *written, *raw, *(line.encode("latin-1", "replace") for line in lines)]
+    return [b"\0" + text for text in recorded.few(texts, 150)]
 
 
 def run(data: bytes) -> None:
@@ -124,6 +143,17 @@ def _check_shape(data: bytes, options: ParserOptions) -> None:
     if head.error is None:
         assert head.line is not None
         assert head.line.encode("latin-1") == line_of(pieces)
+        names = tuple(shape.positions)
+        fill, values_of = shape.fill((LINE, *names, b"absent"))
+        filled = values_of(pieces, b"", b"")
+        assert fill(b"%b\n" * (len(names) + 2), pieces, b"", b"") == b"".join(
+            [value + b"\n" for value in filled]
+        )
+        assert filled == (
+            line_of(pieces),
+            *(b", ".join([pieces[at] for at in shape.positions[name]]) for name in names),
+            b"-",
+        )
         for name, positions in shape.positions.items():
             values = [pieces[at].decode("latin-1") for at in positions]
             if name.lower() not in (b"host", b"content-length"):

@@ -5,6 +5,7 @@ A field block decoded with the cache of blocks is the one of a decoder without i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from hpack import Decoder
@@ -16,12 +17,17 @@ from whimbrel.http.http2.connection import ServerH2Connection, StreamState
 from whimbrel.http.http2.hpack import MAX_LIST, FieldBlock
 from whimbrel.http.http2.protocol import (
     ConnectionFault,
+    ErrorCode,
     HeadTooLong,
     MalformedRequest,
     check_trailers,
     client_settings,
+    interim_fields,
+    promised_request,
     read_request,
+    upgraded,
 )
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 COVERED = ("http/http2/connection.py", "http/http2/hpack.py", "http/http2/protocol.py")
@@ -41,7 +47,9 @@ OPEN = PREFACE + settings() + frame(SETTINGS, ACK)
 MAX_STREAMS = 8
 STREAM_WINDOW = 65_535
 MAX_WINDOW = (1 << 31) - 1
-ENCODED = 2000  # bytes of the longest body that is answered
+ANSWER = (b"HTTP/1.1 200 OK\r\n", b"Sun, 13 Sep 2020 12:26:40 GMT", b"X: y\r\nServer: s\r\n")
+BODY = b"b" * 2000
+LONG = 20_000  # bytes of a field that takes more than one frame
 
 
 class Service:
@@ -50,7 +58,7 @@ class Service:
     def __init__(self) -> None:
         self.wire: ServerH2Connection[StreamState] = ServerH2Connection(self, MAX_STREAMS, STREAM_WINDOW)
         self.received: dict[int, int] = {}
-        self.blocks = 0
+        self.answered = 0
 
     def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
         stream = StreamState(number, ended)
@@ -93,14 +101,26 @@ class Service:
         pass
 
     def _answer(self, stream: StreamState) -> None:
+        wire = self.wire
         try:
-            block = self.wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * 40)])
+            block = wire.encoder.head(*ANSWER)
+            long = wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * LONG)])
         except HeadTooLong:
             return
-        body = b"b" * ENCODED
-        room = max(min(self.wire.fits(stream, ENCODED), ENCODED), 0)
-        self.wire.send_head(stream, block, end=False)
-        self.wire.send_data(stream, body[:room], end=True)
+        self.answered += 1
+        if self.answered % 3 == 0 and wire.takes_push:
+            number, _size = wire.promise(stream.number, block)
+            wire.open(StreamState(number, True))
+            wire.reset(number, ErrorCode.CANCEL)
+        if self.answered % 2 and wire.has_room(len(BODY)):
+            wire.answer(stream.number, block, BODY)
+            wire.drop(stream)
+            return
+        room = max(wire.fits(stream, len(BODY) + 5), 4)
+        wire.send_head(stream, long, end=False)
+        if room > 5:
+            wire.send_data(stream, BODY[: room - 5], end=True, padding=3)
+        assert wire.take()
 
 
 def seeds() -> Sequence[bytes]:
@@ -120,7 +140,24 @@ def run(data: bytes) -> None:
         assert service.wire.window <= MAX_WINDOW
     assert len(service.wire.streams) <= MAX_STREAMS + 1
     _check_blocks(data)
-    client_settings(data[:64].decode("latin-1"))
+    _check_parts(data[:200].decode("latin-1"))
+
+
+def _check_parts(text: str) -> None:
+    """Requests that do not come in frames: those of pushes and of upgrades; and interim responses."""
+    lines = text.split("\r\n")
+    pairs = [line.partition(":")[::2] for line in lines[1:]]
+    headers = Headers()
+    for name, value in pairs:
+        headers.set(name, value)
+    head = promised_request("GET", lines[0], headers, HeadLimits(line=100), ParserOptions())
+    upgraded(head, ParserOptions())
+    for name, value in interim_fields(103, pairs):
+        assert name == name.lower() and b"\r" not in value and b"\n" not in value
+    payload = client_settings(text)
+    if payload:
+        with contextlib.suppress(ConnectionFault):
+            Service().wire.apply(payload)
 
 
 def _receive(service: Service, data: bytes) -> None:

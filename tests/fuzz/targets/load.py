@@ -121,6 +121,16 @@ def seeds() -> Sequence[bytes]:
     main = recorded.few(
         recorded.texts("config-lang", "config-args", "config-vhost", "core-sections", "authz-nested-2"), 50
     )
+    main += [
+        b"<Macro m $a $b>\nDefine X $a\nSetEnv $a $b\n</Macro>\nUse m x y\nUse m x\nUse n\nUndefMacro m\n",
+        b"<Macro m $a>\n<Macro n>\nUse o\n</Macro>\nUse n\n</Macro>\nUse m 1\n"
+        b"<Macro m>\nUse m\n</Macro>\nUse m\n",
+        b"<IfFile conf/a.conf>\nInclude conf/*.conf\n</IfFile>\n<IfDirective Listen>\n"
+        b"UnDefine A\n</IfDirective>\n",
+        b"<IfSection If>\nError x ${A}\n</IfSection>\n<IfVersion >= 2.4>\nDefine A\n</IfVersion>\nWarning x\n",
+        b"IncludeOptional conf/none/*.conf\nInclude conf\nInclude conf/a.conf\nServerRoot x\n<Virtualhost>\n",
+        b"<IfDefine !A>\n<IfModule !mod_x.c>\nListen 1\n</IfDefine>\n</IfModule>\n<Files ~ (>\n</Files>\n",
+    ]
     below = recorded.few(recorded.files("config-htaccess", suffix=".htaccess"), 20)
     return [
         *(bytes([number % 2]) + text for number, text in enumerate(main)),

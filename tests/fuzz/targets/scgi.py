@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.fuzz.answers import check_reader
-from whimbrel.backends.scgi import ScgiReader
+from whimbrel.backends.scgi import ScgiReader, request_bytes
 
 COVERED = ("backends/scgi.py", "backends/script_lines.py")
 TOKENS = (b"Status: 404 Not Found\r\n", b"\r\n", b"\n", b"\0", b"Location: /x\n", b": ")
@@ -24,3 +24,9 @@ def seeds() -> Sequence[bytes]:
 
 def run(data: bytes) -> None:
     check_reader(ScgiReader, data)
+    pairs = [line.partition(": ")[::2] for line in data.decode("latin-1").split("\n")]
+    size, _, rest = request_bytes(pairs, 5).partition(b":")
+    assert len(rest) == int(size) + 1 and rest.endswith(b",")
+    words = rest[:-1].split(b"\0")
+    assert words[:4] == [b"CONTENT_LENGTH", b"5", b"SCGI", b"1"]
+    assert len(words) % 2

@@ -7,11 +7,12 @@ import ipaddress
 from collections.abc import Sequence
 
 from tests.fuzz import seeds as recorded
-from whimbrel.base.net import InvalidNetwork, Networks, parse_network
+from whimbrel.base.net import InvalidNetwork, Networks, parse_network, parse_written
 from whimbrel.base.numbers import atof, atoi, split, strtol, strtol_exact
-from whimbrel.http.syntax.target import split_url
+from whimbrel.http.syntax.target import split_target, split_url, unsplit
 from whimbrel.http.syntax.url import (
     Slashes,
+    construct_url,
     decode_path,
     escape_errorlog_item,
     escape_form,
@@ -85,6 +86,12 @@ def run(data: bytes) -> None:
     assert unescape_logitem(escape_logitem(text)) == text
     assert escape_logitem(text).isprintable() and escape_logitem(text).isascii()
     assert "<" not in escape_html(text) and '"' not in escape_html(text)
+    assert construct_url("http", "a", 80, "/x") == "http://a/x"
+    parts = split_url(text)
+    if parts is not None:
+        unsplit(parts)
+        unsplit(parts, reveal_password=True)
+    split_target(text, "CONNECT")
     for function in (
         escape_uri,
         escape_shell,
@@ -116,5 +123,14 @@ def _check_network(text: str) -> None:
         network = parse_network(address, mask or None)
     except InvalidNetwork:
         return
+    single = Networks([network])
+    union = Networks.union(
+        [single, Networks([parse_network("192.0.2.0", "24"), parse_network("2001:db8::", "32")])]
+    )
+    assert "192.0.2.9" in union and "2001:db8::1" in union
     with contextlib.suppress(ValueError):
-        assert str(ipaddress.ip_address(address)) in Networks([network])
+        written = str(ipaddress.ip_address(address))
+        assert written in single
+        assert written in union
+    with contextlib.suppress(InvalidNetwork):
+        parse_written(text)
