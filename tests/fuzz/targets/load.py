@@ -127,7 +127,8 @@ def seeds() -> Sequence[bytes]:
         b"<Macro m>\nUse m\n</Macro>\nUse m\n",
         b"<IfFile conf/a.conf>\nInclude conf/*.conf\n</IfFile>\n<IfDirective Listen>\n"
         b"UnDefine A\n</IfDirective>\n",
-        b"<IfSection If>\nError x ${A}\n</IfSection>\n<IfVersion >= 2.4>\nDefine A\n</IfVersion>\nWarning x\n",
+        b"<IfSection If>\nError x ${A}\n</IfSection>\n<IfVersion >= 2.4>\nDefine A\n</IfVersion>\n"
+        b"Warning x\n",
         b"IncludeOptional conf/none/*.conf\nInclude conf\nInclude conf/a.conf\nServerRoot x\n<Virtualhost>\n",
         b"<IfDefine !A>\n<IfModule !mod_x.c>\nListen 1\n</IfDefine>\n</IfModule>\n<Files ~ (>\n</Files>\n",
     ]

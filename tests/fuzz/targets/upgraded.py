@@ -32,6 +32,7 @@ TOKENS = (
     b"RewriteLog x\n",
 )
 CHANGED = 40
+SECONDS = 5.0  # access control is solved by search
 PATH = "/nonexistent/a.conf"
 SPACE = 3000  # bytes of the longest file
 
