@@ -21,7 +21,12 @@ def reached(name: str, directory: Path) -> dict[str, tuple[int, list[int]]]:
 
     The modules of the package are imported here, so that lines of imports count.
     """
-    measure = coverage.Coverage(data_file=None, include=[f"{Path(package).parent}/*"])
+    measure = coverage.Coverage(
+        data_file=None,
+        config_file=False,
+        include=[f"{Path(package).parent}/*"],
+        concurrency=["thread", "greenlet"],
+    )
     measure.exclude("if TYPE_CHECKING:|@overload")
     measure.start()
     from tests.fuzz.target import load

@@ -9,6 +9,7 @@ import atexit
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,8 @@ COVERED = (
     "engine/walk/directory.py",
     "http/semantics/error_page.py",
     "modules/aaa/mod_auth_basic.py",
+    "modules/aaa/mod_auth_digest/decide.py",
+    "modules/filters/mod_deflate/gzip_stream.py",
     "modules/core/handler.py",
     "modules/filters/mod_include/elements.py",
     "modules/generators/mod_autoindex/listing.py",
@@ -72,7 +75,7 @@ TOKENS = (
 NAMES = (
     "rewrite include negotiation deflate filter auth_basic authn_core authn_file authz_user session "
     "session_cookie speling substitute sed request allowmethods imagemap asis dav dav_fs data reflector "
-    "buffer remoteip access_compat actions"
+    "buffer remoteip access_compat actions auth_digest auth_form cern_meta vhost_alias userdir"
 ).split()
 CONF = """
 RewriteEngine on
@@ -114,6 +117,7 @@ RemoteIPHeader X-Forwarded-For
 DavLockDB @/logs/locks
 <Location /echo>
     SetHandler reflector
+    SetInputFilter DEFLATE
     ReflectorHeader X-A
 </Location>
 <Location /e>
@@ -124,6 +128,24 @@ DavLockDB @/logs/locks
     AddOutputFilterByType SUBSTITUTE text/html
     Substitute s/x/y/
 </Location>
+<Location /digest>
+    AuthType Digest
+    AuthName d
+    AuthDigestProvider file
+    AuthUserFile @/conf/digest
+    Require user u
+</Location>
+<Location /login>
+    SetHandler form-login-handler
+    AuthType form
+    AuthName f
+    AuthFormProvider file
+    AuthUserFile @/conf/users
+    AuthFormLoginRequiredLocation /a.txt
+    AuthFormLoginSuccessLocation /index.html
+    Session on
+    SessionCookieName f path=/
+</Location>
 <Location /s>
     Session on
     SessionCookieName s path=/
@@ -131,6 +153,7 @@ DavLockDB @/logs/locks
 """
 FILES = {
     "conf/users": "u:{SHA}UWkHJWIDM7Q0/9sxmFyTw1yrvRE=\n",
+    "conf/digest": "u:d:0123456789abcdef0123456789abcdef\n",
     "htdocs/index.html": "<html>front x</html>\n",
     "htdocs/a.txt": "plain a\n" * 20,
     "htdocs/page.shtml": '<!--#if expr="%{QUERY_STRING} =~ /a(.)/" --><!--#echo var="1" --><!--#else -->'
@@ -150,7 +173,13 @@ FILES = {
     "htdocs/s/s.txt": "session\n",
 }
 CHANGED = 60
-MOMENTARY = re.compile(rb"\r\n(?:Date|Last-Modified|Expires|Age): [^\r]*")
+DIGEST = (
+    'Authorization: Digest username="u", realm="d", nonce="x", uri="/digest", response="y", qop=auth, nc=1, '
+    'cnonce="z"\r\n'
+)
+PACKED = zlib.compress(b"packed " * 30, wbits=31)
+FORM = b"httpd_username=u&httpd_password=p&httpd_location=%2fx"
+MOMENTARY = re.compile(rb"\r\n(?:Date|Last-Modified|Expires|Age): [^\r]*|nonce=\"[^\"]*\"")
 
 
 @cache
@@ -170,19 +199,27 @@ def seeds() -> Sequence[bytes]:
     ]
     paths = (
         "/ /a.txt /page.shtml?ab /neg /neg.html /map.var /i.map?3,4 /x.asis /list/?C=S;O=D /private/p.txt "
-        "/dav/ /e/x /s/s.txt /r/1 /r/x?to=b /r/c /sub /A.TXT /echo"
+        "/dav/ /e/x /s/s.txt /r/1 /r/x?to=b /r/c /sub /A.TXT /echo /digest /login /~root/ /a.txt/b /%2e%2e/x"
     )
     ours = [
         f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n"
         for method, fields in (
             ("GET", "Accept-Encoding: gzip\r\nRange: bytes=0-2,4-5\r\n"),
             ("PROPFIND", "Depth: 1\r\nAuthorization: Basic dTpw\r\n"),
+            ("GET", DIGEST),
             ("POST", "Content-Length: 2\r\nCookie: s=a=b; s=c\r\n\r\nab"),
         )
         for path in paths.split()
     ]
     raw = [text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values()]
+    bodies = [
+        b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b"
+        % (len(PACKED), PACKED),
+        b"POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(FORM), FORM),
+    ]
     return [
+        *bodies,
         *raw,
         *recorded.few([line.encode("latin-1", "replace") for line in lines], 40),
         *(line.encode() for line in ours),
