@@ -8,6 +8,9 @@ VERSION ?= 2.4
 UPGRADES ?=
 MORE ?=
 DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
+# make fuzz TIME=600 ONLY="head http2": seconds of each target, and their names (all without it)
+TIME ?= 60
+ONLY ?=
 # make hostile HOSTILE="--scale 0.1 mutated-requests"; `--list` names the measures
 HOSTILE ?=
 # make upgrade-access ACCESS="--sections 400 --seed 7"
@@ -33,7 +36,7 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained verify verify-live fleet grammar lock coverage audit dist docs manual packages \
+	differential specialized explained fuzz verify verify-live fleet grammar lock coverage audit dist docs manual packages \
 	clean
 
 help:
@@ -50,6 +53,7 @@ help:
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
+	@echo "make fuzz         parsers under coverage-guided fuzzing, a minute each (TIME=seconds, ONLY=names)"
 	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
 	@echo "make crawl        packaged applications of Debian beside apache2 (CRAWL=...)"
 	@echo "make differential random configurations of all modules beside apache2, 30 minutes (DIFFERENTIAL=...)"
@@ -82,6 +86,12 @@ help:
 
 .venv/docs.stamp: requirements-docs.lock .venv/run.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
+
+# atheris has wheels for Linux alone; without it seeds are changed at random
+.venv/fuzz.stamp: requirements-fuzz.lock .venv/dev.stamp
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock >/dev/null 2>&1 \
+		|| echo "atheris cannot be installed here: seeds are changed without regard to coverage"
 	@touch $@
 
 serve: .venv/run.stamp
@@ -136,6 +146,9 @@ explained: .venv/run.stamp
 	$(BIN)/python -m tests.conformance.explained $(MORE)
 	$(BIN)/python -m tests.conformance.explained_lines
 
+fuzz: .venv/fuzz.stamp
+	$(BIN)/python -m tests.fuzz.run --seconds $(TIME) $(ONLY)
+
 verify: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.run $(VERIFY)
 
@@ -157,7 +170,7 @@ coverage: .venv/dev.stamp
 
 audit: .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	for lock in requirements requirements-dev requirements-docs requirements-ldap; do \
+	for lock in requirements requirements-dev requirements-docs requirements-fuzz requirements-ldap; do \
 		$(BIN)/python -m pip_audit --require-hashes --disable-pip -r $$lock.lock || exit 1; done
 
 dist: .venv/run.stamp

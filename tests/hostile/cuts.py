@@ -22,9 +22,10 @@ from tests.conformance.cases import families
 from tests.conformance.cases import load as load_cases
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.mutations import mutate
+from tests.hostile.mutations import ALPHABET, SEEDS
 from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 from tests.support.fakes import FakeTransport
+from tests.support.mutation import mutate
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -334,7 +335,7 @@ def run_cuts(budget: Budget) -> Result:
         lambda: choice.choice(raw),
         lambda: generated(choice),
         lambda: choice.choice(CACHED),
-        lambda: mutate(choice.choice(CACHED), choice),
+        lambda: mutate(choice.choice(CACHED), choice, ALPHABET, SEEDS),
     ]
     known, raw = (
         recorded(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import socket
 import time
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
+from tests.support.mutation import mutate
 
 SEEDS = tuple(text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values())
 ALPHABET = (
@@ -64,27 +64,6 @@ ALPHABET = (
 AT_ONE_TIME = 24  # connections
 
 
-def mutate(data: bytes, choice: random.Random) -> bytes:
-    """Apply one to six changes to *data*: insert, remove, repeat, swap or truncate."""
-    for _ in range(choice.randint(1, 6)):
-        at, end = sorted((choice.randint(0, len(data)), choice.randint(0, len(data))))
-        end = min(end, at + choice.choice((1, 4, 40)))
-        kind = choice.randrange(6)
-        if kind == 0:
-            data = data[:at] + choice.choice(ALPHABET) + data[at:]
-        elif kind == 1:
-            data = data[:at] + data[end:]
-        elif kind == 2:
-            data = data[:end] + data[at:end] * choice.choice((1, 2, 30)) + data[end:]
-        elif kind == 3:
-            data = data[:at] + bytes([choice.randrange(256)]) + data[at + 1 :]
-        elif kind == 4:
-            data = data[:at] + choice.choice(ALPHABET) + data[end:]
-        else:
-            data = data[:at] if choice.random() < 0.2 else data + choice.choice(SEEDS)
-    return data
-
-
 def _send(server: ServerProcess, data: bytes) -> socket.socket:
     wire = server.connect(20)
     try:
@@ -125,7 +104,10 @@ def run(budget: Budget) -> Result:
     with ServerProcess(WHIMBREL, HostileSite(conf, documents)) as server:
         workers = set(server.workers())
         while sent < budget.cases and not budget.is_spent:
-            group = [mutate(budget.random.choice(SEEDS), budget.random) for _ in range(AT_ONE_TIME)]
+            group = [
+                mutate(budget.random.choice(SEEDS), budget.random, ALPHABET, SEEDS)
+                for _ in range(AT_ONE_TIME)
+            ]
             wires = [_send(server, data) for data in group]
             sent += len(group)
             result.failures += [

@@ -19,7 +19,8 @@ from tests.hostile.cuts import (
     lay_out,
     pieces_of,
 )
-from tests.hostile.mutations import mutate
+from tests.hostile.mutations import ALPHABET, SEEDS
+from tests.support.mutation import mutate
 
 RAW = [
     text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values() if len(text) < 4000
@@ -79,7 +80,7 @@ def test_random_cuts(desk: CuttingWorker, seed: int) -> None:
                 (
                     choice.choice(RAW),
                     generated(choice),
-                    mutate(choice.choice(CACHED), choice),
+                    mutate(choice.choice(CACHED), choice, ALPHABET, SEEDS),
                     choice.choice(CACHED),
                 )
             )

@@ -59,7 +59,6 @@ class ClientHelloReader:
         """
         self.received += len(data)
         records = self._input
-        message = self._message
         at = 0
         records += data
         while at < len(records):
@@ -72,20 +71,27 @@ class ClientHelloReader:
                 raise NotClientHello
             if len(records) < end:
                 break
-            message += records[at + RECORD_HEAD : end]
+            self._message += records[at + RECORD_HEAD : end]
             at = end
+            hello = self._complete()
+            if hello is not None:
+                return hello  # records of another type may follow, as with early data (RFC 8446, 2.3)
         del records[:at]
-        if message and message[0] != CLIENT_HELLO:
-            raise NotClientHello
-        if len(message) >= 4:
-            wanted = 4 + int.from_bytes(message[1:4], "big")
-            if wanted > MAX_HELLO:
-                raise NotClientHello
-            if len(message) >= wanted:
-                return _parse(bytes(message[4:wanted]))
         if self.received > MAX_RECEIVED:
             raise NotClientHello
         return None
+
+    def _complete(self) -> ClientHello | None:
+        """Return the message if all of it is there."""
+        message = self._message
+        if message[0] != CLIENT_HELLO:
+            raise NotClientHello
+        if len(message) < 4:
+            return None
+        wanted = 4 + int.from_bytes(message[1:4], "big")
+        if wanted > MAX_HELLO:
+            raise NotClientHello
+        return _parse(bytes(message[4:wanted])) if len(message) >= wanted else None
 
 
 class _Bytes:

@@ -55,6 +55,13 @@ def test_a_hello_has_name_protocols_and_version() -> None:
     assert read_client_hello(hello(None, [], ssl.TLSVersion.TLSv1_2)) == ClientHello("", (), 0x0303)
 
 
+@pytest.mark.parametrize("rest", [b"\x14\3\3\0\1\1", b"\x17\3\3\0\4data", b"?"])
+def test_bytes_behind_the_message_change_nothing(rest: bytes) -> None:
+    """A client that sends early data adds a record of another type in the same segment (RFC 8446, 2.3)."""
+    first = hello("a.example", ["h2"])
+    assert read_client_hello(first + rest) == read_client_hello(first)
+
+
 @pytest.mark.parametrize("size", [1, 3, 50, 100_000])
 def test_a_message_in_several_records_is_read(size: int) -> None:
     records = in_records(hello("a.example", ["h2"]), size)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pyexpat import ErrorString, ExpatError, ParserCreate
 from typing import Any, Final
 
+from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import Refusal
@@ -20,6 +21,9 @@ NONE: Final = -1  # an element or attribute without namespace
 MAX_DEPTH: Final = 256  # httpd's
 MAX_ELEMENTS: Final = 20_000
 _ABORTED: Final = 35  # expat's XML_ERROR_ABORTED
+_UNKNOWN_ENCODING: Final = 18  # XML_ERROR_UNKNOWN_ENCODING
+# those of expat itself; Python would add its own single-byte encodings, and raise for others
+_ENCODINGS: Final = frozenset(("iso-8859-1", "us-ascii", "utf-8", "utf-16", "utf-16be", "utf-16le"))
 
 
 class XmlElement:
@@ -74,11 +78,16 @@ class XmlError(Exception):
 
 
 class _Stop(Exception):
-    """Ends the parser; *text* describes the failure, "" stands for expat's own."""
+    """Ends the parser; *text* describes the failure."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
+
+
+def _described(code: int) -> str:
+    """Return the text of an error of expat."""
+    return f"XML parser error code: {ErrorString(code)} ({code})"
 
 
 def _octets(text: str) -> str:
@@ -104,6 +113,7 @@ class XmlReader:
         parser.EndElementHandler = self._close
         parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler = self._entity
+        parser.XmlDeclHandler = self._declaration
         self._parser: Any = parser
 
     def feed(self, data: bytes) -> None:
@@ -125,13 +135,16 @@ class XmlReader:
         try:
             self._parser.Parse(data, is_last)
         except ExpatError as problem:
-            raise XmlError(f"XML parser error code: {ErrorString(problem.code)} ({problem.code})") from None
-        except (_Stop, LookupError) as stop:
-            text = stop.text if isinstance(stop, _Stop) else "XML parser error code: unknown encoding (18)"
-            raise XmlError(text or f"XML parser error code: {ErrorString(_ABORTED)} ({_ABORTED})") from None
+            raise XmlError(_described(problem.code)) from None
+        except _Stop as stop:
+            raise XmlError(stop.text) from None
+
+    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and lower(encoding) not in _ENCODINGS:
+            raise _Stop(_described(_UNKNOWN_ENCODING))
 
     def _entity(self, *_declaration: object) -> None:
-        raise _Stop
+        raise _Stop(_described(_ABORTED))
 
     def _start(self, name: str, attributes: list[str]) -> None:
         self._count += 1

@@ -73,6 +73,8 @@ class _Atom:
         """Return the item for `base.regex`."""
         if self.counts is not None:
             least, most = self.counts
+            if must_occur and not most:
+                return "(?!)"
             least = max(least, 1) if must_occur else least
             return f"{self.text}{{{least},{'' if most == _MAX_REPEAT else most}}}"
         return self.text + ("+" if must_occur else "*") if self.is_starred else self.text

@@ -10,7 +10,7 @@ machine that wrote the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import error as too_short
 from struct import unpack_from
 from typing import Final
@@ -28,8 +28,22 @@ class Damaged(Exception):
     """The bytes are not a DBM file of the kind, or the file is truncated."""
 
 
+def bounded(pairs: Iterable[tuple[bytes, bytes]], size: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield *pairs*; raises Damaged once they have more bytes than the file, which holds each byte once."""
+    left = size
+    for key, value in pairs:
+        left -= len(key) + len(value)
+        if left < 0:
+            raise Damaged
+        yield key, value
+
+
 def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield keys and values of a file's bytes; raises Damaged."""
+    return bounded(_pairs(data), len(data))
+
+
+def _pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     try:
         order = next((o for o in "<>" if unpack_from(o + "I", data, 12)[0] in (_HASH_MAGIC, _TREE_MAGIC)), "")
         size = unpack_from(order + "I", data, 20)[0] if order else 0
@@ -44,15 +58,27 @@ def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise Damaged from None
 
 
+def _offsets(data: bytes, start: int, size: int, order: str) -> tuple[int, ...]:
+    """Return the offsets of the items of a page."""
+    count: int = unpack_from(order + "H", data, start + 20)[0]
+    if count > (size - _HEADER) // 2:
+        raise Damaged
+    return unpack_from(f"{order}{count}H", data, start + _HEADER)
+
+
 def _page(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[bytes, bytes]]:
-    count = unpack_from(order + "H", data, start + 20)[0]
-    offsets = (*unpack_from(f"{order}{count}H", data, start + _HEADER),)
+    offsets = _offsets(data, start, size, order)
     ends = (size, *offsets)
-    items = [
+    items = (
         _item(data, start + offset, start + end, size, order)
         for offset, end in zip(offsets, ends, strict=False)
-    ]
-    for key, value in zip(items[::2], items[1::2], strict=False):
+    )
+    yield from _paired(items)
+
+
+def _paired(items: Iterator[bytes | None]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield keys and values, which take turns; pairs with another kind of item are left out."""
+    for key, value in zip(items, items, strict=False):
         if key is not None and value is not None:
             yield key, value
 
@@ -70,14 +96,8 @@ def _item(data: bytes, start: int, end: int, size: int, order: str) -> bytes | N
 
 
 def _leaf(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[bytes, bytes]]:
-    count = unpack_from(order + "H", data, start + 20)[0]
-    items = [
-        _leaf_item(data, start, offset, size, order)
-        for offset in unpack_from(f"{order}{count}H", data, start + _HEADER)
-    ]
-    for key, value in zip(items[::2], items[1::2], strict=False):
-        if key is not None and value is not None:
-            yield key, value
+    offsets = _offsets(data, start, size, order)
+    yield from _paired(_leaf_item(data, start, offset, size, order) for offset in offsets)
 
 
 def _leaf_item(data: bytes, start: int, offset: int, size: int, order: str) -> bytes | None:
@@ -94,12 +114,14 @@ def _leaf_item(data: bytes, start: int, offset: int, size: int, order: str) -> b
 
 
 def _overflow(data: bytes, page: int, length: int, size: int, order: str) -> bytes:
-    content = b""
-    while page and len(content) < length:
+    pieces = list[bytes]()
+    left = length
+    while page and left > 0:
         start = page * size
         page = unpack_from(order + "I", data, start + 16)[0]
         used = unpack_from(order + "H", data, start + 22)[0]
-        if not used:
+        if not 0 < used <= size - _HEADER or len(pieces) * size > len(data):  # a chain may be a ring
             raise Damaged
-        content += data[start + _HEADER : start + _HEADER + used]
-    return content
+        pieces.append(data[start + _HEADER : start + _HEADER + used])
+        left -= used
+    return b"".join(pieces)

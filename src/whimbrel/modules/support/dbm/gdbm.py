@@ -13,7 +13,7 @@ from struct import calcsize, iter_unpack, unpack_from
 from struct import error as too_short
 from typing import Final
 
-from whimbrel.modules.support.dbm.bdb import Damaged
+from whimbrel.modules.support.dbm.bdb import Damaged, bounded
 
 _MAGIC: Final = (0x13579ACF, 0x13579AD1)  # 64-bit offsets, without and with a count of synchronizations
 _TABLE: Final = 112  # bytes of a bucket before its entries
@@ -25,6 +25,10 @@ def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield keys and values of a file's bytes; raises Damaged for offsets outside the file and inconsistent
     sizes.
     """
+    return bounded(_pairs(data), len(data))
+
+
+def _pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     try:
         order = next((o for o in "<>" if unpack_from(o + "I", data)[0] in _MAGIC), "")
         if not order:
@@ -32,7 +36,10 @@ def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         _, _, directory, size, _, _, room = unpack_from(order + "iiqiiii", data)
         if not 0 < directory <= len(data) or not 0 < size <= len(data) - directory or size % 8 or room <= 0:
             raise Damaged
-        for bucket in dict.fromkeys(unpack_from(f"{order}{size // 8}q", data, directory)):
+        buckets = dict.fromkeys(unpack_from(f"{order}{size // 8}q", data, directory))
+        if len(buckets) * room * calcsize(order + _ENTRY) > len(data):  # buckets do not overlap
+            raise Damaged
+        for bucket in buckets:
             yield from _bucket(data, bucket, room, order)
     except too_short:
         raise Damaged from None

@@ -68,6 +68,21 @@ def test_refused_documents(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("name", ["utf-7", "ISO-8859-2", "shift_jis", "cp1252", "utf8", "latin1", "ascii"])
+def test_encodings_that_python_alone_knows_are_refused(name: str) -> None:
+    """As recorded from 2.4.71, which has no encodings but those of expat."""
+    with pytest.raises(XmlError) as caught:
+        read(f'<?xml version="1.0" encoding="{name}"?><x/>')
+    assert str(caught.value) == "XML parser error code: unknown encoding (18)"
+
+
+@pytest.mark.parametrize("name", ["iso-8859-1", "us-ascii", "Utf-8"])
+def test_encodings_of_expat_are_read(name: str) -> None:
+    root = read(f'<?xml version="1.0" encoding="{name}"?><x/>').root
+    assert root is not None
+    assert root.name == "x"
+
+
 @pytest.mark.parametrize("text", ["<", " ", "plain"])
 def test_incomplete_documents_fail_at_their_end(text: str) -> None:
     reader = XmlReader()

@@ -52,3 +52,19 @@ def test_numbers_that_make_no_sense_are_damage(at: int) -> None:
     data[at : at + 4] = b"\xff\xff\xff\x7f"
     with pytest.raises(Damaged):
         list(pairs(bytes(data)))
+
+
+def test_pairs_have_no_more_bytes_than_the_file() -> None:
+    """Entries that share their bytes would otherwise take the square of the size of a file."""
+    header = pack("<IiqiiiiQ", 0x13579ACF, 512, 48, 8, 2, 136, 20, 0).ljust(48, b"\0")
+    bucket = bytes(112) + b"".join(pack("<i4sqii", 7, b"k", 56, 2, 500) for _ in range(20))
+    with pytest.raises(Damaged):
+        list(pairs(header + pack("<q", 56) + bucket))
+
+
+def test_buckets_do_not_overlap() -> None:
+    count = 50
+    header = pack("<IiqiiiiQ", 0x13579ACF, 512, 48, 8 * count, 2, 136, 40, 0).ljust(48, b"\0")
+    directory = pack(f"<{count}q", *range(1, count + 1))
+    with pytest.raises(Damaged):
+        list(pairs(header + directory + b"\xff" * 2000))
