@@ -118,6 +118,13 @@ def test_a_request_reaches_the_application(server: ServerProcess) -> None:
     assert values["client"] == ["127.0.0.1", 0] and values["scheme"] == "http"
     assert isinstance(values["fields"], list) and "x-whimbrel-client" not in values["fields"]
     assert values["body"] == 100000 and values["lifespan"] == ["started"]
+    reply = server.ask(
+        b"GET /live HTTP/1.1\r\nHost: a.example\r\nX-One: 1\r\nX-Two: 2\r\n"
+        b"Connection: X-One;x-whimbrel-CLIENT\r\nConnection: x-forwarded-proto , close\r\n\r\n"
+    )
+    values = shown(reply)
+    assert values["client"] == ["127.0.0.1", 0] and values["scheme"] == "http"
+    assert values["fields"] == ["host", "x-two", "x-forwarded-proto", "connection"]
     streamed = server.get("/live/stream")
     assert b"part0" in streamed and b"end" in streamed
     assert server.get("/live/boom").startswith(b"HTTP/1.1 500 ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import atoi, lower
@@ -17,10 +18,13 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
 
 MODULE: Final = "wsgi"
 SCHEME_FIELD: Final = "X-Forwarded-Proto"
 CLIENT_FIELD: Final = "X-Whimbrel-Client"  # for the application's server, which takes it away
+_OWN: Final = frozenset((lower(SCHEME_FIELD), lower(CLIENT_FIELD)))
+_NAMES: Final = re.compile(r"[^,;\s]+")
 
 
 def socket_name(number: int) -> str:
@@ -55,6 +59,14 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
         r.path_info = ""
         r.headers_in.set(SCHEME_FIELD, identity.scheme(r))
         r.headers_in.set(CLIENT_FIELD, client_address(r))
+        _hold(r.headers_in)
         return OK
 
     return CompiledHook(fixup, Reads.UNCACHEABLE)
+
+
+def _hold(fields: Headers) -> None:
+    """Take the server's own fields out of Connection, whose fields mod_proxy does not send."""
+    names = _NAMES.findall(" ".join(fields.get_all("Connection")))
+    if not _OWN.isdisjoint(map(lower, names)):
+        fields.set("Connection", ", ".join(name for name in names if lower(name) not in _OWN))
