@@ -1,3 +1,3 @@
 """Whimbrel: an HTTP server that reads Apache httpd configurations, and an upgrade toolchain 2.2 to 2.4."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
