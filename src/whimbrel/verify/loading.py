@@ -92,8 +92,8 @@ def load_sides(
         old = load(0, now)
     if new is None or not new.errors:
         new = load(1, now)
-    is_here = old.is_loaded and new.is_loaded
-    return (elsewhere[0], elsewhere[1]) if missing and not is_here else (old, new)
+    is_complete = old.is_loaded and new.is_loaded
+    return (elsewhere[0], elsewhere[1]) if missing and not is_complete else (old, new)
 
 
 def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:
