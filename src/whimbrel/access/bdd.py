@@ -7,9 +7,27 @@ true, with false, with itself, negation) from the number of its node: dd marks a
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
-from dd import autoref, bdd
+
+@contextmanager
+def _without(module: str) -> Iterator[None]:
+    """Let imports within find no *module*, unless it has been imported."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+with _without("networkx"):  # dd draws graphs with it, and importing it takes long
+    from dd import autoref, bdd
 
 _TRUE: Final = 1
 

@@ -127,6 +127,16 @@ class _SectionGroups(Generic[S]):
         return [self._directories[number] for number in sorted(numbers)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Walk(Generic[S]):
+    """What applies to one directory: its sections in merge order, with the AllowOverride of each .htaccess
+    file, and that of the directories below."""
+
+    sections: list[S]
+    overrides: list[tuple[S, Override]]
+    override: Override
+
+
 class _ServerMap(Generic[S, V]):
     """The paths of one server and the sections that apply to it.
 
@@ -161,7 +171,10 @@ class _ServerMap(Generic[S, V]):
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
         self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
-        self._walks: dict[str, tuple[list[S], list[tuple[S, Override]]]] = {}
+        self._by_depth: dict[int, list[S]] = {}
+        for section in self.path_sections:
+            self._by_depth.setdefault(max(1, section.components), []).append(section)
+        self._walks: dict[str, _Walk[S]] = {"": _Walk([], [], None)}
 
     def is_relevant(self, section: S) -> bool:
         """Return True if the section has lines about access, or holds one that has."""
@@ -203,29 +216,29 @@ class _ServerMap(Generic[S, V]):
     def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
         """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
         order."""
-        walk = self._walks.get(directory)
+        end = directory.rfind("/") + 1
+        walk = self._walks.get(directory[:end])
         if walk is None:
-            walk = self._walk(directory)
-            self._walks[directory] = walk
-        return walk
+            walk = self._walks[""]
+            for depth, path in enumerate(ancestors(directory), 1):
+                walk = self._walks.get(path) or self._step(walk, path, depth)
+                self._walks[path] = walk
+        return walk.sections, walk.overrides
 
-    def _walk(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
-        sections: list[S] = []
-        overrides: list[tuple[S, Override]] = []
-        override: Override = None
-        done = 0
-        for depth, path in enumerate(ancestors(directory), 1):
-            while done < len(self.path_sections) and self.path_sections[done].components <= depth:
-                section = self.path_sections[done]
-                if section.matches(path):
-                    sections.append(section)
-                    override = section.merge_override(override)
-                done += 1
-            file = self.htaccess.get(path)
-            if file is not None and not is_htaccess_ignored(override):
-                sections.append(file)
-                overrides.append((file, override))
-        return sections, overrides
+    def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
+        """Return the walk that continues *above* by one directory."""
+        sections = list(above.sections)
+        overrides = above.overrides
+        override = above.override
+        for section in self._by_depth.get(depth, ()):
+            if section.matches(path):
+                sections.append(section)
+                override = section.merge_override(override)
+        file = self.htaccess.get(path)
+        if file is not None and not is_htaccess_ignored(override):
+            sections.append(file)
+            overrides = [*overrides, (file, override)]
+        return _Walk(sections, overrides, override)
 
     def chain(self, witness: _Witness) -> SectionChain[S]:
         """Return the chain of a request for the witness."""

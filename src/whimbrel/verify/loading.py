@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.dialect import Dialect
@@ -10,11 +11,18 @@ from whimbrel.base.errors import ConfigError, MissingResource, StartError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import root_relative
 from whimbrel.config.options import LoadOptions
+from whimbrel.directives.tokens import words
 from whimbrel.verify.side import Side
 
 TYPE_MODULES: Final = ("mime_module", "mime_magic_module")
 """Modules whose step after reading only reads a file of types: answers depend on it."""
+
+
+class MissingTypes(MissingResource):
+    """A file of types that cannot be read."""
 
 
 def load_side(
@@ -41,8 +49,17 @@ def load_side(
                     except ConfigError as problem:
                         side.missing += (MissingResource(problem.reason, problem.place),)
                     except StartError as problem:
-                        side.missing += (MissingResource(problem.lines[0]),)
+                        side.missing += (MissingTypes(problem.lines[0]),)
     return side
+
+
+def lacks_types(configuration: Configuration) -> bool:
+    """Return True if mod_mime will not find its file of types, which ends the start once all is loaded."""
+    if all(module.name != "mime_module" for module in configuration.modules.modules):
+        return False
+    named = [words(node.args) for node in configuration.tree if node.name.lower() == "typesconfig"]
+    path = named[-1][0] if named and named[-1] else configuration.build.types_file
+    return not os.path.lexists(to_bytes(root_relative(configuration.root, path)))
 
 
 def load_sides(
@@ -53,16 +70,30 @@ def load_sides(
     If one does not load because this machine lacks something, both are loaded without it. Sides record
     the lines that set each value, for the comparison of differing lines.
     """
-    old = Side.load(replace(options[0], origins=True), dialects[0], name=names[0])
-    new = Side.load(replace(options[1], origins=True), dialects[1], name=names[1], now=old.runtime.time)
-    if old.is_loaded and new.is_loaded:
-        return old, new
+
+    def load(at: int, now: float | None, is_hopeless: Callable[[Configuration], bool] | None = None) -> Side:
+        one = replace(options[at], origins=True)
+        return Side.load(one, dialects[at], name=names[at], now=now, is_hopeless=is_hopeless)
+
+    old = load(0, None, lacks_types)
     now = old.runtime.time
+    new = load(1, now, lacks_types) if old.is_loaded else None
+    if new is not None and new.is_loaded:
+        return old, new
     elsewhere = tuple(
         load_side(one, dialect, name=name, origins=True, now=now)
         for one, dialect, name in zip(options, dialects, names, strict=True)
     )
-    return (elsewhere[0], elsewhere[1]) if any(side.missing for side in elsewhere) else (old, new)
+    missing = [problem for side in elsewhere for problem in side.missing]
+    fails = bool(old.errors or (new is not None and new.errors))
+    if missing and (fails or any(isinstance(problem, MissingTypes) for problem in missing)):
+        return elsewhere[0], elsewhere[1]
+    if not (old.is_loaded or old.errors):
+        old = load(0, now)
+    if new is None or not new.errors:
+        new = load(1, now)
+    is_complete = old.is_loaded and new.is_loaded
+    return (elsewhere[0], elsewhere[1]) if missing and not is_complete else (old, new)
 
 
 def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:

@@ -86,12 +86,14 @@ class Side:
         now: float | None = None,
         modules: Mapping[str, Module] = MODULES,
         check_only: bool = False,
+        is_hopeless: Callable[[Configuration], bool] | None = None,
     ) -> Side:
         """Return the side; a configuration that does not load gives one with `errors`.
 
         *now* is the time of all answers. Programs that reading would start are not started.
         Under 2.2 the binary has the modules that the text implies.
         *check_only* omits the steps of modules that follow reading (see `Module.post_config`).
+        What *is_hopeless* finds in the lines that were read ends the loading, without errors.
         """
         dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
         options = with_compiled_in(replace(options, check_only=check_only), dialect)
@@ -101,6 +103,8 @@ class Side:
         try:
             with without_programs():
                 configuration = read_as_its_build(side.options, modules, dialect, readings.append)
+                if is_hopeless is not None and is_hopeless(configuration):
+                    return side
                 side.configuration = complete(configuration)
             side.runtime.open_segments(side.configuration)
         except ConfigError as problem:

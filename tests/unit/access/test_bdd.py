@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from itertools import product
 from typing import Any
 
@@ -46,3 +48,13 @@ def test_functions_of_other_managers_are_different() -> None:
     one, other = Bdd(), Bdd()
     assert one.true != other.true
     assert one.true == one.true
+
+
+def test_importing_leaves_out_what_draws_graphs() -> None:
+    program = (
+        "import sys, whimbrel.access.bdd\n"
+        "assert not [name for name in sys.modules if name.startswith('networkx')]\n"
+        "import networkx\n"
+        "assert networkx.MultiDiGraph\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.verify import loading, side
 from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import Verdict, VerifyResult
@@ -138,6 +140,29 @@ def test_one_file_below_the_root_of_one_side_is_one_file(tmp_path: Path) -> None
     options = [LoadOptions(server_root=str(tmp_path / name), file="httpd.conf") for name in ("old", "new")]
     sides = load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new"))
     assert verify(*sides, limit=50).verdict is Verdict.SAME
+
+
+@pytest.mark.parametrize("line", ["", "TypesConfig conf/types\n", "TypesConfig /nowhere/mime.types\n"])
+def test_sides_without_a_file_of_types_are_loaded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """What is not there ends the first loading before its lines are executed."""
+    executed = create_autospec(side.complete, side_effect=side.complete)
+    monkeypatch.setattr(side, "complete", executed)
+    same = compare(tmp_path, f"{line}{GRANTED}", f"{line}{GRANTED}")
+    assert executed.call_count == 2
+    assert any("could not open mime types config file" in item.subject for item in same.scope.items)
+
+
+def test_sides_whose_types_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that a host names does not count: that of the main server is read."""
+    elsewhere = create_autospec(loading.load_side, side_effect=loading.load_side)
+    monkeypatch.setattr(loading, "load_side", elsewhere)
+    (tmp_path / "types").write_text("text/x html\n")
+    (tmp_path / "logs").mkdir()
+    line = "TypesConfig types\n<VirtualHost *:8080>\nTypesConfig nowhere\n</VirtualHost>\n"
+    assert compare(tmp_path, f"{line}{GRANTED}", f"{line}{GRANTED}").verdict is Verdict.SAME
+    elsewhere.assert_not_called()
 
 
 PASSWORD = (

@@ -7,6 +7,7 @@ lines every module may be compiled in.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from whimbrel.access.chains import admitted_overrides
@@ -139,13 +140,11 @@ def _only_in_24(section: AccessSection, line_22: _Line) -> Finding | None:
 def _refused_by_24(analysis: AccessAnalysis, section: AccessSection, override: Override) -> Finding | None:
     """Return the finding about a file of which 2.4 refuses a directive under this AllowOverride."""
     bits = _bits(override)
-    rows_24 = catalogue("2.4").find
     refused = next(
         (
             line
             for line in walk(section.file.statements)
-            if not is_branch(line) and line.in_24 is not False
-            if rows_24(line.name) and not any(row.where & bits for row in rows_24(line.name))
+            if line.in_24 is not False and _is_refused_by_24(line.name, bits) and not is_branch(line)
         ),
         None,
     )
@@ -168,9 +167,16 @@ def _refused_by_24(analysis: AccessAnalysis, section: AccessSection, override: O
         "X22",
         refused.place,
         f"2.4 refuses {_name(refused)} under this AllowOverride: 500 to every request for the directory",
-        _admission(analysis, section, override, rows_24(refused.name)),
+        _admission(analysis, section, override, catalogue("2.4").find(refused.name)),
         Risk.CLOSES,
     )
+
+
+@lru_cache(maxsize=4096)
+def _is_refused_by_24(name: str, bits: int) -> bool:
+    """Return True if 2.4 has the directive, and not where the classes *bits* are admitted."""
+    rows = catalogue("2.4").find(name)
+    return bool(rows) and not any(row.where & bits for row in rows)
 
 
 def _admission(

@@ -66,6 +66,7 @@ class AccessSection(RequestSection):
     lines_24_only: list[Statement] = field(default_factory=list)
     override_lines: list[Statement] = field(default_factory=list)
     _access_lines: tuple[AccessLine, ...] | None = field(default=None, repr=False)
+    _is_upgraded: bool | None = field(default=None, repr=False)
 
     @property
     def in_main_server(self) -> bool:
@@ -163,9 +164,11 @@ class AccessSection(RequestSection):
     def is_upgraded(self) -> bool:
         """Return True if the lines are those of 2.4: they use its words, or stand in a branch for 2.4.
 
-        Such a section keeps its text.
+        Such a section keeps its text; valid once all lines are known.
         """
-        return bool(self.lines_24_only) or any(is_24_only(line) for line in self.access_lines)
+        if self._is_upgraded is None:
+            self._is_upgraded = bool(self.lines_24_only) or any(map(is_24_only, self.access_lines))
+        return self._is_upgraded
 
     @property
     def is_surely_upgraded(self) -> bool:

@@ -92,7 +92,8 @@ def upgrade(
 
 class _Fixpoint:
     def __init__(self, tree: ConfigTree, rules: Iterable[Rule], decide: DecideCallback) -> None:
-        ordered = sorted(rules, key=lambda rule: rule.order)
+        stages = (stage for rule in rules for stage in rule.stages())
+        ordered = sorted(stages, key=lambda rule: rule.order)
         self.orders = [list(group) for _order, group in groupby(ordered, key=lambda rule: rule.order)]
         self.original = tree
         self.current = tree
@@ -137,10 +138,11 @@ class _Fixpoint:
         """Run the rules of one order until they change nothing; return their findings without edits, and True
         if that was reached."""
         notes: list[Finding] = []
-        for _ in range(MAX_ROUNDS):
+        for round_number in range(1, MAX_ROUNDS + 1):
             findings = self._check(rules)
-            notes = [self._original(finding) for finding in findings if not finding.edits]
-            chosen, selection = self._choose([finding for finding in findings if finding.edits], notes)
+            chosen, selection = self._choose([finding for finding in findings if finding.edits])
+            if not chosen or round_number == MAX_ROUNDS:
+                notes = [self._original(finding) for finding in findings if not finding.edits]
             if not chosen:
                 return notes, True
             self._apply_edits(chosen, selection)
@@ -162,7 +164,7 @@ class _Fixpoint:
             if finding.place.path not in foreign and not is_suppressed(finding, self.current)
         ]
 
-    def _choose(self, proposals: list[Finding], notes: list[Finding]) -> tuple[list[Finding], EditSelection]:
+    def _choose(self, proposals: list[Finding]) -> tuple[list[Finding], EditSelection]:
         """Select the findings whose edits can be applied now; declined and impossible ones are recorded in
         `refused`."""
         selection = EditSelection()
@@ -232,7 +234,8 @@ class _Fixpoint:
 
     # places --------------------------------------------------------------------------------------
     def _original(self, finding: Finding) -> Finding:
-        return replace(finding, place=self._original_place(finding.place))
+        place = self._original_place(finding.place)
+        return finding if place == finding.place else replace(finding, place=place)
 
     def _original_place(self, place: SourceLocation) -> SourceLocation:
         line_map = self.result.line_maps.get(place.path)
@@ -241,7 +244,12 @@ class _Fixpoint:
 
     def _sorted(self, findings: list[Finding]) -> list[Finding]:
         """Return each finding once, by file in reading order and line, those in .htaccess files marked."""
-        findings = [replace(found, in_htaccess=self._is_htaccess(found.place.path)) for found in findings]
+        findings = [
+            found
+            if found.in_htaccess == self._is_htaccess(found.place.path)
+            else replace(found, in_htaccess=not found.in_htaccess)
+            for found in findings
+        ]
         unique = {
             (f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(findings)
         }

@@ -10,12 +10,12 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.real_paths import without_links
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
 from whimbrel.directives.tokens import words as words_of
-from whimbrel.syntax.lines import V22_LINES
+from whimbrel.syntax.lines import V22_LINES, plain
 from whimbrel.syntax.tree import Directive, parse
 
 _INCLUDES: Final = ("include", "includeoptional")
@@ -108,6 +108,8 @@ def roots_of(directory: str, texts: Iterable[bytes]) -> tuple[str, ...]:
     """Return the directory that is copied, and the ServerRoot of the text if that is another one."""
     found = {directory.rstrip("/"): None}
     for data in texts:
+        if b"serverroot" not in data.lower() and plain(to_text(data)):
+            continue
         for node in parse(data, V22_LINES).walk():
             if isinstance(node, Directive) and node.name.lower() == "serverroot":
                 words = words_of(node.args)

@@ -34,8 +34,10 @@ def is_block_line(line: bytes) -> bool:
 
 def is_foreign(document: Document) -> bool:
     """Return True if hardly any name in *document* is that of a directive, or most lines end as in nginx."""
-    blocks = sum(map(is_block_line, document.bytes.split(b"\n")))
-    if blocks >= MIN_BLOCK_LINES and 2 * blocks > len(WRITTEN_LINE.findall(document.bytes)):
+    data = document.bytes
+    may_have_blocks = b";" in data or b"{" in data or b"}" in data
+    blocks = sum(map(is_block_line, data.split(b"\n"))) if may_have_blocks else 0
+    if blocks >= MIN_BLOCK_LINES and 2 * blocks > len(WRITTEN_LINE.findall(data)):
         return True
     names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
     known = sum(map(_is_plausible, names))

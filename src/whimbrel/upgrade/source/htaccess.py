@@ -27,8 +27,57 @@ from whimbrel.upgrade.source.served_roots import WILD, ServedRoot, executed_by_2
 MAX_DIRECTORIES: Final = 200_000
 """The maximum number of directories that are searched below one root."""
 _OF_TOOLS: Final = frozenset((b".git", b".svn", b".hg"))
+MAX_REMEMBERED: Final = 200_000
+"""The maximum number of directories whose entries are kept for the next reading."""
 MAX_LINKED: Final = 10_000
 """Those of them that links outside of all roots lead to: a link to / would lead through the whole machine."""
+
+
+class SearchedDirectories:
+    """What earlier searches found on disk: a directory is looked at once, and edits of a text change none.
+
+    *identities* has device and inode of each directory, *below* its directories with the real path of those
+    that are links; *files* tells for a path whether it is a file.
+    """
+
+    def __init__(self) -> None:
+        self.identities: dict[str, tuple[int, int]] = {}
+        self.below: dict[str, list[tuple[str, str]]] = {}
+        self.files: dict[str, bool] = {}
+
+    def identity(self, directory: str) -> tuple[int, int]:
+        """Return device and inode of a directory; raises OSError."""
+        known = self.identities.get(directory)
+        if known is None:
+            status = os.stat(to_bytes(directory))
+            known = status.st_dev, status.st_ino
+            if len(self.identities) < MAX_REMEMBERED:
+                self.identities[directory] = known
+        return known
+
+    def directories_in(self, directory: str) -> list[tuple[str, str]]:
+        """Return the directories in a directory, the last one first; raises OSError."""
+        known = self.below.get(directory)
+        if known is None:
+            top = directory.rstrip("/")
+            entries = [entry for entry in os.scandir(to_bytes(directory)) if entry.is_dir()]
+            known = []
+            for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
+                if entry.name not in _OF_TOOLS:
+                    path = f"{top}/{to_text(entry.name)}"
+                    known.append((path, _real(path) if entry.is_symlink() else ""))
+            if len(self.below) < MAX_REMEMBERED:
+                self.below[directory] = known
+        return known
+
+    def is_file(self, path: str) -> bool:
+        """Return True if *path* is a regular file."""
+        known = self.files.get(path)
+        if known is None:
+            known = os.path.isfile(to_bytes(path))
+            if len(self.files) < MAX_REMEMBERED:
+                self.files[path] = known
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +211,15 @@ def htaccess_files(
     progress: Callable[[str], None],
     to_local: Callable[[str], str] = str,
     default_root: str = "",
+    searched: SearchedDirectories | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and directory of every file that a server reads; a root that is not here becomes an
     unread part of *tree*.
 
     *to_local* maps a path of the configuration to this machine, "" if it is not there; *default_root* is the
-    root of a server without DocumentRoot.
+    root of a server without DocumentRoot. *searched* is what earlier readings found.
     """
+    searched = searched or SearchedDirectories()
     overrides = OverrideTable(tree)
     names = _names(tree)
     seen: set[tuple[int, int]] = set()
@@ -186,13 +237,13 @@ def htaccess_files(
         for outer in _directories_above(path):
             above.setdefault(outer, to_local(outer))
         if local_root and is_directory(local_root):
-            for path_found in _walk(local_root, seen, tree, root, progress):
+            for path_found in _walk(local_root, seen, tree, root, progress, searched):
                 directory = path.rstrip("/") + path_found[len(local_root) :]
                 if root.pattern is None or _is_below_match(root.pattern, directory):
-                    yield from _files_in(path_found, directory, names, overrides)
+                    yield from _files_in(path_found, directory, names, overrides, searched)
     for directory, local in above.items():
         if local:
-            yield from _files_in(local.rstrip("/"), directory, names, overrides)
+            yield from _files_in(local.rstrip("/"), directory, names, overrides, searched)
 
 
 def _missing_root(path: str, root: ServedRoot) -> UnknownItem:
@@ -219,12 +270,16 @@ def _is_below_match(pattern: Regex, directory: str) -> bool:
 
 
 def _files_in(
-    local: str, directory: str, names: list[str], overrides: OverrideTable
+    local: str,
+    directory: str,
+    names: list[str],
+    overrides: OverrideTable,
+    searched: SearchedDirectories,
 ) -> Iterator[tuple[str, str]]:
     """Yield the .htaccess files of one directory."""
     for name in names:
         file = f"{local}/{name}"
-        if os.path.isfile(to_bytes(file)) and overrides.is_htaccess_read(directory):
+        if searched.is_file(file) and overrides.is_htaccess_read(directory):
             yield file, directory
 
 
@@ -240,21 +295,26 @@ def _names(tree: ConfigTree) -> list[str]:
 
 
 def _walk(
-    top: str, seen: set[tuple[int, int]], tree: ConfigTree, root: ServedRoot, progress: Callable[[str], None]
+    top: str,
+    seen: set[tuple[int, int]],
+    tree: ConfigTree,
+    root: ServedRoot,
+    progress: Callable[[str], None],
+    searched: SearchedDirectories,
 ) -> Iterator[str]:
     """Yield *top* and the directories below it once each, following symbolic links to directories."""
     pending = [(top, False)]
     count = 0
     linked = 0
-    real_top = _real(top)
+    real_top = ""
     while pending:
         directory, is_linked = pending.pop()
         try:
-            status = os.stat(to_bytes(directory))
-            if (status.st_dev, status.st_ino) in seen:
+            identity = searched.identity(directory)
+            if identity in seen:
                 continue
-            seen.add((status.st_dev, status.st_ino))
-            entries = [entry for entry in os.scandir(to_bytes(directory)) if entry.is_dir()]
+            seen.add(identity)
+            below = searched.directories_in(directory)
         except OSError as problem:
             text = f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}"
             tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
@@ -269,11 +329,11 @@ def _walk(
             return
         progress(directory)
         yield directory
-        for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
-            if entry.name not in _OF_TOOLS:
-                below = f"{directory.rstrip('/')}/{to_text(entry.name)}"
-                leaves = entry.is_symlink() and not _real(below).startswith(real_top)
-                pending.append((below, is_linked or leaves))
+        for path, real in below:
+            if real and not real_top:
+                real_top = _real(top)
+            leaves = bool(real) and not real.startswith(real_top)
+            pending.append((path, is_linked or leaves))
 
 
 def _real(path: str) -> str:

@@ -32,6 +32,7 @@ from whimbrel.upgrade.source.access_compat import access_compat_sentence
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
 from whimbrel.upgrade.source.built_in_modules import built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, SourceFile, Statement
+from whimbrel.upgrade.source.htaccess import SearchedDirectories, htaccess_files
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
 from whimbrel.upgrade.source.text_faults import TEMPLATE_ADVICE, FaultKind, text_faults
 
@@ -79,14 +80,15 @@ class Overlay:
     """Files as they would be after edits: contents by path and real path, read before the disk.
 
     *parsed* caches the trees of files without edits, *checked* the files that an earlier reading made of such
-    trees, *resolved* the real paths. A path that was read once is not read again: another person may put a
-    link there meanwhile.
+    trees, *resolved* the real paths, *searched* the directories that were searched. A path that was read once
+    is not read again: another person may put a link there meanwhile.
     """
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
     parsed: Mapping[str, Document] = field(default_factory=dict)
     resolved: dict[str, str] = field(default_factory=dict)
     checked: Mapping[Document, SourceFile] = field(default_factory=dict)
+    searched: SearchedDirectories = field(default_factory=SearchedDirectories)
 
     def real_path(self, path: str) -> str:
         """Return the path with all symbolic links resolved, as they were on first use."""
@@ -124,8 +126,6 @@ def read_config_tree(
 
     *built_in* is the result of an earlier reading of the same sources.
     """
-    from whimbrel.upgrade.source.htaccess import htaccess_files  # it needs the statements
-
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
     if overlay is None and sources.options is not None:
@@ -139,7 +139,11 @@ def read_config_tree(
             reader = _with_built_in_modules(reader, sources)
         if sources.options is not None:
             for path, directory in htaccess_files(
-                reader.tree, reader.progress, reader.local_path, f"{reader.root.rstrip('/')}/htdocs"
+                reader.tree,
+                reader.progress,
+                reader.local_path,
+                f"{reader.root.rstrip('/')}/htdocs",
+                reader.overlay.searched,
             ):
                 reader.read_standalone(path, Role.HTACCESS, directory)
         for path in sources.fragments:
@@ -154,7 +158,8 @@ def read_config_tree(
             name: data for path, data in files.items() for name in (path, reader.overlay.real_path(path))
         }
         checked = {file.document: file for file in previous.files.values()}
-        overlay = Overlay(contents, _by_names(previous, reader.overlay), resolved, checked)
+        names = _by_names(previous, reader.overlay)
+        overlay = Overlay(contents, names, resolved, checked, reader.overlay.searched)
         reread = read_config_tree(
             sources, options, overlay=overlay, progress=progress, built_in=tree.built_in
         )

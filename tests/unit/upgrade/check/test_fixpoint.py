@@ -11,7 +11,7 @@ from tests.unit.upgrade.config_trees import config_tree
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.check.fixpoint import RuleError, upgrade
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, FileEdit, Finding, Risk, Safety
-from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rule import LOAD_MODULE, Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 MAIN = "conf/httpd.conf"
@@ -95,6 +95,26 @@ def test_a_lower_order_gets_to_see_what_a_higher_one_made(tmp_path: Path) -> Non
         [rule("C01", "old", rename("Middle"), 5), rule("C02", "middle", rename("New"))],
     )
     assert result.files[f"{tmp_path}/{MAIN}"] == b"New 1\n"
+
+
+def test_what_waits_for_modules_lets_the_rules_before_run_once_more(tmp_path: Path) -> None:
+    readings: list[list[str]] = []
+
+    def first(found: ConfigTree) -> Iterator[Finding]:
+        readings.append([line.name for line in found.all_statements()])
+        yield from rule("C01", "old", rename("New")).check(found)
+
+    def loaded(found: ConfigTree) -> Iterator[Finding]:
+        return rule("C01", "late", rename("Gone")).check(found) if found.has("done") else iter(())
+
+    rules = [
+        Rule("C01", "first", "first", first, check_loaded=loaded),
+        rule("C02", "module", rename("Done"), LOAD_MODULE),
+    ]
+    result = upgrade(config_tree(tmp_path, {MAIN: "Old 1\nLate 2\nModule 3\n"}), rules)
+    assert result.files[f"{tmp_path}/{MAIN}"] == b"New 1\nGone 2\nDone 3\n"
+    assert places(result.findings) == [("C01", 1, True), ("C01", 2, True), ("C02", 3, True)]
+    assert readings == [["old", "late", "module"], ["new", "late", "module"], ["new", "gone", "done"]]
 
 
 def test_what_another_rule_mends_is_not_told(tmp_path: Path) -> None:

@@ -44,6 +44,20 @@ def test_a_text_that_names_another_root() -> None:
     assert move.relocated(text) == b"ServerRoot /new\nAuthUserFile /new/conf/users\nInclude /new/x.conf\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "root"),
+    [
+        (b"SERVERROOT /etc/httpd/\n", "/etc/httpd"),
+        (b"Server\\\nRoot /etc/httpd\n", "/etc/httpd"),
+        (b"Server\\\r\nRoot \\\n/etc/httpd\n", "/etc/httpd"),
+        (b"Listen \\\n80\n", None),
+        (b"Listen 80\n", None),
+    ],
+)
+def test_the_root_of_a_text_is_found_in_joined_lines(text: bytes, root: str | None) -> None:
+    assert roots_of("/srv/", [b"Listen 81\n", text]) == tuple(filter(None, ("/srv", root)))
+
+
 def test_what_the_server_writes_and_loads_is_noted() -> None:
     move = Relocation(("/srv",), "/new", COPIED)
     move.relocated(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.upgrade.source import htaccess
 from whimbrel.upgrade.source.config_tree import Role
-from whimbrel.upgrade.source.htaccess import accepts_directive
+from whimbrel.upgrade.source.htaccess import SearchedDirectories, accepts_directive
 
 ROOT_NONE = "<Directory />\nAllowOverride None\n</Directory>\n"
 
@@ -137,3 +140,38 @@ def test_a_link_out_of_the_root_leads_to_a_bounded_number(
     assert [item.subject for item in whole.unread] == [
         f"more than 3 directories behind links in {tmp_path}/htdocs: not all were searched"
     ]
+
+
+def test_a_reading_after_edits_searches_no_directory_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "DocumentRoot ROOT/htdocs\n"
+    whole = config_tree(tmp_path, {"conf/httpd.conf": text, A: "Options None\n", C: "Options None\n"})
+    search = create_autospec(os.scandir)
+    monkeypatch.setattr(os, "scandir", search)
+    again = whole.reparse({f"{tmp_path}/{C}": b"Options All\n"}, whole)
+    assert list(again.files) == list(whole.files)
+    assert again.files[f"{tmp_path}/{C}"].document.bytes == b"Options All\n"
+    search.assert_not_called()
+
+
+def test_what_is_kept_of_a_search_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(htaccess, "MAX_REMEMBERED", 2)
+    searched = SearchedDirectories()
+    for name in "abc":
+        (tmp_path / name / "inner").mkdir(parents=True)
+        assert searched.directories_in(f"{tmp_path}/{name}") == [(f"{tmp_path}/{name}/inner", "")]
+        status = (tmp_path / name).stat()
+        assert searched.identity(f"{tmp_path}/{name}") == (status.st_dev, status.st_ino)
+        assert not searched.is_file(f"{tmp_path}/{name}")
+    assert (len(searched.below), len(searched.identities), len(searched.files)) == (2, 2, 2)
+
+
+def test_a_link_beside_a_directory_leaves_the_root_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(htaccess, "MAX_LINKED", 1)
+    (tmp_path / "elsewhere/x").mkdir(parents=True)
+    (tmp_path / "htdocs/a/b").mkdir(parents=True)
+    (tmp_path / "htdocs/z").symlink_to(tmp_path / "elsewhere/x")
+    assert found(tmp_path, "", A, B, C) == {A, B, C}

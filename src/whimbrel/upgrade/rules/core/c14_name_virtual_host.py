@@ -13,7 +13,7 @@ from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.queries import is_24_config, main_statements
+from whimbrel.upgrade.source.queries import is_24_config, main_statements, was_24_config
 from whimbrel.upgrade.source.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
 
 DIFFERENT: Final = (
@@ -25,18 +25,37 @@ ADVICE: Final = "check with `httpd -S` which virtual host answers for which name
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Remove the lines once the configuration is one of 2.4.
+    """Remove the lines of a configuration that was one of 2.4.
 
-    Before that they decide which virtual hosts 2.2 selects; the others are disabled.
+    In one of 2.2 they decide which virtual hosts it selects; the others are disabled.
     """
-    ready = is_24_config(tree) or not main_statements(tree)
+    if _was_ready(tree):
+        yield from _lines(tree)
+    if not _is_ready(tree) and any(tree.named("<virtualhost")):
+        yield from _unreachable(tree)
+
+
+def check_loaded(tree: ConfigTree) -> Iterator[Finding]:
+    """Remove the lines of a configuration that became one of 2.4: the rules before need not run again."""
+    if not _was_ready(tree):
+        yield from _lines(tree)
+
+
+def _was_ready(tree: ConfigTree) -> bool:
+    return was_24_config(tree) or not main_statements(tree)
+
+
+def _is_ready(tree: ConfigTree) -> bool:
+    return is_24_config(tree) or not main_statements(tree)
+
+
+def _lines(tree: ConfigTree) -> Iterator[Finding]:
+    ready = _is_ready(tree)
     lines = list(tree.named("namevirtualhost"))
     hosts = any(tree.named("<virtualhost"))
     equal = not (lines and ready and hosts) or virtual_host_plan(tree).effective_addresses()[1]
     for line in lines:
         yield _line_finding(tree, line, ready=ready, equal=equal)
-    if not ready and hosts:
-        yield from _unreachable(tree)
 
 
 def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool) -> Finding:
@@ -112,4 +131,4 @@ def _switched_off(section: Statement) -> tuple[FileEdit, ...]:
     return section.insert_before([f"<IfDefine {DEFINE_NAME}>"]), section.insert_after(["</IfDefine>"])
 
 
-RULE = Rule("C14", "name-virtual-host", "NameVirtualHost has no effect", check)
+RULE = Rule("C14", "name-virtual-host", "NameVirtualHost has no effect", check, check_loaded=check_loaded)

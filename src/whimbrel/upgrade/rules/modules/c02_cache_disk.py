@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk, Safety
-from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rule import LOAD_MODULE, Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
@@ -54,4 +54,4 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield from missing_module_findings(tree, "C02")
 
 
-RULE = Rule("C02", "cache-disk", "mod_disk_cache is mod_cache_disk", check, order=10)
+RULE = Rule("C02", "cache-disk", "mod_disk_cache is mod_cache_disk", check, order=LOAD_MODULE)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding
-from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rule import LOAD_MODULE, Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
@@ -15,4 +15,6 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     yield from missing_module_findings(tree, "C03")
 
 
-RULE = Rule("C03", "lbmethods", "lbmethods are modules, and balancers need shared memory", check, order=10)
+RULE = Rule(
+    "C03", "lbmethods", "lbmethods are modules, and balancers need shared memory", check, order=LOAD_MODULE
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk
-from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rule import LOAD_MODULE, Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import main_statements
 
@@ -29,4 +29,6 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     yield from missing_module_findings(tree, "C04")
 
 
-RULE = Rule("C04", "compiled-in", "Modules that were compiled in need LoadModule lines", check, order=10)
+RULE = Rule(
+    "C04", "compiled-in", "Modules that were compiled in need LoadModule lines", check, order=LOAD_MODULE
+)

@@ -13,7 +13,7 @@ from whimbrel.upgrade.edits.load_module import load_module_lines
 from whimbrel.upgrade.files.generated_modules import generated_module_findings
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk, Safety
-from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rule import LOAD_MODULE, Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.htaccess import accepts_directive
 
@@ -66,4 +66,6 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     yield from generated_module_findings(tree, "C05")
 
 
-RULE = Rule("C05", "new-and-gone", "Modules that are gone, and new ones that are needed", check, order=10)
+RULE = Rule(
+    "C05", "new-and-gone", "Modules that are gone, and new ones that are needed", check, order=LOAD_MODULE
+)

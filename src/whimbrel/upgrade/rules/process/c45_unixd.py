@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding
-from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rule import LOAD_MODULE, Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
@@ -15,4 +15,4 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     yield from missing_module_findings(tree, "C45")
 
 
-RULE = Rule("C45", "unixd", "User and Group need mod_unixd", check, order=10)
+RULE = Rule("C45", "unixd", "User and Group need mod_unixd", check, order=LOAD_MODULE)
