@@ -14,6 +14,7 @@ import typer
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.printable import file_problem
 from whimbrel.base.terminal_text import shown, terminal_width, wrapped
 from whimbrel.cli.interrupts import EXIT_INTERRUPTED
 from whimbrel.cli.options import ColorMode, given_words, is_colored
@@ -178,6 +179,8 @@ def run_fleet(
     if pages is not None:
         pages.end(report)
     _print(report, choice)
+    if pages is not None and pages.problem is not None:
+        raise UsageError(file_problem(pages.problem))
     if report.is_interrupted:
         if choice.shape != FleetFormat.text or not sys.stdout.isatty():  # else the terminal has the sentence
             done = f"{len(report.servers):,} of {report.total:,} servers are finished"
@@ -216,9 +219,14 @@ def _print(report: FleetReport, choice: FleetChoice) -> None:
 
 
 class _PageDirectory:
-    """The directory of --pages, new or empty; raises UsageError."""
+    """The directory of --pages, new or empty; raises UsageError.
+
+    Attributes:
+        problem: why no further page is written; the report on the terminal goes on.
+    """
 
     def __init__(self, path: Path) -> None:
+        self.problem: OSError | None = None
         self._path = path
         self._tree = _require_empty(path)
 
@@ -236,5 +244,10 @@ class _PageDirectory:
 
     def _write(self, name: bytes, text: str) -> None:
         path = os.path.join(os.fsencode(self._path), name)
-        with self._tree.place(path, create=True, follow=False) as place:
-            place.replace(text.encode())
+        if self.problem is not None:
+            return
+        try:
+            with self._tree.place(path, create=True, follow=False) as place:
+                place.replace(text.encode())
+        except OSError as problem:
+            self.problem = problem

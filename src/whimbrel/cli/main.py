@@ -115,6 +115,10 @@ def main() -> None:
 
     `studio` confines the processes that read the configuration; its own server has a configuration of ours.
     """
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from whimbrel.cli.terminal import open_closed_files
+
+        open_closed_files()
     if sys.argv[1:2] in (["serve"], ["studio"]):
         app(prog_name="whimbrel")
         return

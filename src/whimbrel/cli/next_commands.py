@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import V22
-from whimbrel.base.latin1 import from_system
+from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.cli.options import given_words
 
 if TYPE_CHECKING:
@@ -25,8 +25,19 @@ _NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 
 
 def command_line(*words: str) -> str:
-    """Return a command line of `whimbrel` with one character per byte."""
-    return shlex.join(["whimbrel", *map(from_system, words)])
+    """Return a command line of `whimbrel` with one character per byte; a terminal shows all of it."""
+    return " ".join(["whimbrel", *map(_quoted, words)])
+
+
+def _quoted(word: str) -> str:
+    """Return *word* quoted for a shell, by ``$'...'`` if a terminal would act on it or hide a part of it."""
+    text = from_system(word)
+    data = to_bytes(text)
+    if data.decode("utf-8", "surrogateescape").isprintable():
+        return shlex.quote(text)
+    return "$'%s'" % "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in data
+    )
 
 
 def after_upgrade(

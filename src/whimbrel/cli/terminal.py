@@ -35,14 +35,30 @@ def write_text(text: str, *, may_page: bool = True) -> None:
 def write_bytes(data: bytes, *, may_page: bool = True) -> None:
     """Write *data* to standard output, through a pager if a terminal has fewer lines.
 
-    A pager that cannot be started or that fails loses nothing: the data is written without it.
+    A pager that cannot be started or that fails loses nothing: the data is written without it. A reader that
+    has ended, as ``head`` does, is no error: the command goes on to its own exit code.
     """
-    sys.stdout.flush()
-    if may_page and _exceeds_screen(data) and _was_paged(data):
-        return
-    for at in range(0, len(data), _PIECE):
-        sys.stdout.buffer.write(data[at : at + _PIECE])
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        if may_page and _exceeds_screen(data) and _was_paged(data):
+            return
+        for at in range(0, len(data), _PIECE):
+            sys.stdout.buffer.write(data[at : at + _PIECE])
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def open_closed_files() -> None:
+    """Open standard files that are closed, as by ``>&-``: no file of the command gets the output."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, "w" if number else "r"))
 
 
 def _exceeds_screen(data: bytes) -> bool:

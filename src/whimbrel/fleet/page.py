@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Final
 from urllib.parse import quote
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.fleet.formats.text import WORDS, duration, summary
 from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
+from whimbrel.fleet.servers import MAX_NAME
 from whimbrel.report.model import count_noun
 from whimbrel.report.page.model import (
     KEYS,
@@ -29,6 +31,8 @@ MAX_FINDINGS: Final = 5000
 """Rules of servers that the page shows; JSON has all."""
 MAX_ROWS: Final = 200
 """Rows of the table of servers before its fold."""
+SHOWN: Final = 100
+"""Bytes of a name longer than `MAX_NAME` that are in the name of its page."""
 TITLES: Final = {
     "check": "Servers: from httpd 2.2 to 2.4",
     "upgrade": "Servers: from httpd 2.2 to 2.4",
@@ -65,8 +69,11 @@ def fleet_page(report: FleetReport) -> ReportPage:
 
 
 def page_name(server: ServerResult) -> bytes:
-    """Return the path of the page of *server* below the directory of the pages."""
-    return b"servers/%s.html" % to_bytes(server.same_as or server.name)
+    """Return the path of the page of *server* below the directory of the pages; of a long name its digest."""
+    name = to_bytes(server.same_as or server.name)
+    if len(name) > MAX_NAME:
+        name = name[:SHOWN] + blake2b(name, digest_size=8).hexdigest().encode()
+    return b"servers/%s.html" % name
 
 
 def _badge(report: FleetReport) -> Badge:

@@ -35,6 +35,8 @@ _POLL_SECONDS: Final = 1.0
 _END_SECONDS: Final = 5.0
 """Seconds that a process has to end after its connection."""
 _WRITING: Final = "writing"
+_LAST_MESSAGES: Final = 2
+"""Messages that a process may have sent before it was ended: it writes, and its result."""
 _NO_MEMORY: Final = 77
 """Exit code of a process that has no memory left."""
 
@@ -62,12 +64,14 @@ class FleetPool:
 
     Attributes:
         cut_writes: the numbers of the servers that were being written when `close` ended their process.
+        late_results: the results that came while `close` waited.
     """
 
     def __init__(
         self, task: FleetTask, servers: Sequence[FleetServer], jobs: int, limits: ServerLimits
     ) -> None:
         self.cut_writes: list[int] = []
+        self.late_results: list[tuple[int, ServerResult]] = []
         self._task = task
         self._servers = servers
         self._jobs = jobs
@@ -161,22 +165,36 @@ class FleetPool:
 
     def close(self) -> None:
         """End all processes; what is written may come to its end for a moment."""
-        writing = [one for one, worker in self._workers.items() if worker.is_writing]
+        waiting = {each: worker for each, worker in self._workers.items() if worker.number >= 0}
         ends = time.monotonic() + CLOSE_SECONDS
-        while writing and time.monotonic() < ends:
-            for connection in wait(writing, max(ends - time.monotonic(), 0.0)):
-                assert isinstance(connection, Connection)
-                writing.remove(connection)
-                self._workers[connection].is_writing = False
+        self._take_last(waiting, 0.0)
+        while any(worker.is_writing for worker in waiting.values()) and time.monotonic() < ends:
+            self._take_last(waiting, max(ends - time.monotonic(), 0.0))
         for worker in self._workers.values():
             worker.process.kill()
         for worker in self._workers.values():
             worker.process.join()
-            if worker.is_writing:
-                self.cut_writes.append(worker.number)
+        for _message in range(_LAST_MESSAGES):
+            self._take_last(waiting, 0.0)
+        self.cut_writes = [worker.number for worker in self._workers.values() if worker.is_writing]
         for connection in self._workers:
             connection.close()
         self._workers.clear()
+
+    def _take_last(self, waiting: dict[Connection, _Worker], seconds: float) -> None:
+        """Take a message of each process of *waiting* that has one within *seconds*; drop the ended ones."""
+        for connection in wait(list(waiting), seconds):
+            assert isinstance(connection, Connection)
+            worker = waiting[connection]
+            try:
+                message = connection.recv()
+            except (EOFError, OSError):
+                del waiting[connection]
+                continue
+            worker.is_writing = message == _WRITING
+            if isinstance(message, ServerResult):
+                self.late_results.append((worker.number, message))
+                del waiting[connection]
 
 
 def _serve(task: FleetTask, connection: Connection, memory: int) -> None:

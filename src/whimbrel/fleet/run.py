@@ -72,6 +72,7 @@ def run_fleet(
     finally:
         if pool is not None:
             pool.close()
+            results |= {number: replace(result, page="") for number, result in pool.late_results}
             report.cut_writes = tuple(from_system(servers[number].name) for number in pool.cut_writes)
     report.servers = [results[number] for number in sorted(results)]
     report.seconds = time.monotonic() - begin

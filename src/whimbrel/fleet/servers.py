@@ -18,6 +18,8 @@ MAX_SERVERS: Final = 100_000
 """Servers of a fleet."""
 MAX_NAME: Final = 200
 """Bytes of the name of a server, which becomes that of a file."""
+MAX_LINE: Final = 16_384
+"""Bytes of a line of a list: two names of the length that the system allows, and quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,10 @@ def _listed(path: str) -> Iterator[FleetServer]:
     except OSError as problem:
         raise UsageError(file_problem(problem)) from None
     base = os.path.dirname(os.path.abspath(path))
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         place = f"{from_system(path)}:{number}"
+        if len(line) > MAX_LINE:
+            raise UsageError(f"{place}: the line is longer than {MAX_LINE} bytes")
         try:
             words = shlex.split(line, comments=True)
         except ValueError as problem:

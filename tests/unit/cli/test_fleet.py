@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 import typer
 from tests.support.fleet_trees import write_broken, write_server
 from typer.testing import CliRunner, Result
 
+from whimbrel.base.file_writing import Place
 from whimbrel.cli import check, upgrade, verify
 
 Capture = pytest.CaptureFixture[str]
@@ -43,6 +46,18 @@ def test_check_writes_the_pages(fleet: Path, tmp_path: Path, capfd: Capture) -> 
     assert (pages / "index.html").read_text().count('href="servers/a.html"') == 2
     again = run(check.app, "--fleet", fleet, "--pages", pages)
     assert (again.exit_code, capfd.readouterr().err) == (2, f"{pages} is not empty\n")
+
+
+def test_a_page_that_cannot_be_written_does_not_cost_the_report(
+    fleet: Path, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room is left for the pages, in the middle of the work."""
+    pages = tmp_path / "pages"
+    full = OSError(errno.ENOSPC, "No room", str(pages))
+    monkeypatch.setattr(Place, "replace", create_autospec(Place.replace, side_effect=full))
+    result = run(check.app, "--fleet", fleet, "--pages", pages)
+    assert "3 servers: 2 findings, 1 not decided" in result.stdout
+    assert (result.exit_code, capfd.readouterr().err) == (2, f"{pages}: No room\n")
 
 
 def test_upgrade_then_verify(fleet: Path, tmp_path: Path, capfd: Capture) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from whimbrel.cli.next_commands import command_line
 
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
 TEXT = """ServerRoot "{root}"
@@ -93,3 +96,32 @@ def test_nothing_follows_a_fragment(tmp_path: Path) -> None:
     _status, output = run(["upgrade", "--write", "a.conf"], tmp_path)
     assert "Next: " not in output
     assert run(line_of(output, "Undo"), tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        b"plain",
+        b"a b;'c'",
+        b"caf\xc3\xa9",
+        b"\x1b[31m\x1b]0;'t\\\x07",
+        b"\xc2\x9b31m",
+        b"\xe2\x80\xae",
+        b"a\nb",
+        b"\xff",
+    ],
+)
+def test_a_command_line_shows_what_it_does(word: bytes) -> None:
+    """A shell reads the word that was meant, and a terminal acts on no part of it."""
+    line = command_line(os.fsdecode(word))
+    shown = line.encode("latin-1")
+    assert shown.decode().isprintable()
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("no bash")
+    done = subprocess.run(
+        [os.fsencode(shell), b"-c", shown.replace(b"whimbrel", b"printf %s", 1)],
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == word

@@ -130,3 +130,40 @@ def test_long_reports_of_commands_are_paged(
     assert len(paged) == 1 and len(paged[0]) > 20
     printed = CliRunner().invoke(app, [*words, "--no-pager"])
     assert len(paged) == 1 and paged[0].decode() in printed.output
+
+
+COMMAND = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
+
+
+@pytest.fixture
+def undecided(tmp_path: Path) -> Path:
+    """A fragment with findings that fill a pipe."""
+    file = tmp_path / "fragment.conf"
+    file.write_text("".join(f"DefaultType a/b{number}\n" for number in range(3000)))
+    return file
+
+
+@pytest.mark.parametrize("words", [["check"], ["check", "--format", "json"]])
+def test_a_reader_that_ends_changes_no_exit_code(undecided: Path, words: list[str]) -> None:
+    words = [*words, str(undecided)]
+    whole = subprocess.run([*COMMAND, *words], capture_output=True, check=False)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*COMMAND, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (whole.returncode, whole.stderr)
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
+def test_closed_standard_files(undecided: Path, closed: tuple[int, ...]) -> None:
+    """`>&-` of a shell: there is no traceback, and no file of the command has the number of an output."""
+    before = undecided.read_bytes()
+    whole = subprocess.run([*COMMAND, "check", str(undecided)], capture_output=True, check=False)
+    closing = (
+        "import os, sys; [os.close(int(one)) for one in sys.argv.pop(1)]; os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    words = [sys.executable, "-c", closing, "".join(map(str, closed)), *COMMAND, "check", str(undecided)]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (whole.returncode, b"")
+    assert done.stdout == (b"" if 1 in closed else whole.stdout)
+    assert undecided.read_bytes() == before

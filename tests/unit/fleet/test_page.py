@@ -43,6 +43,8 @@ def test_equal_servers_link_to_one_page() -> None:
     assert [link for link in parser.links if link.startswith("servers/")] == ["servers/alpha.html"] * 2
     odd = ServerResult(HOSTILE, "/x", "findings", 1, has_page=True)
     assert page_name(odd) == b"servers/<b>\x1b[31m\xe9.html"
+    names = {page_name(ServerResult("x" * 254 + end, "/x", "findings", 1)) for end in "ab"}
+    assert len(names) == 2 and max(map(len, names)) < 200  # the name of a file has 255 bytes
     (row,) = fleet_page(FleetReport("check", [odd], 1)).tables[-1].rows
     assert row[0].page == "servers/%3Cb%3E%1B%5B31m%E9.html"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,26 @@ def test_closing_ends_the_processes_and_names_what_was_written(monkeypatch: pyte
     assert pool.cut_writes == [0]
     assert len(processes) == 2
     assert not any(process.is_alive() for process in processes)
+
+
+def test_closing_takes_what_processes_have_sent_before() -> None:
+    """A process that dies while it writes leaves its files cut, though its last message was not read."""
+    pool = FleetPool(HostileTask(), servers("writing", "a", "b"), 3, MINUTE)
+    for _process in range(3):
+        pool._start()
+    pending = deque([0, 1, 2])
+    for connection, worker in list(pool._workers.items()):
+        pool._send(connection, worker, pending)
+    for connection in pool._workers:
+        assert connection.poll(60)
+    (dying,) = [worker for worker in pool._workers.values() if worker.number == 0]
+    dying.process.kill()
+    pool.close()
+    assert pool.cut_writes == [0]
+    assert sorted((number, result.verdict) for number, result in pool.late_results) == [
+        (1, "findings"),
+        (2, "findings"),
+    ]
 
 
 def test_a_process_writes_no_file_but_its_own(tmp_path: Path) -> None:

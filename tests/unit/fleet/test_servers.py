@@ -53,12 +53,22 @@ def test_a_list_names_trees_and_main_files(tmp_path: Path) -> None:
         ("/\n", "cannot be the name"),
         ("a x\nb x\n", "the same name"),
         ("# nothing\n", "no server in there"),
+        ("\0" * 3_000_000, "list:1: the line is longer than 16384 bytes"),
     ],
 )
 def test_a_list_with_a_fault(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "list").write_text(text)
     with pytest.raises(UsageError, match=problem.replace(".", r"\.")):
         fleet_servers([str(tmp_path / "list")])
+
+
+def test_lines_of_a_list_end_with_line_feeds_alone(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes("one one\r\n'a\vb\x1cc\u2028d' two\n".encode())
+    found = fleet_servers([str(tmp_path / "list")])
+    assert [(server.name, server.path) for server in found] == [
+        ("one", f"{tmp_path}/one"),
+        ("two", f"{tmp_path}/a\vb\x1cc\u2028d"),
+    ]
 
 
 def test_bytes_of_names_are_kept(tmp_path: Path) -> None:
