@@ -116,14 +116,13 @@ def seeds() -> Sequence[bytes]:
     pages = recorded.few([*recorded.files("core-ssi", "modules-filters", suffix="html")], 50)
     html = [
         b"<html><head><title>t</title></head><body onclick=x(1)><a href='http://b.test/c'>foo</a>",
-        b"<p style='background:url(/x1)'>a&nbsp;b<br/><img src=/x2><script>var u='/x3';</script><!-- c --><pre>\n",
+        b"<p style='background:url(/x1)'>a&nbsp;b<br/><img src=/x2>"
+        b"<script>var u='/x3';</script><!-- c --><pre>\n",
         b'\xef\xbb\xbf<!DOCTYPE html><form action="/x?y=1&z=2"><input value=\'a"b\'></form>\xc3\xa9',
         b"<?xml version='1.0' encoding='iso-8859-2'?><html xmlns='http://www.w3.org/1999/xhtml'/>",
     ]
     odd = [bytes([number]) + page for page in html for number in range(len(FILTERS))]
     return [*odd, *(b"\0" + page for page in pages)]
-        b"\0" + page for page in pages
-    ]
 
 
 def run(data: bytes) -> None:
