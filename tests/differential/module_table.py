@@ -23,6 +23,7 @@ ELSEWHERE: Final = {
         "tests/differential/test_third_party_modules.py",
         "counts the requests of all virtual hosts",
     ),
+    "mod_wsgi": ("tests/differential/test_wsgi_applications.py", "starts processes"),
     "libphp": ("tests/server/test_php.py", "starts php-fpm"),
     "libphp7": ("tests/server/test_php.py", "starts php-fpm"),
     "libphp5": ("tests/server/test_php.py", "starts php-fpm"),

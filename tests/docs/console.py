@@ -106,7 +106,7 @@ class Console:
         self._shell.stdin.close()
         self._shell.wait(SECONDS)
 
-    def run(self, step: Step) -> None:
+    def check_step(self, step: Step) -> None:
         """Do what a page does; AssertionError if another text is printed."""
         if step.kind == "file":
             path = self._directory / step.expected

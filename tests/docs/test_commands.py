@@ -30,7 +30,7 @@ def need(page: str) -> None:
         pytest.skip(f"not here: {', '.join(absent)}")
     for module, package in PACKAGES.items():
         if any(step.kind == "file" and module in step.text for step in found):
-            pytest.importorskip(package)
+            pytest.importorskip(package, reason=f"no {package} here: {page} loads {module}")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_commands_of_a_page(page: str, directory: Path) -> None:
     need(page)
     with Console(directory) as console:
         for step in steps(page):
-            console.run(step)
+            console.check_step(step)
 
 
 def test_the_walk_is_among_the_pages() -> None:

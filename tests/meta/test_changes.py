@@ -33,6 +33,8 @@ OWN = {
     "R13": "php-branches",
     "R14": "unknown-handlers",
     "R15": "jk-mounts",
+    "R16": "condition-expressions",
+    "R17": "wsgi-lines",
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 

@@ -140,7 +140,7 @@ def test_the_walk_of_a_new_environment(scripts: Path, tmp_path: Path) -> None:
     walk = [step for step in page if step.text.startswith(("whimbrel", "echo "))]
     with Console(tmp_path, scripts) as console:
         for step in walk[: next(n for n, step in enumerate(walk) if "by-hand" in step.text)]:
-            console.run(step)
+            console.check_step(step)
     tested = run(scripts / "whimbrel-httpd", "-d", str(tmp_path / "site-2.4"), "-t", cwd=tmp_path)
     assert tested.returncode == 0 and "Syntax OK" in tested.stderr, tested.stderr
     assert any(step.text.startswith("whimbrel verify site site-2.4") for step in walk)

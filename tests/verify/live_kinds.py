@@ -52,7 +52,6 @@ VISIBLE = tuple(
         ("password file", r"^AuthUserFile conf/users$", r"AuthUserFile conf/others"),
         ("realm", r'^AuthName "(.*)"$', r'AuthName "\1 x"'),
         ("environment: name", r"^(Require (?:not )?env \w+)$", r"\1x"),
-        ("methods: fewer", r"^<LimitExcept GET HEAD>$", r"<LimitExcept GET>"),
         ("methods: more", r"^<LimitExcept GET HEAD>$", r"<LimitExcept GET HEAD POST>"),
         ("Order reversed", r"^Order deny,allow$", r"Order allow,deny"),
         ("Allow: another address", r"^Allow from .*$", r"Allow from 127.0.0.2"),
@@ -180,6 +179,8 @@ WITHOUT_EFFECT = tuple(
             "\\1\n\\1",
         ),
         ("order of users", r"^Require user (\w+) (\w+)$", r"Require user \2 \1"),
+        # the manual of Limit: "If GET is used, it will also restrict HEAD requests"
+        ("methods: HEAD is GET", r"^<LimitExcept GET HEAD>$", r"<LimitExcept GET>"),
         ("network in full", r"^Require ip 127\.0\.0$", r"Require ip 127.0.0.0/24"),
     )
 )

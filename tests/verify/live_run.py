@@ -358,6 +358,8 @@ def report(trials: Sequence[Trial]) -> str:
         f"{len(without)} mutants without effect: {len(alarms)} called different, "
         f"{sum(one.verdict is Verdict.NOT_DECIDED for one in without)} not decided",
     ]
+    if len(visible) >= 4 * len(VISIBLE):
+        lines += [f"  {kind.name}: never visible" for kind in VISIBLE if kind.name not in kinds]
     for name in sorted(kinds):
         mine = [one for one in visible if one.kind.name == name]
         good = [one for one in mine if one.verdict is Verdict.DIFFERENT and one.is_named]

@@ -25,6 +25,9 @@ _FILES = (
     *("priv/index.html", "priv/key.txt", "priv/deep/note.txt", "team/index.html", "team/plan.txt"),
     *("net/index.html", "net/data.txt", "up/form.html", "gate/index.html", "gate/open.txt", "st/a.html"),
     *("img/one.png", "img/two.png", "ht/index.html", "ht/a.txt", "old/a.txt", "new/a.txt", "app/front.html"),
+    # each is beside what a pattern, a test or a priority of the text means
+    *("x.older", "b.css.txt", "st/ab.html", "x/st/a.html", "app/other.txt", "pub/page.html.en"),
+    "pub/page.html.de",
 )
 _HTACCESS = "Header set X-Ht here\nRequire all granted\nDirectoryIndex a.txt\n"
 
@@ -121,7 +124,7 @@ RewriteCond %{HTTP_USER_AGENT} ^Robot [NC,OR]
 RewriteCond %{QUERY_STRING} secret=1
 RewriteRule "^/pub/sub/" "-" [F]
 RewriteRule "^/short/(.*)$" "/pub/$1" [NC,PT,L]
-RewriteRule "^/away/(.*)$" "http://other.example/$1" [R=301,QSA,L]
+RewriteRule "^/away/(.*)$" "http://other.example/$1?from=here" [R=301,QSA,L]
 RewriteRule "^/none$" "-" [G]""",
     """<Directory "@ROOT@/htdocs/app">
 RewriteEngine On
@@ -277,6 +280,7 @@ _TARGETS = (
     ),
     *("/a.txt/info", "/new/a.txt/info", "/index.html/info", "/img/", "/ht/", "/st/a.htmlx", "/st/9.html"),
     *("/x/st/a.html", "/only", "/pub/page", "/pub/one", "/old/", "/%2e%2e/", "/gate", "/gatex", "/old.bak"),
+    *("/pub/sub/", "/x/pub/sub/two.txt", "/x/short/one.txt", "/x/away/x", "/x/none"),
 )
 _OF_METHODS = (
     *("/", "/a.txt", "/no", "/up/form.html", "/st/a.html", "/st/a.htmlx", "/new/a.txt", "/priv/key.txt"),
@@ -320,6 +324,8 @@ def questions() -> list[Question]:
             for user in USERS
         ]
     asked += [Question(client, main, "GET", f"{target}?secret=1") for target in _TARGETS]
+    for name, target in (("robot/2", "/pub/sub/two.txt"), ("A Robot/1", "/net/data.txt")):
+        asked.append(Question(client, main, "GET", target, (f"User-Agent: {name}",)))
     asked += [Question(client, main, "TRACE", "/")]
     for count in (30, 41, 80, 120):
         asked.append(Question(client, main, "GET", "/", tuple(f"X-{n}: 1" for n in range(count))))

@@ -32,7 +32,7 @@ LOADED: Final = {
 }
 """Element -> its attribute whose target a browser loads or sends to."""
 OF_STYLE: Final = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
-LAZY: Final = ("mermaid", "arithmatex")
+LAZY: Final = ("arithmatex", "glightbox", "mermaid", "pyodide")
 """Classes for which the theme's program fetches a library from another host."""
 
 

@@ -46,7 +46,7 @@ def _page(text: CommandText) -> str:
     for title, lines in text.blocks:
         body = "\n".join(line.removeprefix("  ") for line in lines.splitlines())
         parts += [f"## {title}", "", fenced(body)] if title else [escaped(body), ""]
-    return "\n".join(parts)
+    return "\n".join((*parts, "", "[All commands](index.md)", ""))
 
 
 def _cell(text: str) -> str:

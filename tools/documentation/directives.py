@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tools.documentation.documents import ROOT
 from tools.documentation.markdown import converted, table
 
 from whimbrel.catalogue import DirectiveEntry, catalogue
@@ -13,6 +14,7 @@ from whimbrel.catalogue.load import VERSIONS
 from whimbrel.cli.directives import missing
 from whimbrel.lsp.hover import described
 
+EFFECTS: Final = ROOT / "tests/meta/without_effect.tsv"
 CHANGE: Final = re.compile(r"^\* ([CRX]\d\d) ", re.M)
 
 
@@ -27,9 +29,16 @@ def spelled(row: DirectiveEntry) -> str:
     return row.name + (">" if row.name[0] == "<" else "")
 
 
+def without_effect() -> dict[str, str]:
+    """Return the reason why a directive has no effect here, by its name."""
+    lines = EFFECTS.read_text(encoding="utf-8").splitlines()[1:]
+    return {name: reason for _module, name, reason in (line.split("\t") for line in lines)}
+
+
 def directive_pages() -> Iterator[tuple[str, str]]:
     """Yield page and text of each directive, and the list of all."""
     rows = {row.name.lower(): row for version in VERSIONS for row in catalogue(version)}
+    effects = without_effect()
     absent = {version: {one.directive for one in missing(version)} for version in VERSIONS}
     for row in rows.values():
         title, _, text = described(row.name).partition("\n")
@@ -37,6 +46,8 @@ def directive_pages() -> Iterator[tuple[str, str]]:
         without = [version for version in VERSIONS if row.name in absent[version]]
         if without:
             text += f"\n\nWhimbrel checks it and has no behaviour for it in {' and '.join(without)}.\n"
+        if row.name in effects:
+            text += f"\n\nWhimbrel checks it, without a further effect: {effects[row.name]}.\n"
         yield page_of(row.name), converted(f"# {title.strip('*')}\n{text}\n\n[All directives](index.md)\n")
     yield "directives/index.md", converted(_index(rows))
 

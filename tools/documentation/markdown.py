@@ -15,6 +15,8 @@ FENCE: Final = re.compile(r"^(`{3,})([\w-]*)[ \t]*(.*)$")
 ITEM: Final = re.compile(r"^(?:[*-]|\d+\.) ")
 CODE: Final = re.compile(r"(`+[^`]+`+)")
 LINK: Final = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+MENTION: Final = re.compile(r"(?<![\w/\[])(?<!\]\()(docs/[\w-]+\.md)\b")
+"""A document that a text names by its path in the repository."""
 TAG: Final = re.compile(r"<(?!https?://)")
 ABSOLUTE: Final = re.compile(r"[a-z]+:|#")
 LANGUAGES: Final = {"htaccess": "apache", "findings": "text", "options": "text"}
@@ -66,17 +68,26 @@ def converted(text: str, link: Link = same) -> str:
             lines.append(line)
         elif fence is not None:
             closing = fence[1]
-            title = f' title="{fence[3]}"' if fence[3] and fence[2] not in MORE else ""
+            title = fence[3] if fence[2] not in MORE else ""
+            if title and not title.startswith("title="):
+                title = f'title="{title}"'
             language = LANGUAGES.get(fence[2], fence[2] or "text")
-            lines += ["", f"{closing}{MORE.get(language, language)}{title}"]
+            lines += ["", f"{closing}{MORE.get(language, language)} {title}".rstrip()]
         elif line.startswith("    ") and not is_list:
             lines.append(line)
         else:
             if ITEM.match(line) and not is_list:
                 lines.append("")
             is_list = bool(ITEM.match(line)) or (is_list and bool(line))
-            lines.append(_linked(escaped(line), link))
+            lines.append(_linked(_mentions(escaped(line)), link))
     return "\n".join(lines) + "\n"
+
+
+def _mentions(line: str) -> str:
+    """Return a line in which a document that is named outside of code is a link from the top."""
+    parts = CODE.split(line)
+    parts[::2] = [MENTION.sub(r"[/\1](/\1)", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _linked(line: str, link: Link) -> str:
@@ -112,7 +123,7 @@ class Places:
         def link(label: str, target: str) -> tuple[str, str]:
             place = self._target(source, target)
             if label == target and target.endswith(".md"):
-                label = self._title(os.path.normpath(os.path.join(os.path.dirname(source), target)))
+                label = self._title(_path(source, target))
             return label, place
 
         return link
@@ -120,10 +131,15 @@ class Places:
     def _target(self, source: str, target: str) -> str:
         """Return the link on the page of *source* to *target*; ValueError if no such file exists."""
         name, mark, anchor = target.partition("#")
-        path = os.path.normpath(os.path.join(os.path.dirname(source), name))
+        path = _path(source, name)
         if not os.path.exists(os.path.join(self._root, path)):
             raise ValueError(f"{source}: no file for the link {target}")
         page = self._pages.get(path)
         if page is None:
             return f"{self._repository}/blob/main/{path}"
         return os.path.relpath(page, os.path.dirname(self._pages[source]) or ".") + mark + anchor
+
+
+def _path(source: str, target: str) -> str:
+    """Return the path in the repository of the target of a link; ``/`` is the top of the repository."""
+    return os.path.normpath(os.path.join("/", os.path.dirname(source), target)).lstrip("/")

@@ -16,12 +16,12 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 
 KINDS: Final = {
-    "C": "a row of the table of changes: what httpd's own documents say about the upgrade",
-    "R": "a row beyond that table: requests, paths and modules that the documents leave out",
-    "X": "a row of the table of changes: what the real servers do and the documents do not say",
+    "C": "a row of the table of changes: what httpd's upgrade guide says",
+    "R": "a row beyond the table of changes, found by comparing both versions",
+    "X": "a row of the table of changes beyond the guide: recorded on real servers or reported",
 }
 """The first letter of a number -> where the row comes from."""
-TITLES: Final = {"before": "2.2", "after": "2.4", "unchanged": "2.4: unchanged"}
+TITLES: Final = {"before": "2.2", "after": "2.4"}
 
 
 def rule_pages() -> Iterator[tuple[str, str]]:
@@ -80,7 +80,7 @@ def _safety(findings: list[Finding]) -> str:
         Safety.MANUAL: "reports it and leaves the text alone",
     }
     found = {finding.safety for finding in findings}
-    return "; ".join(words[safety] for safety in Safety if safety in found)
+    return ", or ".join(words[safety] for safety in Safety if safety in found)
 
 
 def _titled(text: str) -> str:
@@ -110,7 +110,7 @@ def _block(kind: str, words: list[str], body: str) -> list[str]:
         return ["", "With: " + ", ".join(f"`{line}`" for line in body.splitlines()) + "."]
     if not words:
         return fenced(body, kind).splitlines()
-    path = f", {words[1]}" if len(words) > 1 else ""
     if words[0] == "unchanged":
-        return ["", f"The text stays as it is{path}."]
+        return ["", f"`{words[1]}` stays as it is." if len(words) > 1 else "The text stays as it is."]
+    path = f", {words[1]}" if len(words) > 1 else ""
     return fenced(body, kind, f"{TITLES[words[0]]}{path}").splitlines()

@@ -9,6 +9,7 @@ from whimbrel.base.static_typing import Final
 
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "acme": ("acme", "cryptography"),
+    "asgi": ("uvicorn", "websockets"),
     "brotli": ("brotli",),
     "cache": ("lmdb",),
     "cluster": ("distributed",),

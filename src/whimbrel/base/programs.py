@@ -37,7 +37,9 @@ _REPORTED: Final[ContextVar[bool]] = ContextVar("programs are reported", default
 
 
 class ProgramReported(Exception):
-    """A program for one request would be started; raised where programs are reported."""
+    """A program for one request would be started; raised where programs are reported. The text names what
+    would run, "" for the request's file.
+    """
 
 
 def permit_programs() -> None:
@@ -62,6 +64,12 @@ def permitted(argv: list[bytes]) -> list[bytes] | None:
     if _REPORTED.get():
         raise ProgramReported
     return argv if may_start_programs() else None
+
+
+def report(what: str) -> None:
+    """Raise ProgramReported with *what* would be run, where programs are reported."""
+    if _REPORTED.get():
+        raise ProgramReported(what)
 
 
 def stand_in() -> list[bytes]:

@@ -1,7 +1,8 @@
 r"""The catalogue's tables, parsed lazily.
 
 `directives-VERSION.tsv` has one line for each row of a module's directive table, in the order of -L;
-`directives-other.tsv` has those that httpd does not distribute, for both versions.
+`directives-other.tsv` has those that httpd does not distribute, for both versions, and
+`directives-other-2.2.tsv` those of releases for 2.2 alone.
 `modules.tsv` has one line for each module, those compiled into the recorded binary first and in the order of
 -l; those of other origin are in `third_party.py`.  Fields are between tabs; in help texts ``\n``, ``\t``
 and ``\\`` stand for a line end, a tab and a backslash.  A line is split when its row is needed:
@@ -159,7 +160,8 @@ class Catalogue:
     @cached_property
     def _by_source(self) -> dict[str, list[str]]:
         by_source: dict[str, list[str]] = {}
-        for line in (*self._lines, *_lines("directives-other.tsv")):
+        former = _lines("directives-other-2.2.tsv") if self.version == "2.2" else []
+        for line in (*self._lines, *_lines("directives-other.tsv"), *former):
             by_source.setdefault(line.split("\t", 2)[1], []).append(line)
         return by_source
 

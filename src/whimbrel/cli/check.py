@@ -7,7 +7,6 @@ findings, but something that may matter is not known.
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.fleet import (
@@ -35,6 +33,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -228,7 +227,10 @@ def check(
         wanted = parse_selection(select, ignore)
         options = UpgradeOptions(target=release(target))
         if fleet:
-            choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
+            following = command_line("upgrade", "--fleet", *given_words(context, CARRIED))
+            choice = FleetChoice(
+                jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, following
+            )
             raise typer.Exit(_check_fleet(named, wanted, options, choice))
         baselined = baselines.load(baseline) if baseline is not None else None
         given = {name: path for name, path in extra.items() if path is not None}
@@ -332,7 +334,7 @@ class _TextOutput(NamedTuple):
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
         if any(entry.is_fixable for entry in report.entries):
-            return shlex.join(["whimbrel", "upgrade", *map(from_system, self.arguments)])
+            return command_line("upgrade", *self.arguments)
         if report.findings:
             return f"whimbrel explain {report.findings[0].rule}"
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from importlib import import_module
@@ -13,7 +14,7 @@ import typer
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.terminal_text import terminal_width
+from whimbrel.base.terminal_text import shown, terminal_width, wrapped
 from whimbrel.cli.interrupts import EXIT_INTERRUPTED
 from whimbrel.cli.options import ColorMode, given_words, is_colored
 from whimbrel.cli.terminal import write_bytes, write_text
@@ -77,6 +78,7 @@ Seconds = Annotated[
         "--server-seconds",
         min=0.1,
         metavar="N",
+        show_default=False,
         help="Give up a server of --fleet after N seconds: it is not decided. Default: 300. "
         "Example: --server-seconds 60",
     ),
@@ -87,6 +89,7 @@ Memory = Annotated[
         "--server-memory",
         min=64,
         metavar="MB",
+        show_default=False,
         help="Give up a server of --fleet that needs more than MB megabytes. Default: 2048. "
         "Example: --server-memory 512",
     ),
@@ -109,6 +112,7 @@ class FleetChoice:
         jobs: the processes, 0 for one on each core.
         memory: in megabytes.
         shape: the name of a format of the command.
+        following: the command that comes next if there is something to upgrade or to verify, "" for none.
     """
 
     jobs: int
@@ -119,6 +123,7 @@ class FleetChoice:
     shape: str
     color: ColorMode = ColorMode.auto
     may_page: bool = False
+    following: str = ""
 
 
 def refuse(context: typer.Context, *, is_fleet: bool, single: Mapping[str, str]) -> None:
@@ -142,8 +147,13 @@ def fleet_of(paths: list[Path]) -> list[FleetServer]:
     return fleet_servers([str(path) for path in paths])
 
 
-def run_fleet(task: FleetTask, servers: list[FleetServer], choice: FleetChoice) -> int:
-    """Work on all servers and print the report; return the exit status. Raises UsageError, OSError."""
+def run_fleet(
+    task: FleetTask, servers: list[FleetServer], choice: FleetChoice, out: Path | None = None
+) -> int:
+    """Work on all servers and print the report; return the exit status. Raises UsageError, OSError.
+
+    *out* is a directory that the task writes to.
+    """
     from whimbrel.base.extras import not_installed
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.fleet.pool import ServerLimits
@@ -157,6 +167,8 @@ def run_fleet(task: FleetTask, servers: list[FleetServer], choice: FleetChoice) 
         raise UsageError("--cluster writes no files: leave out --write and --out, or --cluster")
     limits = ServerLimits(choice.seconds, choice.memory << 20)
     options = FleetOptions(choice.jobs or processors(), choice.cluster, limits)
+    if out is not None:
+        _require_empty(out)
     pages = _PageDirectory(choice.pages) if choice.pages is not None else None
     with ProgressBar() as bar:
         try:
@@ -167,13 +179,14 @@ def run_fleet(task: FleetTask, servers: list[FleetServer], choice: FleetChoice) 
         pages.end(report)
     _print(report, choice)
     if report.is_interrupted:
-        done = f"{len(report.servers):,} of {report.total:,} servers are finished"
-        os.write(2, f"interrupted: {done}\n".encode())
+        if choice.shape != FleetFormat.text or not sys.stdout.isatty():  # else the terminal has the sentence
+            done = f"{len(report.servers):,} of {report.total:,} servers are finished"
+            os.write(2, f"interrupted: {done}\n".encode())
         return EXIT_INTERRUPTED
     return report.exit_code()
 
 
-def require_empty(directory: Path) -> Tree:
+def _require_empty(directory: Path) -> Tree:
     """Return the tree of a directory that is new or empty; raises UsageError, OSError."""
     from whimbrel.base.file_writing import Tree
 
@@ -193,7 +206,10 @@ def _print(report: FleetReport, choice: FleetChoice) -> None:
         from whimbrel.report.formats.frames import FrameStyle
 
         style = FrameStyle(terminal_width(), is_colored(choice.color), report.names)
-        write_text(render_text(report, style), may_page=choice.may_page and not report.is_interrupted)
+        text = render_text(report, style)
+        if choice.following and any(server.code == 1 or server.changed for server in report.servers):
+            text += "".join(f"{line}\n" for line in wrapped(f"Next: {shown(choice.following)}", style.width))
+        write_text(text, may_page=choice.may_page and not report.is_interrupted)
         return
     render: Callable[[FleetReport], str] = import_module(f"whimbrel.fleet.formats.{choice.shape}").render
     write_bytes(render(report).encode(), may_page=False)
@@ -204,7 +220,7 @@ class _PageDirectory:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._tree = require_empty(path)
+        self._tree = _require_empty(path)
 
     def add(self, result: ServerResult) -> None:
         """Write the page of a server."""

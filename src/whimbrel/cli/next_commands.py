@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,26 @@ def after_upgrade(
     if is_changed and out is None:
         lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, _NAMED))}")
     return lines
+
+
+def after_fleet(
+    context: typer.Context,
+    paths: Sequence[Path],
+    out: Path | None,
+    names: frozenset[str],
+    *,
+    is_written: bool,
+) -> str:
+    """Return the command behind an upgrade of many servers: the same with *out*, or the comparison; "" for
+    none. *names* are the parameters that the same command repeats.
+    """
+    if is_written:
+        return ""
+    if out is None:
+        return command_line("upgrade", "--fleet", *given_words(context, names), "--out", "upgraded")
+    if len(paths) != 1:  # verify has one OLD
+        return ""
+    return command_line("verify", "--fleet", *given_words(context, _READ), str(paths[0]), str(out))
 
 
 def after_verify(

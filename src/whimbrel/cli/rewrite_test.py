@@ -68,15 +68,13 @@ def rewrite_test(
     ] = False,
 ) -> None:
     """Request every URL of a table; report differences, unused rules, loops and rules that shadow others."""
-    from whimbrel.base.errors import ConfigError, StartError
-
     try:
         table = read_cases(to_text(read_regular(bytes(cases))))
         with _server(conf, root, at, dialect) as (server_root, file):
             serving = _engine(server_root, file, defines or [], dialect)
             outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
-    except (OSError, BadTable, ConfigError, StartError) as problem:
+    except (OSError, BadTable, NotLoaded) as problem:
         text = from_system(str(problem)) if isinstance(problem, OSError) else str(problem)
         typer.echo(encoded(text), err=True)
         raise typer.Exit(EXIT_USAGE) from None
@@ -106,19 +104,29 @@ def _server(conf: Path, root: Path | None, at: str, dialect: str) -> Iterator[tu
             server.close()
 
 
+class NotLoaded(Exception):
+    """The configuration does not load; the text is httpd's message, with the faults of the file."""
+
+
 def _engine(server_root: str, file: str, defines: list[str], dialect: str) -> Engine:
     from whimbrel.base.dialect import DIALECTS
+    from whimbrel.base.errors import ConfigError, StartError
     from whimbrel.config.load import load
     from whimbrel.config.options import LoadOptions
     from whimbrel.engine.engine import Engine
     from whimbrel.modules import ALL
     from whimbrel.testing.fake_runtime import FakeRuntime
+    from whimbrel.verify.side import with_faults
 
     options = LoadOptions(
         server_root=from_system(server_root), file=from_system(file), defines=tuple(defines), check_only=True
     )
     runtime: Any = Recorder(FakeRuntime())
-    return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
+    try:
+        return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
+    except (ConfigError, StartError) as problem:
+        place = problem.place if isinstance(problem, ConfigError) else None
+        raise NotLoaded(with_faults(str(problem), options, place)) from None
 
 
 class Recorder:

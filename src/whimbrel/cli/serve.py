@@ -10,6 +10,7 @@ import errno
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
@@ -76,6 +77,14 @@ Loopback = Annotated[
 Watch = Annotated[
     bool, typer.Option("--watch", help="Reload the server after each valid change of its files.")
 ]
+Wsgi = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="Serve this application of PEP 3333 on 127.0.0.1:8000, in place of a configuration. "
+        "Example: --wsgi shop.wsgi:application",
+    ),
+]
 ServedFile = Annotated[Path, typer.Option("-f", help="Read FILE as the main file. Example: -f conf/a.conf")]
 ServedRoot = Annotated[
     Path | None,
@@ -101,6 +110,7 @@ def serve(
     tls: TlsPort = None,
     watch: Watch = False,
     loopback: Loopback = False,
+    wsgi: Wsgi = None,
 ) -> None:
     """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
 
@@ -109,6 +119,8 @@ def serve(
     """
     if dialect not in (*COMPATIBLE, BOTH):
         raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")
+    if wsgi is not None and tree is not None:
+        raise typer.BadParameter("takes the place of TREE", param_hint="--wsgi")
     if tree is not None and (root is not None or file != Path("conf/httpd.conf")):
         raise typer.BadParameter("takes the place of -d and -f", param_hint="TREE")
     arguments = Arguments("whimbrel serve")
@@ -119,7 +131,12 @@ def serve(
     arguments.envvars = os.path.abspath(envvars) if envvars is not None else ""
     if tree is None:
         arguments.root, arguments.file = root_and_file(file, root)
+    stack = ExitStack()
     try:
+        if wsgi is not None:
+            from whimbrel.cli.serve_wsgi import application_tree
+
+            tree = stack.enter_context(application_tree(wsgi))
         arguments.builtin = build_name(builtin)
         ports = ports_of(port or [])
         if dialect != BOTH:
@@ -135,6 +152,8 @@ def serve(
         raise typer.Exit(run_both(run_dialect))
     except UsageError as problem:
         raise typer.BadParameter(problem.message) from None
+    finally:
+        stack.close()
 
 
 def ports_of(words: Sequence[str]) -> dict[int, int]:

@@ -29,13 +29,12 @@ from whimbrel.cli.fleet import (
     Seconds,
     fleet_of,
     refuse,
-    require_empty,
     run_fleet,
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
-from whimbrel.cli.next_commands import after_upgrade, command_line
+from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -290,7 +289,10 @@ def upgrade(
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         wanted = parse_selection(select, ignore)
         if fleet:
-            choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
+            next_command = after_fleet(context, named.paths, out, CARRIED | HOW, is_written=write)
+            choice = FleetChoice(
+                jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, next_command
+            )
             flags = write, is_open, verify
             raise typer.Exit(_upgrade_fleet(named, wanted, options, out, choice, flags=flags))
         what, directory = sources(named)
@@ -333,11 +335,9 @@ def _upgrade_fleet(
     from whimbrel.fleet.tasks import UpgradeTask
 
     servers = fleet_of(list(named.paths))
-    if out is not None:
-        require_empty(out)
-        out = out.absolute()
+    out = out.absolute() if out is not None else None
     task = UpgradeTask(replace(named, paths=()), wanted, options, out, *flags, choice.pages is not None)
-    return run_fleet(task, servers, choice)
+    return run_fleet(task, servers, choice, out)
 
 
 def _options(

@@ -69,6 +69,10 @@ class CommandContext(Command):
 
     # what setters see -------------------------------------------------------------------------
     @property
+    def server_name(self) -> str:
+        return self.current_server.name
+
+    @property
     def override(self) -> Context:
         return cast("Context", self.allowed)
 

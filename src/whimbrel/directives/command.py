@@ -37,6 +37,10 @@ class Command(Protocol):
     in_htaccess: bool
     in_virtual_host: bool
 
+    @property
+    def server_name(self) -> str:
+        """Return the name of ServerName of the server that is being read, "" before it."""
+
     def dir_config(self, kind: type[R]) -> R:
         """Return the record of *kind* in the present section, created if it has none."""
 

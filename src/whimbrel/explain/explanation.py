@@ -101,7 +101,8 @@ def _steps(trace: RequestTrace) -> list[ExplanationStep]:
 
 def _response(explained: Explained, r: Request, status: int | None, location: str) -> ExplanationStep:
     if status is None:
-        text = f"{explained.not_run} would run a program or contact a back end, which explain does not do"
+        what = explained.what_not_run or "a program or contact a back end"
+        text = f"{explained.not_run} would run {what}, which explain does not do"
         return ExplanationStep("response", r.filename or r.uri, "not known", (), text)
     plan: Plan = r.plan
     children = [ExplanationStep("log", line) for line in explained.log]

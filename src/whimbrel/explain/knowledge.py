@@ -6,20 +6,15 @@ import os
 from collections.abc import Iterator
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.file_reading import read_regular
-from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.config.execute import root_relative
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
-from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
+from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
-from whimbrel.verify.password_checks import MAX_SECONDS
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
-
-_PASSWORD_FILES = frozenset(("authuserfile", "authdigestfile"))
+from whimbrel.verify.undecided_passwords import password_files, undecided_passwords
 
 
 class RequestKnowledge:
@@ -57,33 +52,17 @@ class RequestKnowledge:
         """Yield an item for a user that no password file of the configuration has, and for a stored password
         whose check was not ended.
         """
-        if self.side.runtime.passwords.unfinished:
-            yield UnknownItem(
-                UnknownKind.USERS_UNKNOWN,
-                None,
-                f"the stored password of the user takes more than {MAX_SECONDS} s to check",
-                "the password was taken as wrong",
-            )
+        if self._lines is not None:
+            yield from undecided_passwords(self._lines)
         if probe.user is None or self._lines is None:
             return
-        files = list(self._password_files(self._lines))
-        texts = [text for text, _ in files if text]
+        files = list(password_files(self._lines))
+        texts = [f"\n{text}" for text, _, _ in files]
         if texts and not any(f"\n{probe.user.name}:" in text for text in texts):
-            line = files[0][1]
+            line = files[0][2]
             yield UnknownItem(
                 UnknownKind.USERS_UNKNOWN,
                 SourceLocation(line.path, line.line),
                 f"no password file that is here has the user {probe.user.name}",
                 "the user and its password were taken as valid",
             )
-
-    def _password_files(self, lines: SideLines) -> Iterator[tuple[str, ConfigLine]]:
-        """Yield the text of each password file that is here, with the line that names it."""
-        for line in lines_of(lines.scopes):
-            words = line.words() if line.name in _PASSWORD_FILES else []
-            path = root_relative(self.side.loaded.root, words[0]) if words and words[0] else ""
-            if path and os.path.isfile(to_bytes(path)):
-                try:
-                    yield "\n" + to_text(read_regular(to_bytes(path))), line
-                except OSError:
-                    continue

@@ -210,8 +210,8 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
         if top.result == "granted" and not top.children and top.detail:
             yield TextRow("", f"granted: {top.detail}")
         for step in top.all():
-            is_asked = step.result != "applies" or step.what.startswith("Require")
-            if step.children or step is top or step.result == "not asked" or not is_asked:
+            has_result = step.result != "applies" or step.what.startswith("Require")
+            if step.children or step is top or step.result == "not asked" or not has_result:
                 continue
             for line in step.lines[:1]:
                 row = _row("", line, sources, root)

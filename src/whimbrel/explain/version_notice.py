@@ -17,7 +17,7 @@ from whimbrel.syntax.tree import Directive, parse
 from whimbrel.upgrade.source.access_compat import DIRECTIVES
 from whimbrel.verify.side import Side
 
-_KEPT: Final = frozenset((*DIRECTIVES, "namevirtualhost"))
+_OF_22: Final = frozenset((*DIRECTIVES, "namevirtualhost"))
 """Directives that 2.4 still reads, and that no text written for it has."""
 
 
@@ -53,4 +53,4 @@ def _sign(side: Side) -> Origin | None:
 
 def _is_of_22(name: str) -> bool:
     low = name.lower()
-    return low in _KEPT or (bool(catalogue("2.2").find(low)) and not catalogue("2.4").find(low))
+    return low in _OF_22 or (bool(catalogue("2.2").find(low)) and not catalogue("2.4").find(low))

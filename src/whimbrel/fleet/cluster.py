@@ -12,7 +12,7 @@ from whimbrel.fleet.servers import FleetServer
 from whimbrel.fleet.tasks import FleetTask, failed, work
 from whimbrel.replay.cluster import ClusterFuture, cluster_at
 
-_LOOK_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 """Seconds between two looks at the clock."""
 
 
@@ -34,7 +34,7 @@ def cluster_results(
                 number = pending.popleft()
                 future = cluster.submit(_run, number, task, servers[number])
                 running[future] = number, time.monotonic() + seconds
-            for future in cluster.done(running, _LOOK_SECONDS) if running else ():
+            for future in cluster.done(running, _POLL_SECONDS) if running else ():
                 number, _deadline = running.pop(future)
                 yield number, _result(future, servers[number])
             now = time.monotonic()

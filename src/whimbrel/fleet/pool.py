@@ -30,7 +30,7 @@ MAX_WRITE_SECONDS: Final = 60.0
 """Seconds in which a process writes the files of its server: it is not ended before."""
 CLOSE_SECONDS: Final = 0.5
 """Seconds after an interrupt in which processes may end what they write."""
-_LOOK_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 """Seconds between two looks at the clock."""
 _END_SECONDS: Final = 5.0
 """Seconds that a process has to end after its connection."""
@@ -107,7 +107,7 @@ class FleetPool:
 
     def _received(self) -> Iterator[tuple[int, ServerResult]]:
         busy = [connection for connection, worker in self._workers.items() if worker.number >= 0]
-        for connection in wait(busy, self._patience()):
+        for connection in wait(busy, self._timeout()):
             assert isinstance(connection, Connection)
             worker = self._workers[connection]
             try:
@@ -133,11 +133,11 @@ class FleetPool:
         how = f"signal {-status}" if status is not None and status < 0 else f"exit code {status}"
         return f"its process ended by {how}"
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         """Return the seconds until the next deadline."""
         deadlines = [worker.deadline for worker in self._workers.values() if worker.number >= 0]
         left = min(deadlines, default=0.0) - time.monotonic()
-        return min(max(left, 0.0), _LOOK_SECONDS)
+        return min(max(left, 0.0), _POLL_SECONDS)
 
     def _late(self) -> Iterator[tuple[int, ServerResult]]:
         """End the processes that take too long."""

@@ -121,6 +121,7 @@ TABLE: Final[tuple[str, ...]] = (
     "mod_evasive20=third_party.mod_evasive:MODULE",
     "fcgid.mod_fcgid",
     "fcgid.mod_fastcgi",
+    "wsgi.mod_wsgi",
     "libphp5=php.mod_php:PHP5",
     "libphp7=php.mod_php:PHP7",
     "libphp=php.mod_php:PHP",

@@ -34,8 +34,8 @@ class ProgramHost(Protocol):
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
         """Write a line without a request to the error log."""
 
-    def fork(self, work: Callable[[], None], keep: Iterable[int]) -> int:
-        """Run *work* in a new process of the configured user; return its number.
+    def fork(self, work: Callable[[], None], keep: Iterable[int], *, as_root: bool = False) -> int:
+        """Run *work* in a new process of the configured user, or *as_root*; return its number.
 
         Of the descriptors it has the error logs and *keep*.
         """

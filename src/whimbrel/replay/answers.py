@@ -31,7 +31,9 @@ from whimbrel.verify.difference import compare
 from whimbrel.verify.probe import ProbeUser
 from whimbrel.verify.side import Side
 
-EXTERNAL_HANDLERS: Final = frozenset(("cgi-script", "fcgid-script", "fastcgi-script", "proxy-server"))
+EXTERNAL_HANDLERS: Final = frozenset(
+    ("cgi-script", "fcgid-script", "fastcgi-script", "proxy-server", "wsgi-script")
+)
 MAX_ADDRESSES: Final = 256
 MAX_TAILS: Final = 4096  # combinations of host, user and fields
 TICK: Final = 1 << 40

@@ -13,7 +13,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
 
 
-class Reach(NamedTuple):
+class EffectClass(NamedTuple):
     """A class of effects: a risk, or its part that fails requests below a directory; sorts by severity."""
 
     risk: Risk
@@ -30,7 +30,9 @@ class Reach(NamedTuple):
         return "500 per request" if self.is_per_request else self.risk.value
 
 
-REACHES: Final = tuple(sorted((*map(Reach, Risk), Reach(Risk.BREAKS, True)), key=lambda reach: reach.rank))
+EFFECT_CLASSES: Final = tuple(
+    sorted((*map(EffectClass, Risk), EffectClass(Risk.BREAKS, True)), key=lambda one: one.rank)
+)
 """All classes of effects, the worst first."""
 
 
@@ -70,14 +72,14 @@ class ReportEntry:
     lines: tuple[FrameLine, ...] = ()
 
     @property
-    def reach(self) -> Reach:
+    def effect_class(self) -> EffectClass:
         """The class of its effect: a .htaccess file that 2.4 refuses stops requests, not the start."""
-        return Reach(self.risk, self.risk is Risk.BREAKS and self.in_htaccess)
+        return EffectClass(self.risk, self.risk is Risk.BREAKS and self.in_htaccess)
 
     @property
     def effect(self) -> str:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
-        if not self.reach.is_per_request:
+        if not self.effect_class.is_per_request:
             return self.risk.value
         return f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
 
@@ -152,10 +154,10 @@ class Report:
         counts = Counter(entry.risk for entry in self.entries)
         return {risk: counts[risk] for risk in Risk if counts[risk]}
 
-    def by_reach(self) -> dict[Reach, int]:
+    def by_effect(self) -> dict[EffectClass, int]:
         """Count the entries by class of effect, the worst first, without zero counts."""
-        counts = Counter(entry.reach for entry in self.entries)
-        return {reach: counts[reach] for reach in REACHES if counts[reach]}
+        counts = Counter(entry.effect_class for entry in self.entries)
+        return {effect_class: counts[effect_class] for effect_class in EFFECT_CLASSES if counts[effect_class]}
 
     def by_rule(self) -> dict[str, int]:
         return dict(sorted(Counter(entry.rule for entry in self.entries).items()))
@@ -189,7 +191,7 @@ def counts(report: Report) -> list[str]:
         f"{count_noun(len(report.findings), 'finding')}"
         f", {count_noun(notes, 'note')}"
     ]
-    lines += [f"  {reach.name}: {count}" for reach, count in report.by_reach().items()]
+    lines += [f"  {effect_class.name}: {count}" for effect_class, count in report.by_effect().items()]
     fixable = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
     if fixable:
         lines.append(f"  whimbrel upgrade fixes {fixable} of them")
@@ -221,7 +223,7 @@ def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
             ),
             [],
         ).append(entry)
-    return sorted(found.values(), key=lambda group: group[0].reach.rank)
+    return sorted(found.values(), key=lambda group: group[0].effect_class.rank)
 
 
 MAX_NEW_LINES: Final = 8

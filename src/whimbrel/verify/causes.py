@@ -58,6 +58,8 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
 """Directives that no status depends on."""
 _NAMES: Final = frozenset(("servername", "serveralias"))
+_ENDING: Final = re.compile(r"rewrite(rule|cond)|redirect(match|temp|permanent)?")
+"""Directives that end a request before its sections are looked at."""
 _READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
 _REFUSED: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
@@ -171,6 +173,11 @@ class Causes:
             views.insert(0, [[scope for scope in row if scope.kind == "server"] for row in scopes])
         rows = [[_lines_except(without, one) for one in view] for view in views]
         is_one_version = self.sides[0].side.dialect is self.sides[1].side.dialect
+        if len(views) > 1 and not is_one_version and not any(self._changed(*rows[0])):
+            # lines that both servers have end the request under one version alone
+            ending = [[x for x in lines if _ENDING.fullmatch(x.name)] for lines in rows[0]]
+            if any(ending):
+                return Cause(_shown(ending[0]), _shown(ending[1]))
         for keeps_all in (False, True)[: 1 + is_one_version]:
             for old, new in rows:
                 changed = self._changed(old, new)

@@ -79,7 +79,9 @@ class ConfigLine:
     @property
     def text(self) -> str:
         """The line as a report shows it: as in the file, with single blanks."""
-        return f"{self.spelled or self.name} {' '.join(self.args.split())}".strip().replace(" >", ">")
+        name = self.spelled or self.name
+        blank = "" if self.args.strip() == ">" else " "  # of a container without argument
+        return f"{name}{blank}{' '.join(self.args.split())}".strip()
 
     def words(self) -> list[str]:
         """Return the arguments without their quotes."""

@@ -1,13 +1,17 @@
 """Checks of passwords against hashes that somebody else chose: a hash says itself how long its check takes.
 
-That may be days, in one call of a library that nothing interrupts. So a check runs in a process of its own,
-with a limit of processor time. What the answer of a probe does not depend on is not checked at all.
+That may be days, in one call of a library that nothing interrupts. So a check whose hash has no small bound
+runs in a process of its own, with a limit of processor time, which is forked from a process without threads:
+a lock that another thread holds is never released in the copy. What the answer of a probe does not depend on
+is not checked at all.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
+import threading
 from typing import Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -19,18 +23,25 @@ MAX_SECONDS: Final = 2
 MAX_UNFINISHED: Final = 3
 """Checks that may reach the limit; after that none is begun."""
 MAX_CHECKS: Final = 1000
-"""Results that are remembered."""
+"""Results that are remembered, and stored passwords without one."""
+_SHORT: Final = re.compile(
+    r"\{SHA\}.*|\$apr1\$.*|\$1\$.*|[./0-9A-Za-z]{13}|\$2[aby]\$(?:0\d|1[0-2])\$.*|\$[56]\$(?!rounds=).*"
+    r"|\$[56]\$rounds=\d{1,5}\$.*|\$y\$j[./0-9A-C]T\$.*",
+    re.ASCII | re.DOTALL,
+)
+"""Hashes whose check takes at most a fraction of a second: without a cost, or with a small one."""
 
 
 class PasswordChecks:
     """The checks of one side.
 
     Attributes:
-        unfinished: the first stored passwords whose check took too long.
+        undecided: the first stored passwords whose check took too long, or was not begun.
     """
 
     def __init__(self) -> None:
-        self.unfinished = set[str]()
+        self.undecided = set[str]()
+        self._unfinished = 0
         self._known: BoundedDict[tuple[str, str], bool] = BoundedDict(MAX_CHECKS)
 
     def is_right(self, check: PasswordCheck, password: str, stored: str) -> bool | None:
@@ -43,14 +54,24 @@ class PasswordChecks:
         found = self._known.get((password, stored))
         if found is not None:
             return found
-        if stored in self.unfinished or len(self.unfinished) >= MAX_UNFINISHED:
-            return None
-        found = _checked(check, password, stored)
-        if found is None:
-            self.unfinished.add(stored)
-        else:
+        if _SHORT.fullmatch(stored):
+            found = check(password, stored)
+        elif stored not in self.undecided and self._unfinished < MAX_UNFINISHED and not _has_threads():
+            found = _checked(check, password, stored)
+            self._unfinished += found is None
+        if found is not None:
             self._known[password, stored] = found
+        elif len(self.undecided) < MAX_CHECKS:
+            self.undecided.add(stored)
         return found
+
+
+def _has_threads() -> bool:
+    """Return True if this process has more than one thread, those of libraries included where they show."""
+    try:
+        return len(os.listdir("/proc/self/task")) > 1
+    except OSError:  # a system without /proc
+        return threading.active_count() > 1
 
 
 def _checked(check: PasswordCheck, password: str, stored: str) -> bool | None:

@@ -29,7 +29,7 @@ from whimbrel.verify.probe_runtime import ProbeRuntime
 _STATE: Final = "access checks"
 _WAITING: Final = frozenset(
     "mod_cgi.c mod_cgid.c mod_ext_filter.c mod_include.c mod_proxy.c mod_fcgid.c mod_fastcgi.c"
-    " mod_authnz_fcgi.c mod_php5.c mod_php7.c mod_php.c".split()
+    " mod_authnz_fcgi.c mod_php5.c mod_php7.c mod_php.c mod_wsgi.c".split()
 )
 """Modules whose hooks run in an event loop, even where they end at once."""
 MAX_FILES: Final = 100_000

@@ -54,7 +54,7 @@ _NEVER_SENT: Final = frozenset("TRACE PUT DELETE PATCH MKCOL MOVE COPY PROPPATCH
 
 
 PROGRAMS: Final = frozenset(
-    ("cgi-script", "application/x-httpd-cgi", "fcgid-script", "fastcgi-script", "proxy-server")
+    ("cgi-script", "application/x-httpd-cgi", "fcgid-script", "fastcgi-script", "proxy-server", "wsgi-script")
 )
 """Handlers whose answers are those of programs and back ends, which the engine does not run."""
 

@@ -38,6 +38,7 @@ from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 MAX_SECONDS: Final = 30.0
@@ -131,7 +132,7 @@ class Comparison:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
         began = _processor_time()
-        cut = self._ask_groups(groups, began, report_progress)
+        cut = self._probe_all(groups, began, report_progress)
         if has_many:
             gc.unfreeze()
         if not cut:
@@ -149,7 +150,7 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def _ask_groups(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
+    def _probe_all(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
         """Ask the probes of all hosts; return the number of hosts whose part of the time ended before.
 
         *began*: the processor time from which `MAX_SECONDS` count.
@@ -157,12 +158,12 @@ class Comparison:
         has_many = len(groups) > _MANY
         now = _processor_time()
         left = began + MAX_SECONDS - now
-        asked = sum(not self.source.is_follower(routes) for routes in groups)
+        leaders = sum(not self.source.is_follower(routes) for routes in groups)
         begun = 0
         cut = 0
         for number, routes in enumerate(groups):
             begun += not self.source.is_follower(routes)
-            ends = now + left * begun / max(1, asked)
+            ends = now + left * begun / max(1, leaders)
             for count, probe in enumerate(self.source.of_group(routes)):
                 if self.is_timed and count and _processor_time() > ends:
                     cut += 1
@@ -203,14 +204,16 @@ class Comparison:
         if len(groups) > _MANY:
             other.source.group_equal_hosts()
         other.cover_lines()
-        other._ask_groups(groups, began, _no_report)
+        other._probe_all(groups, began, _no_report)
         is_alike = not other.result.not_decided and all(group.kind != "access" for group in other.found())
         if is_alike and other._coverage is not None:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
 
     def finish(self) -> None:
-        """Put the differences into the result, with the lines that were not exercised."""
+        """Put the differences into the result, and what was not decided: passwords, lines without effect."""
         self.result.groups = self.found()
+        for lines in self.lines:
+            self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
             differences, not_decided = self._coverage.finish(self.result.groups)
             self.result.groups = [*self.result.groups, *differences]
@@ -368,7 +371,7 @@ class Comparison:
         if cause.roots:
             key = ("root", cause.roots)
         elif host_cause is None:
-            key = ("response", difference.names, cause if cause.old or cause.new else str(difference))
+            key = ("response", cause if cause.old or cause.new else (difference.names, str(difference)))
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from xml.etree import ElementTree
@@ -233,3 +234,13 @@ def test_a_name_with_a_line_end_begins_no_line(shape: str, tmp_path: Path) -> No
     found = run("-d", tmp_path, "-f", "httpd.conf", "--format", shape)
     assert found.exit_code == 1 and "FORGED line.conf" in found.stdout
     assert not [line for line in found.stdout.splitlines() if line.startswith("FORGED")]
+
+
+def test_the_advice_about_a_variable_defines_it(tmp_path: Path) -> None:
+    (tmp_path / "httpd.conf").write_text('Listen 80\nServerRoot "/x"\nDocumentRoot ${SITE}/htdocs\n')
+    shown = run(tmp_path / "httpd.conf").stdout
+    found = re.search(r"--envvars FILE defines it: a file with the line (export SITE)=VALUE", shown)
+    assert found is not None
+    (tmp_path / "values").write_text(f"{found[1]}=/srv\n")
+    defined = run(tmp_path / "httpd.conf", "--envvars", tmp_path / "values").stdout
+    assert "undefined variable" in shown and "undefined variable" not in defined

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from click.testing import Result
 from tests.support.fleet_trees import write_broken, write_server
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from whimbrel.cli import check, upgrade, verify
 
@@ -37,6 +36,7 @@ def test_check_writes_the_pages(fleet: Path, tmp_path: Path, capfd: Capture) -> 
     result = run(check.app, "--fleet", fleet, "--pages", tmp_path / "pages")
     assert result.exit_code == 1
     assert "3 servers: 2 findings, 1 not decided" in result.stdout
+    assert result.stdout.endswith(f"\nNext: whimbrel upgrade --fleet {fleet}\n")
     assert f"not decided  {fleet}/c: no main file of httpd in there" in result.stdout
     pages = tmp_path / "pages"
     assert sorted(path.name for path in pages.rglob("*.html")) == ["a.html", "index.html"]
@@ -70,6 +70,17 @@ def test_upgrade_then_verify(fleet: Path, tmp_path: Path, capfd: Capture) -> Non
         "c": "the new side has no server of this name",
         "new": "the old side has no server of this name",
     }
+
+
+def test_an_upgrade_names_the_next_command(fleet: Path, tmp_path: Path) -> None:
+    words = ("--fleet", fleet, "--no-verify", "-D", "SSL")
+    result = run(upgrade.app, *words)
+    assert result.exit_code == 1
+    command = f"whimbrel upgrade --fleet -D SSL --no-verify {fleet} --out upgraded"
+    assert result.stdout.endswith(f"\nNext: {command}\n")
+    written = run(upgrade.app, *words, "--out", tmp_path / "new")
+    command = f"whimbrel verify --fleet -D SSL {fleet} {tmp_path}/new"
+    assert written.stdout.endswith(f"\nNext: {command}\n")
 
 
 def test_upgrade_in_place_keeps_backups(fleet: Path) -> None:

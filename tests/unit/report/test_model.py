@@ -57,6 +57,6 @@ def test_a_htaccess_file_stops_requests_and_not_the_start() -> None:
         entries=[htaccess_entry(Risk.BREAKS), ReportEntry("C42", "a.conf", 1, "x", "", Risk.BREAKS)]
     )
     assert shown.by_risk() == {Risk.BREAKS: 2}
-    assert [reach.name for reach in shown.by_reach()] == ["breaks start-up", "500 per request"]
+    assert [effect_class.name for effect_class in shown.by_effect()] == ["breaks start-up", "500 per request"]
     assert [group[0].rule for group in groups(shown.entries)] == ["C42", "C17"]
     assert "  500 per request: 1" in summary(shown)

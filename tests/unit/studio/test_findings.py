@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.wrong_files import KINDS, site
 from tests.unit.studio.studio_site import sources_of, write_site
 
 from whimbrel.studio import findings
@@ -50,3 +51,18 @@ def test_a_finding_without_an_edit_is_refused(tmp_path: Path) -> None:
     main = write_site(tmp_path)
     with pytest.raises(Refused, match="no edit for this line"):
         Findings(sources_of(tmp_path)).fix({}, (FindingKey("C11", str(main), 1),))
+
+
+@pytest.mark.parametrize("place", ["main", "include", "htaccess"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_files_have_their_sentence(tmp_path: Path, kind: str, place: str) -> None:
+    found = site(tmp_path / "srv", kind, place)
+    before = found.wrong.read_bytes()
+    wrong = KINDS[kind]
+    entries = entries_of(Findings(sources_of(found.root)).check({}))
+    name = str(found.wrong.relative_to(found.root))
+    assert any(
+        wrong.said in str(entry["message"]) and (entry["file"], entry["line"]) == (name, found.line)
+        for entry in entries
+    ), entries
+    assert found.wrong.read_bytes() == before

@@ -54,17 +54,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
 # handlers that start a program or open a connection
-EXTERNAL_HANDLERS: Final = ("mod_cgi", "mod_fcgid", "mod_fastcgi", "mod_php", "mod_proxy", "mod_isapi")
-SCRIPTS: Final = "mod_cgi"  # mod_cgid too
+EXTERNAL_HANDLERS: Final = (
+    "mod_cgi",
+    "mod_fcgid",
+    "mod_fastcgi",
+    "mod_php",
+    "mod_proxy",
+    "mod_isapi",
+    "mod_wsgi",
+)
+SCRIPTS: Final = ("mod_cgi", "mod_wsgi")  # mod_cgid too
 
 
 class HandlerNotRun(Exception):
     """A handler of EXTERNAL_HANDLERS would run; an explanation without effects ends there."""
 
-    def __init__(self, request: Request, module: str) -> None:
+    def __init__(self, request: Request, module: str, what: str = "") -> None:
         super().__init__(module)
         self.request = request
         self.module = module
+        self.what = what
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,7 @@ class Explained:
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
         log: the error-log messages (AH code and text).
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
+        what_not_run: the application that it would have run, "" for the file or a back end.
     """
 
     answer: Response | None
@@ -83,6 +93,7 @@ class Explained:
     log: tuple[str, ...]
     final: Request
     not_run: str = ""
+    what_not_run: str = ""
 
 
 class TracedPlan(Plan):
@@ -165,8 +176,8 @@ def guarded(compiled: CompiledHook, module: str) -> HookFn:
             with reported_programs() if r.engine.is_dry else nullcontext():  # type: ignore[attr-defined]
                 status = fn(r)
                 return status if isinstance(status, int) else await status
-        except ProgramReported:
-            raise HandlerNotRun(r, module) from None
+        except ProgramReported as reported:
+            raise HandlerNotRun(r, module, str(reported)) from None
 
     return call
 
@@ -334,12 +345,14 @@ class Explainer:
             engine.stat_cache = self.stat_cache
         response = None
         not_run = ""
+        what_not_run = ""
         try:
             response = await engine.answer(connection, head, body)
             final = response.request
         except HandlerNotRun as stop:
             final = stop.request
             not_run = stop.module
+            what_not_run = stop.what
         requests = dict.fromkeys((*(r for r in engine.traces if r.main is None), final))
         lines = [line for r in requests for line in r.log_lines]
         new = self._configuration.dialect.messages_24
@@ -349,6 +362,7 @@ class Explainer:
             tuple(dict.fromkeys(line.message(new=new) for line in lines)),
             final,
             not_run,
+            what_not_run,
         )
 
 

@@ -51,8 +51,8 @@ class ErrorLog:
             runtime.tid,
             client,
             connection.useragent_port,
-            r.headers_in.get("Referer"),
-            "remote" if connection.is_http2 else "client",
+            None if line.peer else r.headers_in.get("Referer"),
+            line.peer or ("remote" if connection.is_http2 else "client"),
         )
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 

@@ -51,6 +51,7 @@ class LogLine:
         module: the short name.
         cause: the system's error (``(2)No such file or directory``).
         source: httpd's file and line (``mod_rewrite.c(483)``) if known.
+        peer: how 2.4 names the client, "" for the usual word (see `LogContext`).
     """
 
     level: str
@@ -59,6 +60,7 @@ class LogLine:
     module: str = "core"
     cause: str = ""
     source: str = ""
+    peer: str = ""
 
     def message(self, *, new: bool) -> str:
         """Return the text; *new*: with its code, which 2.2 lacks."""

@@ -17,7 +17,13 @@ from whimbrel.http.syntax.url import merge_slashes
 
 Layers = tuple[Layer, ...]
 
-PER_REQUEST_MODULES: Final = ("mod_allowmethods.c", "mod_log_debug.c", "mod_lua.c", "mod_fcgid.c")
+PER_REQUEST_MODULES: Final = (
+    "mod_allowmethods.c",
+    "mod_log_debug.c",
+    "mod_lua.c",
+    "mod_fcgid.c",
+    "mod_wsgi.c",
+)
 """Modules whose access hooks are not declared to depend on the settings alone (AP_AUTH_INTERNAL_PER_CONF).
 With one of these loaded, a walk is reused for the same path only.
 """

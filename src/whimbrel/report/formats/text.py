@@ -8,9 +8,9 @@ from typing import Final
 from whimbrel.base.terminal_text import padded, shown, wrapped
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
-from whimbrel.report.model import REACHES, Report, ReportEntry, count_noun, groups, read_errors
+from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry, count_noun, groups, read_errors
 
-_RISK_WIDTH: Final = max(len(reach.name) for reach in REACHES)
+_RISK_WIDTH: Final = max(len(effect_class.name) for effect_class in EFFECT_CLASSES)
 PLAIN: Final = FrameStyle()
 MAX_KNOWLEDGE: Final = 1200
 """Characters of a line about something that is not known."""
@@ -43,11 +43,11 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
         f"{count_noun(len(report.findings), 'finding')}, {count_noun(notes, 'note')}"
     )
     yield from wrapped(head, style.width)
-    counts = report.by_reach()
+    counts = report.by_effect()
     width = max((len(f"{count:,}") for count in counts.values()), default=1)
-    for reach, count in counts.items():
-        entries = [entry for entry in report.entries if entry.reach == reach]
-        name = style.paint(padded(reach.name, _RISK_WIDTH), RISK_COLORS[reach.risk])
+    for effect_class, count in counts.items():
+        entries = [entry for entry in report.entries if entry.effect_class == effect_class]
+        name = style.paint(padded(effect_class.name, _RISK_WIDTH), RISK_COLORS[effect_class.risk])
         left_to_do = _left_to_do(entries)
         row = f"  {name}   {count:>{width},}   "
         used = 2 + _RISK_WIDTH + 3 + width + 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from whimbrel.report.model import REACHES, Report, ReportEntry, count_noun
+from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry, count_noun
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, ReportPage, ReportTable
 from whimbrel.report.page.texts import Anchors, number, page_text
@@ -86,13 +86,13 @@ def _facts(report: Report) -> Iterable[str]:
 
 def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: int = 0) -> tuple[Card, ...]:
     """Return the counts by risk, and that of what was not decided."""
-    counts = dict.fromkeys(REACHES, 0)
+    counts = dict.fromkeys(EFFECT_CLASSES, 0)
     for entry in entries:
-        counts[entry.reach] += 1
+        counts[entry.effect_class] += 1
     cards = [
-        Card(reach.name, count, key_of(reach))
-        for reach, count in counts.items()
-        if count or not reach.is_per_request
+        Card(effect_class.name, count, key_of(effect_class))
+        for effect_class, count in counts.items()
+        if count or not effect_class.is_per_request
     ]
     return (*cards, unknown_card(scope, further))
 

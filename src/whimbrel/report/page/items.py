@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.terminal_text import shown
 from whimbrel.report.formats.frames import mark_spans, words_of_new
-from whimbrel.report.model import Reach, ReportEntry
+from whimbrel.report.model import EffectClass, ReportEntry
 from whimbrel.report.page.model import (
     FAILS,
     KEYS,
@@ -117,7 +117,7 @@ def item(
         page_text(entry.rule),
         page_text(names.get(entry.rule, "")),
         _place(entry),
-        key_of(entry.reach),
+        key_of(entry.effect_class),
         word_of(entry),
         page_text(entry.message),
         tuple(filter(None, (entry.mark, "decision" if entry.decision else ""))),
@@ -135,9 +135,9 @@ def _place(entry: ReportEntry) -> str:
     return "whole file" if entry.path else "no line"
 
 
-def key_of(reach: Reach) -> str:
+def key_of(effect_class: EffectClass) -> str:
     """Return the key of the color of a class of effects, which the filter uses too."""
-    return FAILS if reach.is_per_request else KEYS[reach.risk]
+    return FAILS if effect_class.is_per_request else KEYS[effect_class.risk]
 
 
 def word_of(entry: ReportEntry) -> str:

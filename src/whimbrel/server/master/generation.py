@@ -79,11 +79,11 @@ class Generation:
         if not any(program.ended(pid) for program in self.programs):
             self.logs.program_ended(pid)
 
-    def fork(self, work: Callable[[], None], keep: Iterable[int]) -> int:
+    def fork(self, work: Callable[[], None], keep: Iterable[int], *, as_root: bool = False) -> int:
         """See ProgramHost.fork."""
         from whimbrel.server.master.program_host import fork_program  # few configurations need it
 
-        return fork_program(self, self.become_user, work, keep)
+        return fork_program(self, _stay_root if as_root else self.become_user, work, keep)
 
     def become_user(self) -> bool:
         """Give up root; return False after a failure, which is logged."""
@@ -147,3 +147,8 @@ class Generation:
         if loaded("mpm_prefork_module") or not self.dialect.messages_24:
             return messages.PREFORK
         return messages.WORKER if loaded("mpm_worker_module") else messages.EVENT
+
+
+def _stay_root() -> bool:
+    """Return True: the keeper of programs with users of their own stays root."""
+    return True

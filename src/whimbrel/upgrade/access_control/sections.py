@@ -379,7 +379,7 @@ def _record_mapping(
     key = inventory.server_key(server)
     if statement.name == "documentroot" and words:
         inventory.roots[key] = absolute_path(tree.root, words[0])
-    elif statement.name in ("alias", "scriptalias") and len(words) > 1:
+    elif statement.name in ("alias", "scriptalias", "wsgiscriptalias") and len(words) > 1:
         inventory.aliases.setdefault(key, []).append(
             (words[0], absolute_path(tree.root, words[1], keep_slash=True))
         )

@@ -15,7 +15,7 @@ from whimbrel.upgrade.check.loading import load
 
 MAIN: Final = "/whimbrel-all-modules.conf"
 """The path of its main file, which exists in the overlay alone."""
-_FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi"}
+_FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi", "wsgi": "mod_wsgi"}
 """Modules of other origin that are known, with the names of their files."""
 _UNUSED_PORT: Final = 65534
 """A port that no file alone listens on: a second Listen of one port is an error."""

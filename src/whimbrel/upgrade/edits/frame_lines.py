@@ -32,8 +32,8 @@ def lines_needed(finding: Finding) -> Iterator[int]:
     """Yield the numbers of the lines that `frame_lines` reads, besides that of the place."""
     span = _span(finding, _fixes(finding))
     if span is not None:
-        is_near = 0 < span[0] - finding.place.line <= MAX_SPAN
-        yield from range(finding.place.line if is_near else span[0], span[1] + 1)
+        has_opening = 0 < span[0] - finding.place.line <= MAX_SPAN
+        yield from range(finding.place.line if has_opening else span[0], span[1] + 1)
 
 
 def frame_lines(finding: Finding, texts: SourceTexts) -> tuple[FrameLine, ...]:

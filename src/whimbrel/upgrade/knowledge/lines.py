@@ -24,6 +24,12 @@ WITHOUT_ANSWERS: Final = frozenset(
 USER_FILES: Final = frozenset(
     "authuserfile authgroupfile authdigestfile authdigestgroupfile authdbmuserfile authdbmgroupfile".split()
 )
+_ASSUMED: Final = "its users and groups were taken from the Require lines"
+_OF_SERVERS_WITHOUT: Final = {
+    "authuserfile": "; both versions answer 500 to a user where the server lacks it, too",
+    "authgroupfile": "; where the server lacks it, too, 2.2 answers 500 to a user, and 2.4 401",
+}
+"""What a file means that the server itself does not have."""
 _DBM_ENDINGS: Final = ("", ".db", ".pag", ".dat", ".mdb")
 
 
@@ -55,7 +61,7 @@ def undefined_variables(lines: Iterable[NamedLine]) -> Iterator[UnknownItem]:
                     line.place,
                     f"${{{variable}}} is not defined here",
                     "its text was taken for its value",
-                    f"--envvars FILE defines it: a file with the line {variable}=VALUE",
+                    f"--envvars FILE defines it: a file with the line export {variable}=VALUE",
                     matters,
                 )
     yield from found.values()
@@ -81,7 +87,7 @@ def missing_user_files(
                 UnknownKind.MISSING,
                 line.place,
                 f"{path} is not on this machine",
-                "its users and groups were taken from the Require lines",
+                f"{_ASSUMED}{_OF_SERVERS_WITHOUT.get(line.name, '')}",
                 f"copy {path}",
                 matters,
             )

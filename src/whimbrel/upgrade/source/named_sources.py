@@ -63,7 +63,9 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.source.reading import Sources
 
-    conf, root, file = named.paths, named.root, named.file
+    conf = named.paths
+    root = named.root
+    file = named.file
     fragments = [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():

@@ -22,7 +22,7 @@ from whimbrel.upgrade.source.templates import marked_lines
 BOM: Final = b"\xef\xbb\xbf"
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS: Final = bytes(n for n in range(32) if n not in (0, 9, 10, 12, 13, 27))
-_LINK_TARGET: Final = re.compile(rb"(?:\.\.?/)+[^\s\0]{1,4096}\r?\n?")
+_LINK_TARGET: Final = re.compile(rb"\.\.?/[^\s\0]{1,4096}\r?\n?")
 """The target of a relative link alone, which no line of a configuration looks like."""
 MAX_CONTROL_SHARE: Final = 0.02
 """The share of control bytes from which on a file with NUL bytes is a program or an image."""

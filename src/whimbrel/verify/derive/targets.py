@@ -19,14 +19,19 @@ from whimbrel.verify.derive.conditions import condition_facts, facts_of_line, fa
 from whimbrel.verify.derive.facts import Facts, distinct
 
 NEUTRAL: Final = "whimbrel-probe"
+_QUERY: Final = Facts(query=NEUTRAL)
+_OF_QUERIES: Final = frozenset(("qsa", "qsappend", "qsd", "qsdiscard", "qslast", "qsl"))
+"""Flags of RewriteRule about the query of the request."""
 """A name that no section matches and no directory has."""
 _MAX_SAMPLES: Final = 4
 _MAX_OF_CONDITIONS: Final = 8
 """Requests for each rule of which some conditions hold, beyond those of its first text."""
 _LANGUAGES: Final = frozenset(("addlanguage", "languagepriority", "forcelanguagepriority", "defaultlanguage"))
 UNKNOWN_LANGUAGE: Final = "i-klingon"
-_PREFIXED: Final = frozenset(("alias", "scriptalias", "proxypass", "redirecttemp", "redirectpermanent"))
-_PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
+_PREFIXED: Final = frozenset(
+    ("alias", "scriptalias", "wsgiscriptalias", "proxypass", "redirecttemp", "redirectpermanent")
+)
+_PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "wsgiscriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
 _WITH_PATHS: Final = _FILES | {
     "server",
@@ -169,6 +174,9 @@ class Targets:
                     yield TargetCandidate(target, facts, True)
                 if conditions:
                     yield TargetCandidate(target)
+            if _treats_queries(words):
+                facts = _QUERY.joined(_joined_facts(one.holding[0] for one in conditions))
+                yield TargetCandidate(_joined(base, texts[0]), facts, True)
         if conditions:
             for text in texts[: max(1, _MAX_OF_CONDITIONS // len(conditions))]:
                 for facts in _partly_holding(conditions):
@@ -389,3 +397,9 @@ def _joined(base: str, text: str) -> str:
     """Return the URL of a text that a rule matches below *base*; blanks and the like are escaped."""
     safe = escape_uri("/" + text.lstrip("/")) if to_bytes(text).isascii() else "/"
     return safe if base == "/" else base.rstrip("/") + safe
+
+
+def _treats_queries(words: list[str]) -> bool:
+    """Return True if the words of a RewriteRule say what becomes of the query of a request."""
+    flags = {flag.strip().lower() for flag in words[2].strip("[]").split(",")} if len(words) > 2 else set()
+    return len(words) > 1 and ("?" in words[1] or not flags.isdisjoint(_OF_QUERIES))

@@ -39,7 +39,7 @@ class PatternUse:
 
 
 _CASELESS: Final = frozenset(("setenvifnocase", "browsermatchnocase"))
-_OF_URL: Final = frozenset(("aliasmatch", "scriptaliasmatch", "proxypassmatch"))
+_OF_URL: Final = frozenset(("aliasmatch", "scriptaliasmatch", "wsgiscriptaliasmatch", "proxypassmatch"))
 _SECTIONS: Final = frozenset(("files", "directory", "location", "proxy"))
 _EDITS: Final = frozenset(("edit", "edit*"))
 _FLAGS: Final = re.compile(r"\[([^\]]*)\]\Z")

@@ -40,6 +40,18 @@ NEIGHBOURS = ("RewriteRule ^/a /one.html [R,L]", "RewriteRule b$ /two.html [R,L]
             "",
             id="a field by a name's pattern",
         ),
+        pytest.param(
+            "RewriteEngine On\nRewriteRule ^/away/(.*)$ http://other.example/$1?from=here %s",
+            "[R=301,QSA,L]",
+            "[R=301,L]",
+            id="the query of a request",
+        ),
+        pytest.param(
+            "RewriteEngine On\nRewriteCond %%{HTTP_USER_AGENT} robot\nRewriteRule ^/away/ http://o.example/%s",
+            "? [R]",
+            " [R]",
+            id="a query that is dropped for some",
+        ),
         pytest.param(VIEWS + "%s", "LanguagePriority en de", "LanguagePriority de en", id="languages"),
         pytest.param(
             '<Files "index.html">\n%s\n</Files>',

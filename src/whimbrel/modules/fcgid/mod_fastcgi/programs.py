@@ -70,7 +70,7 @@ class StaticApplication(StaticProgram):
         self.restart_delay = server.restart_delay
         self.backlog = server.queue
 
-    def launch(self, path: str, handle: int) -> Launch:
+    def launch(self, path: str, handle: int, _reports: int) -> Launch:
         """See StaticProgram."""
         environment = {"PATH": os.environ.get("PATH", DEFAULT_PATH), **dict(self.server.environment)}
         return Launch([self.server.path], environment, os.path.dirname(self.server.path))

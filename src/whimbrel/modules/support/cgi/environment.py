@@ -78,7 +78,7 @@ def environment(r: Request) -> dict[bytes, bytes]:
     """Return the environment of a program started for *r*: `Request.env` with names fit for a shell, and
     TZ.
     """
-    zone = _system(r, "TZ")
+    zone = system_variable(r, "TZ")
     out = {b"TZ": to_bytes(zone)} if zone is not None else {}
     for name, value in r.env.items():
         out[to_bytes(name if _FIT(name) else _shell_name(name))] = to_bytes(value)
@@ -105,7 +105,7 @@ def _shell_name(name: str) -> str:
     return "_" + fit[1:] if is_digits(fit[:1]) else fit
 
 
-def _system(r: Request, name: str) -> str | None:
+def system_variable(r: Request, name: str) -> str | None:
     """Return a variable of the environment that the server was started in."""
     known: Mapping[str, str] = r.engine.configuration.options.environment
     if known:
@@ -142,9 +142,9 @@ def _system_vars(r: Request) -> dict[str, str]:
         if r.plan.dialect.underscore_headers
         else next((v for n, v in r.env.items() if n.upper() == "PATH"), None)
     )
-    path = server_variables if server_variables is not None else _system(r, "PATH")
+    path = server_variables if server_variables is not None else system_variable(r, "PATH")
     out = {"PATH": DEFAULT_PATH if path is None else path}
-    library = _system(r, "LD_LIBRARY_PATH")
+    library = system_variable(r, "LD_LIBRARY_PATH")
     if library is not None:
         out["LD_LIBRARY_PATH"] = library
     return out

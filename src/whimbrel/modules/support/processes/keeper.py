@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi
 from whimbrel.base.programs import require_programs
 from whimbrel.modules.support.processes.messages import KeeperMessages
 from whimbrel.modules.support.processes.population import Populations
@@ -29,6 +31,7 @@ from whimbrel.modules.support.processes.program import (
     ProgramClass,
     StaticProgram,
     unpacked,
+    unpacked_request,
 )
 from whimbrel.modules.support.processes.table import ProcessRecord, ProcessState, ProcessTable
 
@@ -38,6 +41,9 @@ TICK: Final = 1.0  # seconds between two looks at the table
 STOP_GRACE: Final = 1.0  # seconds between SIGTERM and SIGKILL at the end
 MAX_SOCKET_PATH: Final = 100  # bytes; the system's limit is 107
 _PR_SET_PDEATHSIG: Final = 1
+MAX_VARIANTS: Final = 64  # programs that workers have asked for
+MAX_REPORT: Final = 16384  # bytes of a line from a process
+REPORTED: Final = ("crit", "error", "warn", "info", "debug")  # levels of such lines
 _QUICK_END: Final = 1.0  # seconds of life up to which the replacement of a static process is delayed
 
 
@@ -49,6 +55,7 @@ class RunningProcess:
         program, record: of a dynamic process. `static`: of a static one.
         path: of the socket of a dynamic process.
         was_signalled: it got SIGTERM.
+        last_sign: the time of its last sign of life.
     """
 
     pid: int
@@ -59,6 +66,7 @@ class RunningProcess:
     static: StaticProgram | None = None
     path: str = ""
     was_signalled: bool = False
+    last_sign: float = 0.0
 
 
 class ProcessKeeper:
@@ -89,6 +97,8 @@ class ProcessKeeper:
         self.running: dict[int, RunningProcess] = {}
         self.due: list[tuple[float, StaticProgram]] = []
         self._sockets: dict[str, socket.socket] = {}
+        self._reports, self._reports_out = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._reports.setblocking(False)
         self._scanned = dict.fromkeys(("idle", "busy", "error"), time.monotonic())
         self._is_ended = False
         self._set_death_signal = ctypes.CDLL(None).prctl
@@ -101,10 +111,19 @@ class ProcessKeeper:
         """
         self.directory = directory or _private_directory(parent)
         for program in self.statics:
-            path = os.path.join(self.directory, program.socket_name)
-            self._sockets[program.socket_name] = _listen(path, program.backlog)
-            self.due += [(0.0, program)] * program.count
+            if not program.is_on_demand:
+                self._add_static(program)
         return self.directory
+
+    def _add_static(self, program: StaticProgram) -> None:
+        """Listen for *program*, and let its processes start. Raises OSError."""
+        path = os.path.join(self.directory, program.socket_name)
+        listener = _listen(path, program.backlog)
+        owner = program.owner()
+        if owner is not None:
+            os.chown(path, *owner)
+        self._sockets[program.socket_name] = listener
+        self.due += [(0.0, program)] * program.count
 
     def run(self, initial: list[ProgramClass]) -> None:
         """Start one process of each of *initial*; start, watch and stop until the end."""
@@ -115,7 +134,7 @@ class ProcessKeeper:
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH):
             signal.signal(number, _ignore)
         poller = select.poll()
-        for handle in (woken, self._lifeline, self._requests.fileno()):
+        for handle in (woken, self._lifeline, self._requests.fileno(), self._reports.fileno()):
             poller.register(handle, select.POLLIN)
         self.messages.keeper_started(os.getpid())
         try:
@@ -132,6 +151,8 @@ class ProcessKeeper:
                 self._reap()
                 if self._requests.fileno() in ready:
                     self._serve_requests()
+                if self._reports.fileno() in ready:
+                    self._serve_reports()
                 self._scan()
         finally:
             self.stop_all()
@@ -148,7 +169,37 @@ class ProcessKeeper:
                 message = self._requests.recv(MAX_MESSAGE)
             except BlockingIOError:
                 return
-            self._start_dynamic(unpacked(message))
+            wanted = unpacked_request(message)
+            if wanted is None:
+                self._start_dynamic(unpacked(message))
+            else:
+                self._start_variant(*wanted)
+
+    def _start_variant(self, number: int, name: str) -> None:
+        """Start the processes of a variant, unless they were started before."""
+        program = self.statics[number].variant(name)
+        if program is None or program.socket_name in self._sockets:
+            return
+        if len(self._sockets) - len(self.statics) >= MAX_VARIANTS:
+            self.messages.skipped(f"{program.name} has too many variants (max:{MAX_VARIANTS})")
+            return
+        try:
+            self._add_static(program)
+        except OSError as problem:
+            self.messages.not_started(program.name, problem)
+
+    def _serve_reports(self) -> None:
+        """Write the lines that processes have sent, and note their signs of life."""
+        while True:
+            try:
+                words = self._reports.recv(MAX_REPORT).decode("utf-8", "replace").split(" ", 2)
+            except BlockingIOError:
+                return
+            process = self.running.get(atoi(words[0]))
+            if process is not None:
+                process.last_sign = time.monotonic()
+            if len(words) == 3 and words[1] in REPORTED:
+                self.messages.reported(words[1], to_text(words[2].encode()))
 
     def _start_dynamic(self, program: ProgramClass) -> None:
         reason = self.populations.refusal(program)
@@ -195,19 +246,24 @@ class ProcessKeeper:
             listener = self._sockets[program.socket_name]
             path = os.path.join(self.directory, program.socket_name)
             try:
-                pid = self._spawn(program.launch(path, listener.fileno()), listener.fileno())
+                launch = program.launch(path, listener.fileno(), self._reports_out.fileno())
+                pid = self._spawn(launch, listener.fileno())
             except (OSError, subprocess.SubprocessError) as problem:
                 self.messages.not_started(program.name, problem)
                 self.due.append((now + max(1.0, program.restart_delay), program))
                 continue
-            self.running[pid] = RunningProcess(pid, program.name, now, static=program)
-            self.messages.started(program.name, pid)
+            self.running[pid] = RunningProcess(pid, program.name, now, static=program, last_sign=now)
+            self.messages.started(program.label or program.name, pid)
 
     def _spawn(self, launch: Launch, handle: int) -> int:
         """Start a process in a group of its own; it gets a signal if the keeper dies."""
         require_programs()
         prctl = self._set_death_signal
         end = launch.end
+        identity = launch.identity
+        handles = () if launch.takes_stdin else (handle,)
+        if launch.has_reports:
+            handles = (*handles, self._reports_out.fileno())
 
         def prepare() -> None:
             prctl(_PR_SET_PDEATHSIG, end)
@@ -218,9 +274,13 @@ class ProcessKeeper:
             stdout=2,
             env=launch.environment,
             cwd=launch.directory or "/",
-            pass_fds=() if launch.takes_stdin else (handle,),
+            pass_fds=handles,
             process_group=0,
             preexec_fn=prepare,
+            user=None if identity is None else identity.user,
+            group=None if identity is None else identity.group,
+            extra_groups=None if identity is None else identity.groups,
+            umask=launch.umask,
         )
         process.returncode = 0  # `_reap` waits for it
         return process.pid
@@ -253,13 +313,16 @@ class ProcessKeeper:
         self.messages.ended(gone.name, gone.pid, reason, status)
         if gone.static is not None and not self._is_ended:
             now = time.monotonic()
-            is_quick = now - gone.started < _QUICK_END
+            is_quick = now - gone.started < _QUICK_END and not (gone.static.may_end_early and not status)
             self.due.append((now + (gone.static.restart_delay if is_quick else 0.0), gone.static))
 
     def stop_all(self) -> None:
         """Stop all processes: SIGTERM, and SIGKILL for those that still run after `STOP_GRACE`."""
         self._is_ended = True
-        self._wait_for_end(signal.SIGTERM, STOP_GRACE)
+        graces = [
+            process.static.stop_grace for process in self.running.values() if process.static is not None
+        ]
+        self._wait_for_end(signal.SIGTERM, max(STOP_GRACE, *graces, STOP_GRACE))
         self._wait_for_end(signal.SIGKILL, STOP_GRACE)
 
     def _wait_for_end(self, number: int, seconds: float) -> None:
@@ -280,7 +343,8 @@ class ProcessKeeper:
         return True
 
     def _scan(self) -> None:
-        """Look at the table, as often as the limits say."""
+        """Look at the processes and the table, as often as the limits say."""
+        self._scan_silent()
         if self._is_due("idle", self.limits.idle_scan):
             self._for_each(ProcessState.IDLE, self._scan_idle)
         self._for_each(ProcessState.BUSY, self._scan_orphaned)
@@ -290,6 +354,16 @@ class ProcessKeeper:
             count = self._for_each(ProcessState.ERROR, self._scan_error)
             if count:
                 self.messages.terminated(count)
+
+    def _scan_silent(self) -> None:
+        """End static processes that have given no sign of life for too long."""
+        now = time.monotonic()
+        for process in self.running.values():
+            limit = 0.0 if process.static is None else process.static.silence_limit
+            if limit and now - process.last_sign >= limit:
+                self.messages.silent(process.name, process.pid)
+                process.last_sign = now
+                _signal_group(process.pid, signal.SIGKILL)
 
     def _for_each(
         self, state: ProcessState, work: Callable[[RunningProcess, ProcessRecord, ProgramClass], bool]

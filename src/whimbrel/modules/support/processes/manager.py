@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from whimbrel.modules.support.processes.keeper import ProcessKeeper, socket_path
 from whimbrel.modules.support.processes.messages import KeeperMessages
-from whimbrel.modules.support.processes.program import KeeperLimits, ProgramClass, StaticProgram
+from whimbrel.modules.support.processes.program import (
+    KeeperLimits,
+    ProgramClass,
+    StaticProgram,
+    packed_request,
+)
 from whimbrel.modules.support.processes.table import ProcessTable
 from whimbrel.registry.programs import ProgramHost
 
@@ -33,6 +38,7 @@ class ProcessManager:
         table: the dynamic processes. `directory`: where the sockets are.
         initial: dynamic classes of which one process starts at once.
         context: what the module needs in its workers.
+        owner: user and group of the workers, for a keeper that stays root as its programs have other users.
     """
 
     def __init__(
@@ -44,6 +50,7 @@ class ProcessManager:
         statics: list[StaticProgram] | None = None,
         slots: int = 0,
         parent: str = "",
+        owner: tuple[int, int] | None = None,
     ) -> None:
         self.name = name
         self.limits = limits
@@ -53,6 +60,7 @@ class ProcessManager:
         self.initial: Callable[[str], list[ProgramClass]] = lambda directory: []
         self._make_messages = messages
         self._parent = parent
+        self._owner = owner
         self._pid = 0
         self._born = 0.0
         self._quick_deaths = 0
@@ -82,6 +90,8 @@ class ProcessManager:
             )
             try:
                 directory = keeper.open(self.directory, self._parent)
+                if self._owner is not None:
+                    os.chown(directory, *self._owner)
             except OSError as problem:
                 os.write(ready_out, b"!" + os.fsencode(str(problem)))
                 return
@@ -91,7 +101,10 @@ class ProcessManager:
 
         keep = (*self.table.handles, self._requests.fileno(), self._lifeline, ready_out)
         try:
-            self._pid, self._born = self._host.fork(work, keep), time.monotonic()
+            self._pid, self._born = (
+                self._host.fork(work, keep, as_root=self._owner is not None),
+                time.monotonic(),
+            )
         finally:
             os.close(ready_out)
         answer = _answer(ready)
@@ -137,6 +150,13 @@ class ProcessManager:
         """Ask the keeper for one more process of *program*; a request too many is lost."""
         try:
             self._requests_out.send(program.packed())
+        except OSError:
+            pass  # the keeper has enough to do; the worker asks again
+
+    def request_variant(self, number: int, variant: str) -> None:
+        """Ask the keeper for the processes of a variant of the static program *number*."""
+        try:
+            self._requests_out.send(packed_request(number, variant))
         except OSError:
             pass  # the keeper has enough to do; the worker asks again
 

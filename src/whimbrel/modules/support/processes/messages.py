@@ -53,6 +53,14 @@ class KeeperMessages:
         """Log that no process was started, as a limit is reached."""
         self.log("info", f"mod_fcgid: {reason}")
 
+    def reported(self, level: str, text: str) -> None:
+        """Write a line that a process has sent."""
+        self.log(level, text)
+
+    def silent(self, name: str, pid: int) -> None:
+        """Log that a process is ended because it gave no sign of life."""
+        self.log("warn", f"process {name}({pid}) gives no sign of life, sending SIGKILL")
+
     def terminated(self, count: int) -> None:
         """Log how many processes got SIGTERM in one scan."""
         self.log("debug", f"mod_fcgid: gracefully terminated {count} processes")

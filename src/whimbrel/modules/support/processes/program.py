@@ -88,6 +88,27 @@ def unpacked(message: bytes) -> ProgramClass:
     return ProgramClass(**values)
 
 
+def packed_request(number: int, variant: str) -> bytes:
+    """Return the message that asks the keeper for processes of a variant of the static program *number*."""
+    return b"S" + json.dumps([number, variant]).encode()
+
+
+def unpacked_request(message: bytes) -> tuple[int, str] | None:
+    """Return number and variant of `packed_request`; None for any other message."""
+    if message[:1] != b"S":
+        return None
+    number, variant = json.loads(message[1:])
+    return number, variant
+
+
+class Identity(NamedTuple):
+    """User, group and further groups of a process, as numbers."""
+
+    user: int
+    group: int
+    groups: tuple[int, ...] = ()
+
+
 class Launch(NamedTuple):
     """How a process is started.
 
@@ -95,6 +116,8 @@ class Launch(NamedTuple):
         command: an absolute path and its arguments. `environment`: all of it.
         takes_stdin: the listening socket is descriptor 0; otherwise it keeps its number.
         end: the signal that it gets when the keeper dies.
+        has_reports: it inherits the datagram socket of `StaticProgram.launch`.
+        identity: None for that of the keeper. `umask`: -1 for that of the keeper.
     """
 
     command: list[str]
@@ -102,6 +125,9 @@ class Launch(NamedTuple):
     directory: str
     takes_stdin: bool = True
     end: int = signal.SIGKILL
+    has_reports: bool = False
+    identity: Identity | None = None
+    umask: int = -1
 
 
 class StaticProgram(ABC):
@@ -109,20 +135,40 @@ class StaticProgram(ABC):
 
     Attributes:
         socket_name: the file of the socket in the keeper's directory.
-        name: the program as messages show it.
+        name: the program as messages show it. `label`: the same where it starts.
         count: number of processes. `restart_delay`: seconds before a process that ended early is replaced.
         backlog: connections that wait.
+        is_on_demand: its processes start when a worker asks for them.
+        stop_grace: seconds between SIGTERM and SIGKILL at the end.
+        silence_limit: seconds without a sign of life after which a process is ended, 0 for no limit.
+        may_end_early: a process that ends in good order is replaced at once, however short its life was.
     """
 
     socket_name: str
     name: str
+    label: str = ""
     count: int = 1
     restart_delay: float = 1.0
     backlog: int = 4096
+    is_on_demand: bool = False
+    stop_grace: float = 1.0
+    silence_limit: float = 0.0
+    may_end_early: bool = False
+
+    def variant(self, _name: str) -> StaticProgram | None:
+        """Return the program that serves *name* in place of this one; None if there are no variants."""
+        return None
+
+    def owner(self) -> tuple[int, int] | None:
+        """Return user and group that own the socket; None for those of the keeper."""
+        return None
 
     @abstractmethod
-    def launch(self, path: str, handle: int) -> Launch:
-        """Return how a process is started that listens on *handle*, the socket at *path*."""
+    def launch(self, path: str, handle: int, reports: int) -> Launch:
+        """Return how a process is started that listens on *handle*, the socket at *path*.
+
+        It may send lines for the log, and signs of life, to the datagram socket *reports*.
+        """
 
 
 @dataclass(frozen=True, slots=True)

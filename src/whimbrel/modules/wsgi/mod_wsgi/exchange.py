@@ -1,0 +1,316 @@
+"""One request to a process of an application: FastCGI with record types of its own, and mod_wsgi's head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, cast
+
+from whimbrel.backends.connection import BackendConnection
+from whimbrel.backends.fastcgi import (
+    END_STDIN,
+    PROXY_FCGI,
+    FastcgiReader,
+    FastcgiRole,
+    begin_request,
+    params,
+    stdin,
+)
+from whimbrel.base.latin1 import to_text
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.numbers import atoi, lower
+from whimbrel.engine.body import Aborted, PipedBytes
+from whimbrel.engine.live_source import FLUSH_WAIT
+from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import BackendError
+from whimbrel.modules.core.filters_by_type import set_content_type
+from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead
+from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
+from whimbrel.registry.phases import OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.http.semantics.headers import Headers
+
+MODULE: Final = "wsgi"
+MESSAGES: Final = replace(PROXY_FCGI, module=MODULE, status=500)
+# record types beside FastCGI's; see mod_wsgi_process/records.py
+LOG: Final = 64
+ACCEPTED: Final = 65
+REJECTED: Final = 66
+END_REQUEST: Final = 3
+ACCEPT_FLAG: Final = 2
+LEVELS: Final = {"e": "error", "i": "info", "d": "debug", "c": "crit"}
+MAX_LINE: Final = 32768  # bytes of a field; header-buffer-size sets another
+SUCCEEDED: Final = 200
+CUT: Final = 599  # the response must not end in good order
+
+
+class Rejected(BackendError):
+    """The process is about to be replaced: the request goes to another one."""
+
+
+class WsgiReader(FastcgiReader):
+    """Reads the answer of an application.
+
+    Attributes:
+        is_accepted: the process waits for the body.
+        outcome: the status that the process gives the request at its end.
+    """
+
+    __slots__ = ("_ending", "_log_line", "is_accepted", "outcome", "max_line")
+
+    def __init__(self, max_line: int) -> None:
+        super().__init__(MESSAGES)
+        self.max_line = max_line
+        self.is_accepted = False
+        self.outcome = SUCCEEDED
+        self._log_line = bytearray()
+        self._ending = bytearray()
+
+    def _begin_record(self, data: bytes, at: int) -> None:
+        super()._begin_record(data, at)
+        if self._kind in (LOG, ACCEPTED, REJECTED):
+            self.messages.pop()
+            if self._kind == REJECTED:
+                raise Rejected(503)
+            if self._kind == ACCEPTED:
+                self.is_accepted = True
+
+    def _content(self, piece: bytes) -> None:
+        if self._kind == LOG:
+            self._log_line += piece
+        elif self._kind == END_REQUEST:
+            self._ending += piece
+        else:
+            super()._content(piece)
+
+    def _end_content(self) -> None:
+        if self._log_line:
+            self.errors.append(to_text(bytes(self._log_line)))
+            self._log_line.clear()
+        super()._end_content()
+
+    def _complete(self, rest: bytes) -> None:
+        if self._ending:
+            self.outcome = int.from_bytes(self._ending[:4], "big")
+        super()._complete(rest)
+
+
+class WsgiHead(ScriptHead):
+    """The head of an application's response (wsgi_scan_headers)."""
+
+    def __init__(self, r: Request, group: str) -> None:
+        super().__init__(r, MODULE)
+        self._group = group
+        self._cookies = r.headers_out.get_all("Set-Cookie")
+        self._challenges: list[str] = r.err_headers_out.get_all("WWW-Authenticate")
+
+    def script_error(self, text: str) -> None:
+        """Log *text* with the script (wsgi_log_script_error)."""
+        self.r.log("error", f"{text}: {self.r.filename}", module=MODULE)
+
+    def malformed(self, shown: str) -> HookStatus:
+        """See ScriptHead."""
+        self.script_error(
+            f"Malformed header '{shown}' found when reading script headers from daemon process "
+            f"'{self._group}'"
+        )
+        self.r.status_line = None
+        return 500
+
+    def ended(self, unfinished: str = "") -> HookStatus:
+        """See ScriptHead."""
+        words = "Truncated or oversized response headers received from daemon process"
+        self.script_error(f"{words} '{self._group}'")
+        self.r.status_line = None
+        return 500
+
+    def timed_out(self) -> HookStatus:
+        """See ScriptHead."""
+        words = "Timeout when reading response headers from daemon process"
+        self.script_error(f"{words} '{self._group}'")
+        self.r.status_line = None
+        return 504
+
+    def _field(self, name: str, value: str) -> None:
+        r = self.r
+        low = lower(name)
+        if low == "content-type":
+            media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
+            set_content_type(r, lower(media) + semicolon + rest)
+        elif low == "status":
+            r.status = atoi(value)
+            r.status_line = value
+        elif low in ("location", "content-length", "content-range"):
+            r.headers_out.set(name, value)
+        elif low == "transfer-encoding":
+            return  # the connection decides the framing of the body
+        elif low == "last-modified":
+            self._set_modified(value)
+        elif low == "set-cookie":
+            self._cookies.append(value)
+        elif low == "www-authenticate":
+            self._challenges.append(value)
+        else:
+            self._merge.append((name, value))
+
+    def _done(self) -> HookStatus:
+        r = self.r
+        for name, value in self._merge:
+            r.headers_out.merge(name, value)
+        _replace(r.headers_out, "Set-Cookie", self._cookies)
+        _replace(r.err_headers_out, "WWW-Authenticate", self._challenges)
+        return OK
+
+
+def _replace(headers: Headers, name: str, values: list[str]) -> None:
+    """Set all values of a field."""
+    if values:
+        headers.unset(name)
+        for value in values:
+            headers.add(name, value)
+
+
+class EmbeddedHead(WsgiHead):
+    """The head of a response in embedded mode: each field as the application gives it."""
+
+    def _field(self, name: str, value: str) -> None:
+        r = self.r
+        low = lower(name)
+        if low == "content-type":
+            set_content_type(r, value)
+        elif low == "status":
+            r.status = atoi(value)
+            r.status_line = value
+        elif low == "content-length":
+            r.headers_out.set("Content-Length", value)
+        elif low == "www-authenticate":
+            r.err_headers_out.add(name, value)
+        elif low != "transfer-encoding":
+            r.headers_out.add(name, value)
+
+    def _done(self) -> HookStatus:
+        return OK
+
+
+class WsgiBody(FastcgiBody):
+    """The body of an answer; as in mod_wsgi, its end is not known when the response head is made."""
+
+    __slots__ = ("_has_paused",)
+
+    def __init__(self, exchange: FastcgiRequest) -> None:
+        super().__init__(exchange)
+        self._has_paused = False
+
+    def read_now(self) -> bytes | None:
+        """See BackendBody."""
+        data = super().read_now()
+        if data is None and cast("WsgiReader", self._reader).outcome == CUT:
+            raise Aborted("the application failed")
+        if data is None and not self._has_paused:
+            self._has_paused = True
+            return b""
+        return data
+
+    def failed(self, problem: BackendError) -> None:
+        """See BackendBody."""
+        r = self._exchange.r
+        cause = problem.reasons[-1].cause if problem.reasons else ""
+        text = f"mod_wsgi (pid={r.engine.runtime.pid}): Failed to proxy response from daemon."
+        r.log("error", text, module=MODULE, cause=cause)
+
+    async def read(self) -> bytes | None:
+        """See BackendBody."""
+        self._has_paused = True
+        return await super().read()
+
+
+class WsgiExchange(FastcgiRequest):
+    """The exchange for one request.
+
+    Attributes:
+        group: the process group, "" for the processes of embedded mode.
+        has_body: the request has a body, which is sent once a process has accepted the request.
+    """
+
+    flush_wait = FLUSH_WAIT
+
+    def __init__(
+        self,
+        r: Request,
+        connection: BackendConnection,
+        group: str,
+        *,
+        has_body: bool,
+        max_line: int = 0,
+        role: FastcgiRole = FastcgiRole.RESPONDER,
+    ) -> None:
+        super().__init__(r, connection, MESSAGES, role=role)
+        self.group = group
+        self.has_body = has_body
+        self._max_line = min(max_line or MAX_LINE, MAX_HEAD)
+
+    def make_reader(self) -> WsgiReader:
+        """See FastcgiRequest."""
+        return WsgiReader(self._max_line)
+
+    def _send_params(self, variables: Iterable[tuple[str, str]]) -> None:
+        records, _left_out = params(variables)
+        begin = bytearray(begin_request(self.role))
+        if self.has_body:
+            begin[10] |= ACCEPT_FLAG
+        # one write: a process that ends before a second one closes the connection, and its answer is lost
+        self.connection.write(bytes(begin) + records + (b"" if self.has_body else END_STDIN))
+
+    async def _send_body(self) -> None:
+        """See FastcgiRequest: wait until a process has accepted the request."""
+        if not self.has_body:
+            return
+        connection = self.connection
+        reader = cast("WsgiReader", connection.reader)
+        while not reader.is_accepted and not reader.done:
+            if connection.failure is not None:
+                self.log_errors(reader)
+                raise connection.failure
+            await connection.changed()
+        if reader.is_accepted:
+            # httpd reads the body before the response, so a client that expects 100 Continue gets it
+            connection.write(stdin(await self.body.read()))
+            await super()._send_body()
+
+    def log_stderr(self, text: str) -> None:
+        """Log a line of the process, at the level that its first letter stands for."""
+        r = self.r
+        level = LEVELS.get(text[:1], "error")
+        if enabled(r.plan.levels, MODULE, level):
+            # the daemon logs with a request record of its own, which httpd shows as a connection
+            peer = "remote" if self.group else ""
+            r.engine.log_request(r, LogLine(level, text[1:], module=MODULE, peer=peer))
+
+    def _read_head(self) -> HookStatus:
+        reader = cast("WsgiReader", self.connection.reader)
+        if reader.head is None or reader.head.script_lines is None:
+            if reader.outcome == SUCCEEDED:
+                return self.head_reader().ended()
+            if self.group:
+                return 504 if reader.outcome == 504 else 500
+            return reader.outcome
+        return super()._read_head()
+
+    def head_reader(self) -> WsgiHead:
+        """See FastcgiRequest."""
+        return WsgiHead(self.r, self.group) if self.group else EmbeddedHead(self.r, self.group)
+
+    def respond(self) -> None:
+        """See FastcgiRequest."""
+        reader = cast("WsgiReader", self.connection.reader)
+        length = self.r.headers_out.get("Content-Length")
+        # a complete body of the announced length needs no source; an empty one has no chunks in embedded mode
+        if not reader.done or length != str(reader.buffered) and (reader.buffered or self.group):
+            self.r.body.append(WsgiBody(self))
+            return
+        data = self.connection.take()
+        self.finish()
+        self.connection.finish()
+        if data:
+            self.r.body.append(PipedBytes(data))

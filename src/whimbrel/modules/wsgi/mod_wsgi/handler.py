@@ -1,0 +1,315 @@
+"""The handler wsgi-script (wsgi_hook_handler and wsgi_execute_remote)."""
+
+from __future__ import annotations
+
+from stat import S_ISDIR
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.backends.connection import FOREVER
+from whimbrel.base.numbers import decimal, is_digits, lower
+from whimbrel.base.programs import may_start_programs, report
+from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
+from whimbrel.engine.input.body import body_limit, too_large
+from whimbrel.http.client.answer import TIMEOUT, BackendError
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.modules.support.cgi.script import redirect_to
+from whimbrel.modules.support.fastcgi_request import log_refusal
+from whimbrel.modules.support.processes.manager import ProcessManager
+from whimbrel.modules.wsgi.mod_wsgi.connect import connect
+from whimbrel.modules.wsgi.mod_wsgi.dispatch import dispatched
+from whimbrel.modules.wsgi.mod_wsgi.exchange import MODULE, Rejected, WsgiExchange
+from whimbrel.modules.wsgi.mod_wsgi.groups import Name, callable_name, group_name, resolved
+from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
+from whimbrel.modules.wsgi.mod_wsgi.owners import owner_refusal
+from whimbrel.modules.wsgi.mod_wsgi.processes import EMBEDDED, WsgiPool
+from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiScript, WsgiServerConfig
+from whimbrel.modules.wsgi.mod_wsgi.target import WsgiTarget
+from whimbrel.modules.wsgi.mod_wsgi.translate import (
+    APPLICATION_GROUP,
+    CALLABLE,
+    FORCED_TYPE,
+    HANDLER,
+    PASS_AUTHORIZATION,
+    PROCESS_GROUP,
+)
+from whimbrel.modules.wsgi.mod_wsgi.variables import VariableBuilder, microseconds, of_this_request
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+NAMES: Final = (HANDLER, "application/x-httpd-wsgi")
+HANDLER_CALLABLE: Final = "handle_request"
+RESOURCE: Final = "%{RESOURCE}"
+
+
+class WsgiHandler:
+    """The handler for one merged configuration."""
+
+    def __init__(self, scope: Scope) -> None:
+        conf = scope.dir_config(WsgiDirConfig)
+        self.conf = conf
+        self._has_exec = bool(scope.dir_config(CoreDirConfig).options.value & OPT_EXECCGI)
+        self._timeout = scope.server_config(CoreServerConfig).timeout
+        self._process_group: Name = group_name(conf.process_group, "")
+        self._application_group: Name = group_name(conf.application_group, RESOURCE)
+        self._callable: Name = callable_name(conf.callable_object)
+        self._variables = VariableBuilder(conf)
+        self._names: dict[str, Name] = {}  # of notes, which aliases set: as many as there are aliases
+
+    def error(self, r: Request, text: str, name: str | None = None) -> None:
+        """Log *text* with the script (wsgi_log_script_error)."""
+        r.log("error", f"{text}: {name or r.filename}", module=MODULE)
+
+    # before the request is sent ---------------------------------------------------------------------
+    def _target(self, r: Request) -> WsgiTarget:
+        return WsgiTarget(
+            resolved(self._process_group, r),
+            resolved(self._application_group, r),
+            resolved(self._callable, r),
+            self.conf.pass_authorization,
+        )
+
+    def _named(self, text: str, r: Request) -> str:
+        """Return the group that *text* of a directive names for *r*."""
+        name = self._names.get(text)
+        if name is None:
+            name = group_name(text, "")
+            self._names[text] = name
+        return resolved(name, r)
+
+    def _take_notes(self, r: Request, target: WsgiTarget) -> None:
+        """Take the options of the alias that has mapped the request."""
+        notes = r.notes
+        value = notes.get(PROCESS_GROUP)
+        if value is not None:
+            target.process_group = self._named(value, r)
+        value = notes.get(APPLICATION_GROUP)
+        if value is not None:
+            target.application_group = self._named(value, r)
+        target.callable = notes.get(CALLABLE, target.callable)
+        value = notes.get(PASS_AUTHORIZATION)
+        if value is not None:
+            target.pass_authorization = value == "1"
+
+    def _take_script(self, r: Request, target: WsgiTarget, script: WsgiScript) -> None:
+        """Take a script of WSGIHandlerScript."""
+        target.handler_script = script.path
+        target.callable = HANDLER_CALLABLE
+        if script.process_group is not None:
+            target.process_group = self._named(script.process_group, r)
+        if script.application_group is not None:
+            target.application_group = self._named(script.application_group, r)
+        if script.pass_authorization is not None:
+            target.pass_authorization = script.pass_authorization
+
+    def _script_refusal(self, r: Request, is_aliased: bool) -> HookStatus:
+        if not self._has_exec and not is_aliased:
+            self.error(r, "Options ExecCGI is off in this directory")
+            return 403
+        if r.finfo is None:
+            self.error(r, "Target WSGI script not found or unable to stat")
+            return 404
+        if S_ISDIR(r.finfo.st_mode):
+            self.error(r, "Attempt to invoke directory as WSGI application")
+            return 403
+        return OK
+
+    def _body_refusal(self, r: Request) -> HookStatus:
+        coding = r.headers_in.get_list("Transfer-Encoding")
+        if coding is not None:
+            if lower(coding) != "chunked":
+                self.error(
+                    r,
+                    f"Unexpected value for Transfer-Encoding of '{coding}' supplied. "
+                    "Only 'chunked' supported.",
+                )
+                return 501
+            if not self.conf.chunked_request:
+                self.error(
+                    r,
+                    "Received request requiring chunked transfer encoding, but optional support for chunked "
+                    "transfer encoding has not been enabled.",
+                )
+                return 411
+        length = r.headers_in.get("Content-Length")
+        if length is None:
+            return OK
+        if not is_digits(length):
+            self.error(r, f"Invalid Content-Length header value of '{length}' was supplied.")
+            return 400
+        limit = body_limit(r)
+        announced = decimal(length)
+        if limit and announced > limit:
+            problem = r.body_in.refused(too_large(limit, announced=announced))
+            log_refusal(r, problem)
+            return problem.status
+        return OK
+
+    # the request ------------------------------------------------------------------------------------
+    async def run(self, r: Request) -> HookStatus:
+        """Answer *r*."""
+        script = self.conf.handler_scripts.get(r.handler or "")
+        is_script = r.handler in NAMES
+        if not is_script and script is None:
+            return DECLINED
+        r.set_uncacheable()
+        target = self._target(r)
+        if is_script:
+            is_aliased = lower(r.notes.get(FORCED_TYPE, "")) == HANDLER
+            status = self._script_refusal(r, is_aliased)
+            if status != OK:
+                return status
+            if is_aliased:
+                self._take_notes(r, target)
+        elif script is not None:
+            self._take_script(r, target, script)
+        if r.used_path_info == 0 and r.path_info:
+            self.error(r, "AcceptPathInfo off disallows user's path")
+            return 404
+        status = self._body_refusal(r)
+        if status != OK:
+            return status
+        await self._variables.build(r, pass_authorization=target.pass_authorization)
+        self._set_target(r, target)
+        if self.conf.dispatch_script is not None:
+            status = await dispatched(r, self.conf.dispatch_script, target)
+            if status != OK:
+                return status
+            self._set_target(r, target)
+        return await self._execute(r, target)
+
+    def _set_target(self, r: Request, target: WsgiTarget) -> None:
+        env = r.env
+        env["mod_wsgi.process_group"] = target.process_group
+        env["mod_wsgi.application_group"] = target.application_group
+        env["mod_wsgi.callable_object"] = target.callable
+        env["mod_wsgi.handler_script"] = target.handler_script
+
+    async def _execute(self, r: Request, target: WsgiTarget) -> HookStatus:
+        group = target.process_group
+        allowed = self.conf.restrict_process
+        if allowed is not None and group not in allowed:
+            self.error(
+                r,
+                f"Daemon process called '{group}' cannot be accessed by this WSGI application as not a "
+                "member of allowed groups",
+            )
+            return 500
+        if not group:
+            if r.engine.main.config(WsgiServerConfig).restrict_embedded:
+                self.error(r, "Embedded mode of mod_wsgi disabled by runtime configuration")
+                return 500
+            return await self._send(r, target, EMBEDDED)
+        daemon = r.engine.main.config(WsgiServerConfig).daemons.get(group)
+        if daemon is None:
+            self.error(r, f"No WSGI daemon process called '{group}' has been configured")
+            return 500
+        refusal = owner_refusal(r, daemon)
+        if refusal:
+            self.error(r, *refusal)
+            return 403
+        return await self._send(r, target, daemon)
+
+    async def _send(self, r: Request, target: WsgiTarget, daemon: DaemonProcess) -> HookStatus:
+        """Send *r* to a process; to another one if that is about to be replaced."""
+        report(described(r, target))
+        manager: ProcessManager | None = r.engine.runtime.program(MODULE)
+        if manager is None and not may_start_programs():
+            return _stand_in(r, target)
+        if manager is None:
+            self.error(r, f"No WSGI daemon process called '{target.process_group}' has been configured")
+            return 500
+        pool: WsgiPool = manager.context
+        owner = pool.server_names.get(daemon.name)
+        if owner is not None and owner != r.server.name:
+            self.error(
+                r, f"Daemon process called '{daemon.name}' cannot be accessed by this WSGI application"
+            )
+            return 500
+        most = 2 * daemon.processes + 1
+        restarts = 0
+        connects = 0
+        variables = {**r.env, **of_this_request(r)}
+        has_body = not (r.body_in.ended and not r.body_in.buffered)
+        while True:
+            if target.process_group:
+                connects += 1
+                variables["mod_wsgi.queue_start"] = microseconds()
+                variables["mod_wsgi.daemon_connects"] = str(connects)
+                variables["mod_wsgi.daemon_restarts"] = str(restarts)
+            connection = await connect(r, manager, pool, daemon, target.application_group)
+            if connection is None:
+                return 503
+            exchange = WsgiExchange(
+                r,
+                connection,
+                target.process_group,
+                has_body=has_body,
+                max_line=daemon.header_buffer_size,
+            )
+            try:
+                status = await exchange.run(variables.items(), daemon.socket_timeout or self._limit(target))
+            except Rejected:
+                restarts += 1
+                if restarts > most:
+                    return 503
+                text = f"Connect after WSGI daemon process restart, attempt #{restarts}."
+                r.log("info", f"mod_wsgi (pid={r.engine.runtime.pid}): {text}", module=MODULE)
+                continue
+            except BackendError as problem:
+                return self._failed(exchange, problem)
+            except BodyError as problem:
+                log_refusal(r, problem)
+                return problem.status
+            return await self._finish(r, target, status)
+
+    def _limit(self, target: WsgiTarget) -> float:
+        """Return the seconds of silence that a process may keep; embedded applications have no limit."""
+        return self._timeout if target.process_group else FOREVER
+
+    def _failed(self, exchange: WsgiExchange, problem: BackendError) -> HookStatus:
+        reasons = problem.reasons
+        if reasons and reasons[-1].cause == TIMEOUT:
+            return exchange.head_reader().timed_out()
+        return exchange.head_reader().ended()
+
+    async def _finish(self, r: Request, target: WsgiTarget, status: HookStatus) -> HookStatus:
+        """Handle what a head can ask for: an internal redirect, an error page of the server."""
+        if status != OK or not target.process_group:
+            return status
+        location = r.headers_out.get("Location")
+        if location is not None and location.startswith("/") and r.status == 200:
+            r.drop_body()
+            r.status_line = None
+            return await redirect_to(r, location)
+        if self.conf.error_override and r.status >= 400:
+            found = r.status
+            r.status = 200
+            r.status_line = None
+            r.drop_body()
+            return found
+        return OK
+
+
+def described(r: Request, target: WsgiTarget) -> str:
+    """Return the application of *target* with its groups, for people."""
+    return (
+        f"{target.callable} of {target.handler_script or r.filename} "
+        f"(process group '{target.process_group}', application group '{target.application_group}')"
+    )
+
+
+def _stand_in(r: Request, target: WsgiTarget) -> HookStatus:
+    """Answer in the place of an application, where no program may be started: which one it would be."""
+    r.content_type = "text/plain"
+    r.write(described(r, target) + "\n")
+    return OK
+
+
+def make_handler(scope: Scope) -> CompiledHook:
+    """Make the handler."""
+    handler = WsgiHandler(scope)
+    names = frozenset((*NAMES, *handler.conf.handler_scripts))
+    return CompiledHook(handler.run, Reads.HEAD | Reads.FILES, is_async=True, handlers=names)

@@ -1,0 +1,253 @@
+"""Process of an application: threads, timers, and the end."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from .journal import Reports
+from .records import END, REJECTED, Channel, ClientGone, record
+from .request import ApplicationRequest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class Process:
+    """The process: its scripts, threads, timers and end.
+
+    Attributes:
+        settings: what the server has sent as JSON.
+        active: requests in progress, by thread: the time of the start.
+        is_stopping: no further request is begun.
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.name: str = settings["process_group"]
+        self.group: str = settings["application_group"]
+        self.reports = Reports(settings["reports"])
+        self.current = threading.local()
+        self.listener = socket.socket(fileno=os.dup(0))
+        self.listener.setblocking(False)
+        self.accepting = threading.Lock()
+        self.loading = threading.RLock()
+        self.woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self.counting = threading.Lock()
+        self.active: dict[int, float] = {}
+        self.requests = 0
+        self.left = settings["maximum_requests"]
+        self.is_stopping = False
+        self.is_graceful = False
+        self.has_reason = False
+        self.modules: dict[str, ModuleType] = {}
+        now = time.monotonic()
+        self.idle_since = now
+        self.graceful_until: float | None = None
+        self.startup_until: float | None = None
+        self.started = now
+
+    def log(self, level: str, text: str) -> None:
+        """Write a line of mod_wsgi without a request."""
+        self.reports.log(level, "mod_wsgi (pid=%d): %s" % (os.getpid(), text))
+
+    # end --------------------------------------------------------------------------------------------
+    def stop(self, _number: int = 0, _frame: FrameType | None = None) -> None:
+        """Begin no further request, and let the main thread end the process."""
+        self.is_stopping = True
+        try:
+            os.write(self._wake, b"S")
+        except OSError:
+            pass
+
+    def stop_gracefully(self, text: str, timeout: float) -> None:
+        """Stop at once if there are no requests, else when they have ended, or after *timeout* seconds."""
+        if self.is_graceful or self.is_stopping:
+            return
+        if self.active and timeout:
+            self.is_graceful = True
+            self.graceful_until = time.monotonic() + timeout
+            self.log("info", "%s, waiting for requests to complete '%s'." % (text, self.name))
+        else:
+            self.log("info", "%s, triggering immediate shutdown '%s'." % (text, self.name))
+            self.stop()
+
+    def wait_for_end(self, threads: list[threading.Thread]) -> None:
+        """Wait for the order to stop, then for the threads, at most the time for that."""
+        while not self.is_stopping:
+            select.select([self.woken], [], [])
+        self.log("info", "Shutdown requested '%s'." % self.name)
+        if self.has_reason:
+            self.log_stacks()
+        timeout = self.settings["shutdown_timeout"] or None
+        until = None if timeout is None else time.monotonic() + timeout
+        for thread in threads:
+            thread.join(None if until is None else max(0.0, until - time.monotonic()))
+            if thread.is_alive():
+                self.log("info", "Aborting process '%s'." % self.name)
+                os._exit(255)
+        self.log("info", "Stopping process '%s'." % self.name)
+        killer = threading.Timer(max(1.0, (until or time.monotonic()) - time.monotonic()), os._exit, (255,))
+        killer.daemon = True
+        killer.start()
+        atexit._run_exitfuncs()
+        self.log("info", "Exiting process '%s'." % self.name)
+        sys.stdout.flush()
+        os._exit(0)
+
+    def log_stacks(self) -> None:
+        """Write where the threads are."""
+        self.log("info", "Dumping stack trace for active Python threads.")
+        for number, frame in sys._current_frames().items():
+            if number == threading.get_ident():
+                continue
+            words = 'Thread %d executing file "%s", line %d, in %s'
+            code = frame.f_code
+            self.log("info", words % (number, code.co_filename, frame.f_lineno, code.co_name))
+            caller = frame.f_back
+            while caller is not None:
+                code = caller.f_code
+                end = "," if caller.f_back is not None else "."
+                words = 'called from file "%s", line %d, in %s%s'
+                self.log("info", words % (code.co_filename, caller.f_lineno, code.co_name, end))
+                caller = caller.f_back
+
+    # timers -----------------------------------------------------------------------------------------
+    def watch(self) -> None:
+        """Look at the timers until the end; runs in a thread."""
+        while not self.is_stopping:
+            self.reports.beat()
+            self.check_timers(time.monotonic())
+            time.sleep(self.settings["tick"])
+
+    def check_timers(self, now: float) -> None:
+        """Stop the process if a timer has expired."""
+        settings = self.settings
+        with self.counting:
+            running = sum(now - begun for begun in self.active.values())
+        name = self.name
+        limit = settings["request_timeout"]
+        if limit and running / max(1, settings["threads"]) >= limit:
+            self.log("info", "Daemon process request time limit exceeded, stopping process '%s'." % name)
+            self.has_reason = True
+            self.stop()
+        elif self.startup_until is not None and now >= self.startup_until:
+            self.log("info", "Application startup timer expired, stopping process '%s'." % name)
+            self.stop()
+        elif settings["restart_interval"] and now >= self.started + settings["restart_interval"]:
+            self.restart_by_timer()
+        elif self.graceful_until is not None and now >= self.graceful_until:
+            self.log("info", "Daemon process graceful timer expired '%s'." % name)
+            self.stop()
+        else:
+            limit = settings["inactivity_timeout"]
+            if limit and not self.active and self.requests and now >= self.idle_since + limit:
+                self.log(
+                    "info", "Daemon process idle inactivity timer expired, stopping process '%s'." % name
+                )
+                self.stop()
+
+    def restart_by_timer(self) -> None:
+        """Stop because of the restart interval."""
+        if self.is_graceful:
+            return
+        timeout = self.settings["graceful_timeout"]
+        if self.active and timeout:
+            self.is_graceful = True
+            self.graceful_until = time.monotonic() + timeout
+            self.log(
+                "info",
+                "Application restart timer expired, waiting for requests to complete '%s'." % self.name,
+            )
+        else:
+            self.log("info", "Application restart timer expired, stopping process '%s'." % self.name)
+            self.stop()
+
+    # requests ---------------------------------------------------------------------------------------
+    def serve(self, number: int) -> None:
+        """Serve connections until the end; runs in a thread."""
+        self.current.number = number
+        self.current.requests = 0
+        poller = select.poll()
+        poller.register(self.listener.fileno(), select.POLLIN)
+        poller.register(self.woken, select.POLLIN)
+        while True:
+            with self.accepting:
+                connection = self.accepted(poller)
+                if connection is None:
+                    return
+                with self.counting:
+                    self.active[number] = time.monotonic()
+                    self.requests += 1
+            try:
+                self.run(connection)
+            finally:
+                connection.close()
+                self.end_request(number)
+
+    def accepted(self, poller: select.poll) -> socket.socket | None:
+        """Return the next connection; None at the end."""
+        while not self.is_stopping:
+            poller.poll()
+            if self.is_stopping:
+                break
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                continue  # another process of the group has taken it
+            connection.setblocking(True)
+            return connection
+        return None
+
+    def end_request(self, number: int) -> None:
+        """Count the end of a request, and stop where it was the last one."""
+        with self.counting:
+            self.active.pop(number, None)
+            self.idle_since = time.monotonic()
+            is_last = False
+            if self.left:
+                self.left -= 1
+                is_last = self.left == 0
+        if is_last:
+            timeout = self.settings["graceful_timeout"]
+            words = "Maximum requests reached, attempt a graceful shutdown '%s'."
+            if self.active and timeout:
+                self.is_graceful = True
+                self.graceful_until = time.monotonic() + timeout
+                self.log("info", words % self.name)
+            elif not self.is_stopping:
+                words = "Maximum requests reached, triggering immediate shutdown '%s'."
+                self.log("info", words % self.name)
+                self.stop()
+        elif self.is_graceful and not self.is_stopping and not self.active:
+            words = "Requests have completed, triggering immediate shutdown '%s'."
+            self.log("info", words % self.name)
+            self.stop()
+
+    def run(self, connection: socket.socket) -> None:
+        """Serve the request of *connection*."""
+        channel = Channel(connection, self.reports.log)
+        try:
+            variables = channel.variables()
+            begun = time.time()
+            request = ApplicationRequest(self, channel, variables, begun)
+            status = request.answer()
+            if status is None:
+                channel.send(record(REJECTED))
+                return
+            channel.send(request.pending + record(END, struct.pack(">IB3x", status, 0)))
+            if request.input is not None:
+                request.input.expire()
+        except ClientGone:
+            pass
+        finally:
+            self.current.log = None

@@ -1,0 +1,59 @@
+"""Stored passwords whose check was not ended: the answers of their users are not known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.config.execute import root_relative
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
+from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
+from whimbrel.verify.password_checks import MAX_SECONDS
+
+_PASSWORD_FILES: Final = frozenset(("authuserfile", "authdigestfile"))
+
+
+def undecided_passwords(lines: SideLines) -> Iterator[UnknownItem]:
+    """Yield an item for each stored password that no check decided about, at its line of a password file;
+    one without a place for those that no file has (DBM, a database)."""
+    undecided = lines.side.runtime.passwords.undecided
+    if not undecided:
+        return
+    named = set[str]()
+    for text, path, _ in password_files(lines):
+        for number, row in enumerate(text.splitlines(), 1):
+            user, _, stored = row.partition(":")
+            stored = stored.partition(":")[0].rstrip()
+            if stored in undecided:
+                named.add(stored)
+                yield _item(SourceLocation(path, number), f"the stored password of {user}")
+    if undecided - named:
+        yield _item(None, "the stored password of the user")
+
+
+def password_files(lines: SideLines) -> Iterator[tuple[str, str, ConfigLine]]:
+    """Yield the text and path of each password file that is here, with the first line that names it."""
+    seen = set[str]()
+    for line in lines_of(lines.scopes):
+        words = line.words() if line.name in _PASSWORD_FILES else []
+        path = root_relative(lines.side.loaded.root, words[0]) if words and words[0] else ""
+        if path and path not in seen and os.path.isfile(to_bytes(path)):
+            seen.add(path)
+            try:
+                yield to_text(read_regular(to_bytes(path))), path, line
+            except OSError:
+                continue
+
+
+def _item(place: SourceLocation | None, subject: str) -> UnknownItem:
+    return UnknownItem(
+        UnknownKind.USERS_UNKNOWN,
+        place,
+        f"{subject} takes more than {MAX_SECONDS} s to check",
+        "the password was taken as wrong",
+        "hash it again with a smaller cost (htpasswd)",
+    )
