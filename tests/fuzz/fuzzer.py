@@ -4,7 +4,8 @@
 
 Inputs that run new lines are added to DIRECTORY/corpus, which a later run starts with. An exception of the
 target is written to DIRECTORY/findings: the input, and its traceback. The run goes on, so one fault does not
-hide another; of faults at the same line the shortest input stays.
+hide another; of faults at the same line the shortest input stays. Findings of an earlier run are tried first:
+those that fail no more are gone.
 """
 
 from __future__ import annotations
@@ -41,6 +42,15 @@ class Findings:
         self.directory = directory
         self._sizes: dict[str, int] = {}
 
+    def take_earlier(self) -> list[bytes]:
+        """Remove the findings of an earlier run; return their inputs, which are seeds of this one."""
+        inputs = []
+        for text in sorted(self.directory.glob("*.txt")):
+            inputs.append(text.with_suffix("").read_bytes())
+            text.with_suffix("").unlink()
+            text.unlink()
+        return inputs
+
     def add(self, data: bytes, problem: BaseException) -> None:
         """Write *data* and its traceback, unless a shorter input fails at the same line."""
         frames = traceback.extract_tb(problem.__traceback__)
@@ -61,7 +71,7 @@ def fuzz(name: str, seconds: float, directory: Path) -> None:
     findings = Findings(directory / "findings")
     with _instrumented():
         target = targets.load(name)
-        seeds = list(target.seeds())
+        seeds = [*target.seeds(), *findings.take_earlier()]
         for seed in seeds:  # imports what the package imports late
             _try(target, seed, findings)
     if atheris is None:

@@ -56,6 +56,16 @@ def test_the_shortest_input_of_a_place_is_kept(tmp_path: Path) -> None:
     assert "KeyError" in text.read_text()
 
 
+def test_earlier_findings_are_tried_again(tmp_path: Path) -> None:
+    earlier = Findings(tmp_path / "findings")
+    with pytest.raises(KeyError) as caught:
+        Broken().run(b"x")
+    earlier.add(b"x", caught.value)
+    again = Findings(tmp_path / "findings")
+    assert again.take_earlier() == [b"x"]
+    assert list((tmp_path / "findings").iterdir()) == []
+
+
 def test_without_atheris_seeds_are_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.fuzz.fuzzer.atheris", None)
     monkeypatch.setattr(target, "load", lambda name: Broken())

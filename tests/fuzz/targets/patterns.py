@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from tests.fuzz import seeds as recorded
 from whimbrel.base.fnmatch import compile_fnmatch, simple_match
@@ -56,6 +57,7 @@ TOKENS = (
     b"\xe9",
 )
 PATTERN = 60  # bytes of the longest pattern, and of the longest subject: PCRE gives up no search of them
+FOUND = 20  # matches of one subject
 _WRITTEN = re.compile(
     r"(?:RewriteRule|RewriteCond \S+|LocationMatch|RedirectMatch|AliasMatch) \"?([^\s\">]+)"
 )
@@ -92,9 +94,11 @@ def run(data: bytes) -> None:
     except RegexError:
         regex = None
     else:
-        found = regex.search(subject)
-        exact = _pcre(pattern, ignore_case, version22).search(subject)
-        assert _spans(found) == _spans(exact), (pattern, subject)
+        pcre = _pcre(pattern, ignore_case, version22)
+        exact = pcre.search(subject)
+        assert _spans(regex.search(subject)) == _spans(exact), (pattern, subject)
+        each = [(start, _spans(match)) for start, match in islice(regex.find_all(subject), FOUND)]
+        assert each == [(start, _spans(match)) for start, match in islice(pcre.find_all(subject), FOUND)]
         assert regex.groups == len(exact.groups()) if exact is not None else True
     _check_automaton(pattern, subject, ignore_case, version22, regex)
 

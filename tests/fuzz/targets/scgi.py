@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tests.fuzz.answers import check_reader
 from whimbrel.backends.scgi import ScgiReader, request_bytes
+from whimbrel.backends.script_lines import take_head
 
 COVERED = ("backends/scgi.py", "backends/script_lines.py")
 TOKENS = (b"Status: 404 Not Found\r\n", b"\r\n", b"\n", b"\0", b"Location: /x\n", b": ")
@@ -24,6 +25,8 @@ def seeds() -> Sequence[bytes]:
 
 def run(data: bytes) -> None:
     check_reader(ScgiReader, data)
+    for is_complete in (False, True):
+        take_head(bytearray(data), is_complete=is_complete)
     pairs = [line.partition(": ")[::2] for line in data.decode("latin-1").split("\n")]
     size, _, rest = request_bytes(pairs, 5).partition(b":")
     assert len(rest) == int(size) + 1 and rest.endswith(b",")
