@@ -23,6 +23,7 @@ from whimbrel.upgrade.source.conditions import is_open
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
 from whimbrel.upgrade.source.served_roots import WILD, ServedRoot, executed_by_22, served_roots
+from whimbrel.upgrade.source.serving_hosts import serving_hosts
 
 MAX_DIRECTORIES: Final = 200_000
 """The maximum number of directories that are searched below one root."""
@@ -70,6 +71,7 @@ class OverrideTable:
     list."""
 
     def __init__(self, tree: ConfigTree) -> None:
+        self._hosts = serving_hosts(tree)
         self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
         self._patterns: list[OverrideArea] = []
         # every prefix of a path without wildcards whose .htaccess files are read
@@ -100,13 +102,18 @@ class OverrideTable:
         )
 
     def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
-        """Return for each server the section whose AllowOverride is in force in *directory*, None if there is
-        none."""
+        """Return for each server that may serve *directory* the section whose AllowOverride is in force
+        there, None if there is none."""
         parts = _parts(directory)
         fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
         fitting += [area for area in self._patterns if area.covers(parts)]
         fitting.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
-        return [self._effective_area(fitting, host) for host in {None, *(area.host for area in fitting)}]
+        hosts = {None, *(area.host for area in fitting)}
+        return [
+            self._effective_area(fitting, host)
+            for host in hosts
+            if self._hosts.is_served_by(host, directory, hosts)
+        ]
 
     def _effective_area(self, areas: list[OverrideArea], host: Statement | None) -> OverrideArea | None:
         applicable = [area for area in areas if area.host in (None, host)]
