@@ -1,4 +1,4 @@
-"""The servers that map a URL to a directory, or to one above or below it: sections of others do not apply there.
+"""The servers that map a URL to a directory, or to one above or below it: no other sections apply there.
 
 A <Directory> inside a <VirtualHost> is in force for the requests of that host alone. Lines of the main server
 that map URLs hold in each host; DocumentRoot is inherited by hosts without one.
