@@ -201,7 +201,7 @@ class _NeedSearch:
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
         if self.tree.missing_roots:
             root = self.tree.missing_roots[0]
-            why = f"{root} is not here, and .htaccess files with Order and Allow may be in it"
+            why = f"{root} was not read, and .htaccess files with Order and Allow may be in it"
             yield NeededModule("access_compat_module", "C05", why, risk=Risk.CLOSES)
         for identifier, why in wanted.items():
             if identifier in self.built_in:

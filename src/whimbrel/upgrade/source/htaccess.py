@@ -186,7 +186,8 @@ def htaccess_files(
             local_root = ""
         elif not local_root or not os.path.lexists(to_bytes(local_root)):
             if root.is_named and "${" not in path:
-                tree.unread.append(_missing_root(path, root))
+                what = "is not here" if local_root else f"is outside of {tree.root}, the copy that is read"
+                tree.unread.append(_missing_root(path, root, what))
                 if overrides.accepts(path, "limit"):
                     tree.missing_roots.append(path)
             local_root = ""
@@ -202,11 +203,11 @@ def htaccess_files(
             yield from _files_in(local.rstrip("/"), directory, names, overrides)
 
 
-def _missing_root(path: str, root: ServedRoot) -> UnknownItem:
+def _missing_root(path: str, root: ServedRoot, what: str) -> UnknownItem:
     return UnknownItem(
         UnknownKind.MISSING,
         root.line.place,
-        f"{path} is not here: .htaccess files may be in it",
+        f"{path} {what}: .htaccess files may be in it",
         "no rule has checked them; mod_access_compat is loaded for them",
         "run again where the directory is, or pass its .htaccess files",
     )
