@@ -22,6 +22,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.conditions import is_open
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
+from whimbrel.upgrade.source.queries import server_of
 from whimbrel.upgrade.source.served_roots import WILD, ServedRoot, executed_by_22, served_roots
 from whimbrel.upgrade.source.serving_hosts import serving_hosts
 
@@ -77,7 +78,9 @@ class OverrideTable:
         # every prefix of a path without wildcards whose .htaccess files are read
         self._read_prefixes: set[tuple[str, ...]] = set()
         lines = (
-            line for line in executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line))
+            line
+            for line in executed_by_22(tree, "allowoverride")
+            if not (_is_none(line) and is_open(line, server_of(line)))
         )
         for area in filter(None, map(_area, lines)):
             if area.components is None or any(WILD & set(part) for part in area.components):
