@@ -21,6 +21,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 ALWAYS_LOADED: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})
 
+_CORE: Final = "authz_core_module"
 _REQUIRE: Final = {
     "all": "authz_core",
     "env": "authz_core",
@@ -164,16 +165,16 @@ class _NeedSearch:
         if not is_windows(self.tree):
             yield self._mpm()
         yield NeededModule(
-            "authz_core_module",
+            _CORE,
             "C05",
             "2.4 decides about access with it",
-            fails_requests=True,
+            fails_requests=_starts_without_core(self.tree, needs_of_statements),
         )
         if not is_windows(self.tree):
             yield NeededModule(
                 "unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it"
             )
-        yield from needs_of_statements
+        yield from (need for need in needs_of_statements if need.identifier != _CORE)
         yield from self._unnamed()
         for identifier in [
             *self.load_lines.identifiers_24,
@@ -385,6 +386,20 @@ class _NeedSearch:
             "C05",
             "2.4 loads its MPM; prefork is the default of 2.2",
         )
+
+
+def _starts_without_core(tree: ConfigTree, needs: list[NeededModule]) -> bool:
+    """Return True if no line of the server was a directive of mod_authz_core before the first edit.
+
+    The Require lines that other rules write are such directives.
+    """
+    persistent = tree.cache.setdefault("persistent", {})
+    assert isinstance(persistent, dict)
+    is_read_at_start = any(
+        need.identifier == _CORE and need.line is not None and need.line.file.role is Role.MAIN
+        for need in needs
+    )
+    return bool(persistent.setdefault("starts without authz_core", not is_read_at_start))
 
 
 def _asks_for_mpm(line: Statement) -> bool:

@@ -14,7 +14,6 @@ from whimbrel.report.entries import entry_of
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.files.needed_modules import needed_modules
 from whimbrel.upgrade.model import Risk
-from whimbrel.upgrade.rules import rules_of
 
 BASE = (
     "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\n"
@@ -122,8 +121,18 @@ def test_what_a_missing_module_does(
     assert (need.risk, need.fails_requests) == (risk, fails_requests)
 
 
-def test_a_server_without_its_access_module_starts_in_the_report(tmp_path: Path) -> None:
-    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": "Listen 80\n"}), rules_of("modules"))
+@pytest.mark.parametrize(
+    ("lines", "effect"),
+    [
+        ("", "500 per request"),
+        # the Require lines that upgrade writes are not part of the text that is judged
+        ("Order allow,deny\nAllow from all\n", "500 per request"),
+        ("Require valid-user\n", "breaks start-up"),
+    ],
+)
+def test_the_effect_of_a_missing_access_module_in_the_report(lines: str, effect: str, tmp_path: Path) -> None:
+    text = f"Listen 80\n<Directory />\n{lines}</Directory>\n"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
     effects = {entry.message.split()[0]: entry.effect for entry in map(entry_of, result.findings)}
-    assert effects["mod_authz_core"] == "500 per request"
+    assert effects["mod_authz_core"] == effect
     assert effects["mod_mpm_prefork"] == "breaks start-up"
