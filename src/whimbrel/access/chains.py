@@ -364,19 +364,34 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
 def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
     """Return the AllowOverride classes of each .htaccess file that a server reads; of several, the fewest."""
     admitted: dict[S, Override] = {}
+    for section, override in overrides_of_servers(root, inventory):
+        known = admitted.setdefault(section, override)
+        if known is None or (override is not None and len(override) < len(known)):
+            admitted[section] = override
+    return admitted
+
+
+def overrides_of_servers(root: str, inventory: SectionInventory[S, V]) -> Iterator[tuple[S, Override]]:
+    """Yield each .htaccess file with the AllowOverride classes of each server that may serve its directory.
+
+    The main server stands for each host without AllowOverride lines: it reads the files alike.
+    """
     shared = _SectionGroups(inventory.of_server(None)[0])
-    for virtual_host in (None, *dict.fromkeys(inventory.servers)):
-        own = [section for section in inventory.of_server(virtual_host)[1] if section.has_overrides]
+    own_sections = {
+        virtual_host: [section for section in inventory.of_server(virtual_host)[1] if section.has_overrides]
+        for virtual_host in dict.fromkeys(inventory.servers)
+    }
+    hosts = {virtual_host for virtual_host, own in own_sections.items() if own}
+    for virtual_host in (None, *own_sections):
+        own = [] if virtual_host is None else own_sections[virtual_host]
         if virtual_host is not None and not own:
-            continue  # the host reads the files as the main server does
+            continue
         server = _ServerMap(root, inventory, virtual_host, shared)
         is_everywhere = virtual_host is None or any(u.regex is not None or u.fnmatch for u in own)
         for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
             for section, override in server.walk_directory(directory)[1]:
-                known = admitted.setdefault(section, override)
-                if known is None or (override is not None and len(override) < len(known)):
-                    admitted[section] = override
-    return admitted
+                if inventory.is_served_by(virtual_host, section.directory, hosts):
+                    yield section, override
 
 
 def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S]]:

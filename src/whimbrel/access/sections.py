@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Container, Iterator
+from typing import Generic, TypeVar
 
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.regex import Regex
 from whimbrel.config.model import SectionKind
-
-if TYPE_CHECKING:
-    pass
 
 Override = frozenset[str] | None
 """The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no
@@ -111,6 +108,10 @@ V = TypeVar("V")
 """A virtual host, compared by identity."""
 
 
+def _always(_server: object, _directory: str, _others: object) -> bool:
+    return True
+
+
 @dataclass(slots=True)
 class SectionInventory(Generic[S, V]):
     """All sections of one configuration in reading order, and the paths that each server maps.
@@ -119,12 +120,15 @@ class SectionInventory(Generic[S, V]):
         servers: the virtual hosts.
         roots: the DocumentRoot by `server_key`.
         aliases: the pairs of URL prefix and path by `server_key`.
+        is_served_by: whether a server may serve a directory; the main server also stands for each host that
+            is not one of those given.
     """
 
     sections: list[S] = field(default_factory=list)
     servers: list[V] = field(default_factory=list)
     roots: dict[int, str] = field(default_factory=dict)
     aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    is_served_by: Callable[[V | None, str, Container[V | None]], bool] = _always
     _groups: dict[int, list[S]] = field(default_factory=dict, repr=False)
 
     def server_key(self, server: object) -> int:

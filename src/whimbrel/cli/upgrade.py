@@ -315,7 +315,9 @@ def upgrade(
             following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
         else:
             following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
-        output = _Output(shape, color, is_written, words, arguments, following, may_page=not no_pager)
+        output = _Output(
+            shape, color, is_written, words, arguments, following, not no_pager, is_copy=out is not None
+        )
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
@@ -417,6 +419,7 @@ class _Output(NamedTuple):
         verified: a sentence about the comparison of answers, "" for none.
         arguments: those of the command line that the next command repeats.
         following: lines with the commands that come next.
+        is_copy: the result was written to another directory.
     """
 
     shape: OutputFormat
@@ -426,6 +429,7 @@ class _Output(NamedTuple):
     arguments: list[str]
     following: list[str]
     may_page: bool
+    is_copy: bool = False
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -445,7 +449,13 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         _write_stderr(output.verified)
     stream = sys.stdout if is_written and is_text else sys.stderr
     upgrade_output.print_summary(
-        result, directory, is_written, stream, output.color, following=output.following
+        result,
+        directory,
+        is_written,
+        stream,
+        output.color,
+        following=output.following,
+        is_copy=output.is_copy,
     )
     if result.files and not is_written:
         return EXIT_FINDINGS

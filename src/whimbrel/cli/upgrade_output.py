@@ -24,6 +24,7 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import READ_ERROR, Finding
 from whimbrel.upgrade.rules import rule_names
+from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.reading import described as inputs
 
 MAX_SUMMARY_LINE: Final = 1200
@@ -55,9 +56,11 @@ def print_summary(
     color: ColorMode,
     *,
     following: Iterable[str] = (),
+    is_copy: bool = False,
 ) -> None:
     """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
-    rule, and the lines *following* with the commands that come next.
+    rule, and the lines *following* with the commands that come next. *is_copy*: the files were written to
+    another directory.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
@@ -67,6 +70,7 @@ def print_summary(
     lines = _wrapped(inputs(result.tree), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written), style)
+    lines += _wrapped(_idle_copies(result) if is_copy else (), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
@@ -91,6 +95,16 @@ def _counts(result: UpgradeResult, directory: str, is_written: bool) -> Iterator
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(result)}"
     )
+
+
+def _idle_copies(result: UpgradeResult) -> Iterator[str]:
+    """Yield a line about changed .htaccess files of a copy: servers read those beside the documents."""
+    count = sum(result.tree.files[path].role is Role.HTACCESS for path in result.files)
+    if count:
+        yield (
+            f"changed .htaccess files ({count}) have no effect in a copy: "
+            "servers read those beside the documents"
+        )
 
 
 def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:

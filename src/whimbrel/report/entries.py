@@ -34,6 +34,7 @@ def entry_of(finding: Finding, directory: str = "", texts: SourceTexts = _NO_TEX
         finding.old,
         tuple(replace(fix, path=display_path(fix.path, directory)) for fix in finding.fixes),
         finding.in_htaccess,
+        finding.fails_requests,
         frame_lines(finding, texts),
     )
 

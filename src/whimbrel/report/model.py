@@ -50,6 +50,7 @@ class ReportEntry:
         new: the lines that the edit writes
         fixes: the edit as ranges of the files, if it has any; paths as *path*
         in_htaccess: the place is in a .htaccess file
+        fails_requests: 2.4 starts and answers requests with 500
         lines: the lines of its frame, where the edit is known as ranges
     """
 
@@ -69,18 +70,21 @@ class ReportEntry:
     old: tuple[tuple[int, str], ...] = ()
     fixes: tuple[TextFix, ...] = ()
     in_htaccess: bool = False
+    fails_requests: bool = False
     lines: tuple[FrameLine, ...] = ()
 
     @property
     def effect_class(self) -> EffectClass:
         """The class of its effect: a .htaccess file that 2.4 refuses stops requests, not the start."""
-        return EffectClass(self.risk, self.risk is Risk.BREAKS and self.in_htaccess)
+        return EffectClass(self.risk, self.risk is Risk.BREAKS and (self.in_htaccess or self.fails_requests))
 
     @property
     def effect(self) -> str:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
         if not self.effect_class.is_per_request:
             return self.risk.value
+        if not self.in_htaccess:
+            return self.effect_class.name
         return f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
 
     @property

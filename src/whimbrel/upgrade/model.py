@@ -96,6 +96,7 @@ class Finding:
         fixes: the applied edits as ranges of the original files; empty if one of them changes a line that an
             earlier edit has written.
         in_htaccess: the place is in a .htaccess file, which never stops the start.
+        fails_requests: 2.4 starts and answers requests with 500.
     """
 
     rule: str
@@ -112,6 +113,7 @@ class Finding:
     old: tuple[tuple[int, str], ...] = ()
     fixes: tuple[TextFix, ...] = ()
     in_htaccess: bool = False
+    fails_requests: bool = False
 
     @property
     def needs_review(self) -> bool:

@@ -103,6 +103,17 @@ def test_a_copy(site: Path, tmp_path: Path) -> None:
     assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
 
 
+def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path: Path) -> None:
+    (site / "htdocs").mkdir(exist_ok=True)
+    (site / "htdocs/.htaccess").write_bytes(b"Order deny,allow\nDeny from all\n")
+    (site / MAIN).write_bytes(OLD + b"DocumentRoot htdocs\n")
+    named = "-d", str(site), "--select", "C17"
+    words = b"changed .htaccess files (1) have no effect in a copy"
+    assert words in b" ".join(upgrade("--out", str(tmp_path / "new"), *named, cwd=site)[1].split())
+    assert (site / "htdocs/.htaccess").read_bytes() == b"Order deny,allow\nDeny from all\n"
+    assert words not in b" ".join(upgrade("--write", *named, cwd=site)[1].split())
+
+
 @pytest.mark.parametrize(
     "arguments", [["{site}"], ["{site}/conf/httpd.conf"], ["-f", "{site}/conf/httpd.conf"]]
 )

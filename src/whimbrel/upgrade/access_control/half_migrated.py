@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
-from whimbrel.upgrade.access_control.replacement import Lines
+from whimbrel.upgrade.access_control.replacement import FILES, Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
 from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22, serves_both
 from whimbrel.upgrade.model import Finding, Risk
@@ -45,10 +45,11 @@ def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]
         unit = chain.last
         if unit in seen or unit not in analysis.left or any(part.choices for part in chain.sections):
             continue
-        other = _other_words(chain)
+        around = _around(chain)
+        other = _other_words(unit, around)
         if (
             other is not None
-            and _is_closed(analysis, [_layer(part) for part in chain.sections])
+            and _is_closed(analysis, [_layer(part) for part in (*around, unit)])
             and not _is_closed(analysis, [_layer(unit)])
         ):
             seen.add(unit)
@@ -89,7 +90,7 @@ def _changed_finding(unit: AccessSection, outer: AccessSection, example: Counter
         "C20",
         unit.place,
         (
-            f"its lines of 2.2 stand below {outer.place}, which has a branch for each version: 2.4 applies "
+            f"its lines of 2.2 stand below {_name(outer)}, which has a branch for each version: 2.4 applies "
             f"them together with the Require there; {example}"
         ),
         "write a branch for each version here too, or Require lines alone",
@@ -117,21 +118,37 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessS
             )
 
 
-def _other_words(chain: Chain) -> AccessSection | None:
-    """Return an outer section with directives of the other version than those of the last one."""
-    last = _new(chain.last)
+def _around(chain: Chain) -> list[AccessSection]:
+    """Return the outer sections that apply to every request of their chain's last one.
+
+    A <Files> section is about some names in a <Location> or <Directory>, and closes those alone.
+    """
+    is_about_names = chain.last.kind in FILES
+    return [unit for unit in chain.sections[:-1] if is_about_names or unit.kind not in FILES]
+
+
+def _other_words(unit: AccessSection, around: list[AccessSection]) -> AccessSection | None:
+    """Return the innermost outer section with directives of the other version than those of *unit*."""
+    last = _new(unit)
     if has_directive(last, RECORD) and not has_directive(last, {"require"}):
         return next(
             (
-                unit
-                for unit in chain.sections[:-1]
-                if unit.is_upgraded and has_directive(_new(unit), {"require"})
+                outer
+                for outer in reversed(around)
+                if outer.is_upgraded and has_directive(_new(outer), {"require"})
             ),
             None,
         )
-    if chain.last.is_upgraded and not has_directive(last, RECORD):
-        return next((unit for unit in chain.sections[:-1] if has_directive(_new(unit), RECORD)), None)
+    if unit.is_upgraded and not has_directive(last, RECORD):
+        return next((outer for outer in reversed(around) if has_directive(_new(outer), RECORD)), None)
     return None
+
+
+def _name(unit: AccessSection) -> str:
+    """Return the words for a section in messages: its text, since edits of other rules move its line."""
+    if unit.statement is None:
+        return unit.file.path
+    return f"`<{unit.statement.node.name} {unit.statement.args.strip()}>` of {unit.file.path}"
 
 
 def _old(unit: AccessSection) -> Lines:
@@ -161,7 +178,7 @@ def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection
             "C20",
             unit.place,
             (
-                f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 "
+                f"half-migrated: this Require stands under Order, Allow or Deny of {_name(other)}; 2.4 "
                 "evaluates both and answers 403 to every client (AH01797)"
             ),
             "write Require in the outer section too",
@@ -172,7 +189,7 @@ def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection
         "C20",
         unit.place,
         (
-            f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 "
+            f"half-migrated: Order, Allow and Deny stand under a Require of {_name(other)}; 2.4 "
             "evaluates both and answers 403 to every client (AH01630)"
         ),
         f"write {text} if the clients that 2.2 admitted are meant",

@@ -25,6 +25,7 @@ from whimbrel.upgrade.source.conditions import (
 )
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.overrides import merge_overrides
+from whimbrel.upgrade.source.serving_hosts import serving_hosts
 
 _KINDS: Final = {
     "<directory": SectionKind.DIRECTORY,
@@ -330,7 +331,7 @@ Chain = SectionChain[AccessSection]
 
 def find_sections(tree: ConfigTree) -> Inventory:
     """Return the sections of the configuration tree, and the paths of each server."""
-    inventory: Inventory = SectionInventory()
+    inventory: Inventory = SectionInventory(is_served_by=serving_hosts(tree).is_served_by)
     _walk(tree, inventory, tree.statements, None, None)
     for file in tree.files.values():
         if file.role is Role.HTACCESS:

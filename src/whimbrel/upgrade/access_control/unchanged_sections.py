@@ -90,8 +90,11 @@ def left(
 
 def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
     """Yield the .htaccess files, with their sections, in directories whose AllowOverride stands under an open
-    condition."""
-    areas = [unit for unit in units if any(is_open(line) for line in unit.override_lines)]
+    condition.
+
+    One around a whole virtual host decides whether the host exists, which no request of it asks.
+    """
+    areas = [unit for unit in units if any(is_open(line, unit.server) for line in unit.override_lines)]
     for unit in units if areas else ():
         file = unit if unit.outer is None else unit.outer
         if (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whimbrel.access.chains import overrides_of_servers
 from whimbrel.base.errors import SourceLocation
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control.analysis import analyze_access, outermost
@@ -16,7 +17,11 @@ def unset_override_edits(tree: ConfigTree) -> Iterator[tuple[SourceLocation, Fil
     """Yield each place without AllowOverride, and the edit that inserts it in <Directory />, which all
     directories inherit from."""
     analysis = analyze_access(tree)
-    if not any(override is None for chain in analysis.chains for _, override in chain.overrides):
+    unset = {file for chain in analysis.chains for file, override in chain.overrides if override is None}
+    if not unset or not any(
+        override is None and file in unset
+        for file, override in overrides_of_servers(tree.root, analysis.inventory)
+    ):
         return
     directories = [
         section

@@ -13,6 +13,7 @@ from typing import Final
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -31,6 +32,7 @@ from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
+from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.config_tree import Role, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
 
@@ -53,6 +55,8 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     known = _known(result)
     for problem in problems:
         finding = _finding(result, problem)
+        if _is_of_other_mpm(result, finding.place):
+            continue
         if is_of_this_machine(texts, problem) or is_of_damaged_text(result.tree, finding.place.path):
             continue
         if _is_of_foreign_module(problem, options):
@@ -136,7 +140,9 @@ def _advice(problem: RefusedLine, statement: Statement | None) -> str:
         close = _close_names(problem.name)
         if close and close[0].lower() != problem.name.lower():
             return f"write {close[0]}"
-        return "remove the line, or load the module that declares it"
+        sources = [row.source for row in catalogue("2.4").find(problem.name)]
+        module = " or ".join(source.removesuffix(".c") for source in sources) or "the module that declares it"
+        return f"remove the line, or load {module}"
     if name == "require" and "provider" not in problem.text:
         return "correct the line for 2.4: addresses are separated by blanks, and a section grants by a line"
     return _ADVICE.get(name, "correct the line for 2.4, or remove it")
@@ -161,6 +167,19 @@ def _foreign_item(problem: RefusedLine, place: SourceLocation) -> UnknownItem:
         place,
         f"{problem.name} is no directive of httpd's own modules",
         "the file works only where a module declares it",
+    )
+
+
+def _is_of_other_mpm(result: UpgradeResult, place: SourceLocation) -> bool:
+    """Return True if a branch for another MPM holds the line: 2.4 skips it where the server runs.
+
+    The MPM of Windows is compiled in there, which the text that is loaded here does not show.
+    """
+    line = _statement_at(result, place.path, place.line)
+    branches = line.enclosing("<ifmodule") if line is not None else ()
+    return any(
+        branch.taken[1] is False and branch.args.strip().strip('"').removeprefix("!") in MPMS
+        for branch in branches
     )
 
 

@@ -21,6 +21,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 ALWAYS_LOADED: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})
 
+_CORE: Final = "authz_core_module"
 _REQUIRE: Final = {
     "all": "authz_core",
     "env": "authz_core",
@@ -90,13 +91,22 @@ class NeededModule:
     """One module that must be loaded.
 
     *rule_number* is the row of the table of changes, *why* the reason as text, *line* the statement that
-    shows it (None: every 2.4 needs it).
+    shows it (None: every 2.4 needs it). *risk* is the effect of its absence; *fails_requests*: 2.4 starts and
+    answers requests with 500.
     """
 
     identifier: str
     rule_number: str
     why: str
     line: Statement | None = None
+    risk: Risk = Risk.BREAKS
+    fails_requests: bool = False
+
+    def at_worst(self, other: NeededModule) -> NeededModule:
+        """Return the need with the worse effect of both."""
+        first, second = ((need.risk.rank, need.fails_requests) for need in (self, other))
+        worst = self if first <= second else other
+        return replace(self, risk=worst.risk, fails_requests=worst.fails_requests)
 
 
 def needed_modules(tree: ConfigTree) -> list[NeededModule]:
@@ -111,7 +121,7 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
             if need.identifier not in load_lines.identifiers_24 and not load_lines.is_built_in(
                 need.identifier
             ):
-                missing.setdefault(need.identifier, need)
+                missing[need.identifier] = missing.get(need.identifier, need).at_worst(need)
     ordered = _ordered(missing)
     tree.cache["needs"] = ordered
     return ordered
@@ -154,12 +164,17 @@ class _NeedSearch:
         needs_of_statements = list(self._of_statements())
         if not is_windows(self.tree):
             yield self._mpm()
-        yield NeededModule("authz_core_module", "C05", "2.4 decides about access with it")
+        yield NeededModule(
+            _CORE,
+            "C05",
+            "2.4 decides about access with it",
+            fails_requests=_starts_without_core(self.tree, needs_of_statements),
+        )
         if not is_windows(self.tree):
             yield NeededModule(
                 "unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it"
             )
-        yield from needs_of_statements
+        yield from (need for need in needs_of_statements if need.identifier != _CORE)
         yield from self._unnamed()
         for identifier in [
             *self.load_lines.identifiers_24,
@@ -187,12 +202,15 @@ class _NeedSearch:
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
         if self.tree.missing_roots:
             root = self.tree.missing_roots[0]
-            why = f"{root} is not here, and .htaccess files with Order and Allow may be in it"
-            yield NeededModule("access_compat_module", "C05", why)
+            why = f"{root} was not read, and .htaccess files with Order and Allow may be in it"
+            yield NeededModule("access_compat_module", "C05", why, risk=Risk.CLOSES)
         for identifier, why in wanted.items():
             if identifier in self.built_in:
                 yield NeededModule(
-                    identifier, "C04", f"2.2 has it compiled in ({self.tree.built_in.origin}): {why}"
+                    identifier,
+                    "C04",
+                    f"2.2 has it compiled in ({self.tree.built_in.origin}): {why}",
+                    risk=Risk.CHANGES,
                 )
 
     # directives ----------------------------------------------------------------------------------
@@ -299,7 +317,12 @@ class _NeedSearch:
                 continue
             if what == "Require" or line.file.role is Role.MAIN:
                 yield NeededModule(
-                    f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` needs it", line
+                    f"{module}_module",
+                    _rule_number_of(f"{module}_module"),
+                    f"`{what} {word}` needs it",
+                    line,
+                    Risk.CHANGES if table is _HANDLERS else Risk.BREAKS,
+                    fails_requests=table is _TYPES,
                 )
                 if word == "file-group":
                     yield NeededModule(
@@ -365,6 +388,20 @@ class _NeedSearch:
         )
 
 
+def _starts_without_core(tree: ConfigTree, needs: list[NeededModule]) -> bool:
+    """Return True if no line of the server was a directive of mod_authz_core before the first edit.
+
+    The Require lines that other rules write are such directives.
+    """
+    persistent = tree.cache.setdefault("persistent", {})
+    assert isinstance(persistent, dict)
+    is_read_at_start = any(
+        need.identifier == _CORE and need.line is not None and need.line.file.role is Role.MAIN
+        for need in needs
+    )
+    return bool(persistent.setdefault("starts without authz_core", not is_read_at_start))
+
+
 def _asks_for_mpm(line: Statement) -> bool:
     return any(
         re.fullmatch(r"!?(?:\w+\.c|mpm_\w+)", s.args.strip()) and "mod_" not in s.args
@@ -408,9 +445,10 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             place,
             f"{row.file} is not loaded: {need.why}",
             f"load it: `{load_lines.format_line(need.identifier).strip()}`",
-            Risk.BREAKS,
+            need.risk,
             Safety.SAFE,
             (edit,),
+            fails_requests=need.fails_requests,
         )
         if load_lines.is_debian:
             name = row.file.removeprefix("mod_")

@@ -65,10 +65,21 @@ def _of_text(tree: ConfigTree) -> AccessCompat:
 
 def access_compat_sentence(tree: ConfigTree) -> str:
     """Return what 2.4 does with Order and Allow as the text stands, "" for a text without them."""
-    lines = [line for line in tree.named(*DIRECTIVES, include_inactive=True) if needs_access_compat(line)]
-    if not lines:
+    needing = [line for line in tree.named(*DIRECTIVES, include_inactive=True) if needs_access_compat(line)]
+    if not needing:
         return ""
-    state = access_compat(tree)
+    is_server = tree.context is InputContext.SERVER
+    lines = [line for line in needing if not is_server or line.file.role is not Role.FRAGMENT]
+    # a file that no Include reads is part of another server, whose modules the text does not show
+    others = "files that no Include reads" if len(lines) < len(needing) else ""
+    if not lines:
+        return f"mod_access_compat: not known whether 2.4 has it for {others}"
+    sentence = _sentence(access_compat(tree), lines)
+    return f"{sentence}; not known for {others}" if others else sentence
+
+
+def _sentence(state: AccessCompat, lines: list[Statement]) -> str:
+    """Return what 2.4 does with *lines* of one server."""
     if state.is_loaded:
         return f"mod_access_compat: 2.4 loads it ({state.place}), so {_NAMES} work as the text stands"
     effects = {

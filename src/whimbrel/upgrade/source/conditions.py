@@ -122,9 +122,9 @@ def is_contradictory(conditions: tuple[Literal, ...]) -> bool:
     return len({literal.condition for literal in conditions}) < len(set(conditions))
 
 
-def is_open(statement: Statement) -> bool:
-    """Return True if an open condition decides whether 2.2 reads *statement*."""
-    return any(branch.taken[0] is None for branch in branches_between(statement, None))
+def is_open(statement: Statement, outer: Statement | None = None) -> bool:
+    """Return True if an open condition within *outer* decides whether 2.2 reads *statement*."""
+    return any(branch.taken[0] is None for branch in branches_between(statement, outer))
 
 
 def is_lost(statement: Statement, outer: Statement | None) -> bool:

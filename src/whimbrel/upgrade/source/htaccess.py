@@ -22,7 +22,9 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.conditions import is_open
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
+from whimbrel.upgrade.source.queries import server_of
 from whimbrel.upgrade.source.served_roots import WILD, ServedRoot, executed_by_22, served_roots
+from whimbrel.upgrade.source.serving_hosts import serving_hosts
 
 MAX_DIRECTORIES: Final = 200_000
 """The maximum number of directories that are searched below one root."""
@@ -119,12 +121,15 @@ class OverrideTable:
     list."""
 
     def __init__(self, tree: ConfigTree) -> None:
+        self._hosts = serving_hosts(tree)
         self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
         self._patterns: list[OverrideArea] = []
         # every prefix of a path without wildcards whose .htaccess files are read
         self._read_prefixes: set[tuple[str, ...]] = set()
         lines = (
-            line for line in executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line))
+            line
+            for line in executed_by_22(tree, "allowoverride")
+            if not (_is_none(line) and is_open(line, server_of(line)))
         )
         for area in filter(None, map(_area, lines)):
             if area.components is None or any(WILD & set(part) for part in area.components):
@@ -149,13 +154,18 @@ class OverrideTable:
         )
 
     def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
-        """Return for each server the section whose AllowOverride is in force in *directory*, None if there is
-        none."""
+        """Return for each server that may serve *directory* the section whose AllowOverride is in force
+        there, None if there is none."""
         parts = _parts(directory)
         fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
         fitting += [area for area in self._patterns if area.covers(parts)]
         fitting.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
-        return [self._effective_area(fitting, host) for host in {None, *(area.host for area in fitting)}]
+        hosts = {None, *(area.host for area in fitting)}
+        return [
+            self._effective_area(fitting, host)
+            for host in hosts
+            if self._hosts.is_served_by(host, directory, hosts)
+        ]
 
     def _effective_area(self, areas: list[OverrideArea], host: Statement | None) -> OverrideArea | None:
         applicable = [area for area in areas if area.host in (None, host)]
@@ -230,7 +240,8 @@ def htaccess_files(
             local_root = ""
         elif not local_root or not os.path.lexists(to_bytes(local_root)):
             if root.is_named and "${" not in path:
-                tree.unread.append(_missing_root(path, root))
+                what = "is not here" if local_root else f"is outside of {tree.root}, the copy that is read"
+                tree.unread.append(_missing_root(path, root, what))
                 if overrides.accepts(path, "limit"):
                     tree.missing_roots.append(path)
             local_root = ""
@@ -246,11 +257,11 @@ def htaccess_files(
             yield from _files_in(local.rstrip("/"), directory, names, overrides, searched)
 
 
-def _missing_root(path: str, root: ServedRoot) -> UnknownItem:
+def _missing_root(path: str, root: ServedRoot, what: str) -> UnknownItem:
     return UnknownItem(
         UnknownKind.MISSING,
         root.line.place,
-        f"{path} is not here: .htaccess files may be in it",
+        f"{path} {what}: .htaccess files may be in it",
         "no rule has checked them; mod_access_compat is loaded for them",
         "run again where the directory is, or pass its .htaccess files",
     )

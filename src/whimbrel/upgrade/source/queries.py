@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
+from whimbrel.upgrade.source.conditions import literals
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.walk import walk
 
@@ -132,6 +133,31 @@ def _loads_24_module(line: Statement) -> bool:
     return catalogue("2.2").module(words[0]) is None and catalogue("2.4").module(words[0]) is not None
 
 
-def is_module_missing(tree: ConfigTree, module: str) -> bool:
-    """Return True if the configuration loads modules, but 2.4 does not load *module* (an identifier)."""
-    return module not in tree.modules_24 and tree.has("loadmodule")
+def is_module_missing(tree: ConfigTree, module: str, line: Statement | None = None) -> bool:
+    """Return True if the configuration loads modules, but 2.4 does not load *module* (an identifier).
+
+    With *line*: not where it reads that line, whose conditions may be those under which the module is loaded.
+    """
+    if module in tree.modules_24 or not tree.has("loadmodule"):
+        return False
+    return line is None or not _implies_loaded(tree, module, line)
+
+
+def is_loaded_under_condition(tree: ConfigTree, module: str) -> bool:
+    """Return True if a line that 2.4 reads under some conditions loads *module* (an identifier)."""
+    return any(True for _ in _loading_lines(tree, module))
+
+
+def _loading_lines(tree: ConfigTree, module: str) -> Iterator[Statement]:
+    return (line for line in lines_for_24(tree, "loadmodule") if line.words()[:1] == [module])
+
+
+def _implies_loaded(tree: ConfigTree, module: str, line: Statement) -> bool:
+    """Return True if the conditions of *line* hold only where *module* is loaded."""
+    held = set(literals(line, None))
+    if any(
+        literal.positive and literal.condition.container == "ifmodule" and literal.condition.key == module
+        for literal in held
+    ):
+        return True
+    return any(set(literals(load, None)) <= held for load in _loading_lines(tree, module))

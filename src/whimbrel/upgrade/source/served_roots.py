@@ -33,6 +33,7 @@ VIRTUAL: Final = (
     "virtualscriptaliasip",
 )
 """Directives that map each host to a directory of its own."""
+_USER_KEYWORDS: Final = ("enable", "enabled", "disable", "disabled")
 _SPECIAL: Final = re.compile(r"[\\.^$*+?()\[\]{}|]")
 _ESCAPED: Final = re.compile(r"\\([./_-])")
 
@@ -117,7 +118,7 @@ def fixed_part(path: str, mark: str) -> str:
 
 def user_words(words: list[str]) -> list[str]:
     """Return the words of a UserDir line that name directories or URLs."""
-    return [] if words and words[0].lower() in ("enabled", "disabled") else words
+    return [] if words and words[0].lower() in _USER_KEYWORDS else words
 
 
 def _of_users(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[ServedRoot]:

@@ -60,4 +60,4 @@ def test_a_directive_of_a_module_that_is_not_loaded_is_no_misspelling(tmp_path: 
     result = upgrade(read_config_tree(options, UpgradeOptions()), [])
     add_load_errors(result, options)
     advice = {finding.place.line: finding.advice for finding in result.findings if finding.rule == "LOAD"}
-    assert advice[7] == "remove the line, or load the module that declares it"
+    assert advice[7] == "remove the line, or load mod_rewrite"

@@ -145,3 +145,41 @@ def test_long_lists_are_split(tmp_path: Path) -> None:
     assert max(map(len, lines)) < 4100
     listed = [word for line in lines if "Require not ip" in line for word in line.split()[3:]]
     assert len(lines) > 4 and listed == [f"10.{n // 200}.{n % 200}.7" for n in range(1000)]
+
+
+CORE_24 = "LoadModule authz_core_module modules/mod_authz_core.so\n"
+COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
+LOCAL = "Order deny,allow\nDeny from all\nAllow from 127.0.0.1\n"
+FILES = '<Files ~ "^\\.ht">\nRequire all denied\n</Files>\n'
+
+
+@pytest.mark.parametrize(
+    ("outer", "section", "named"),
+    [
+        # apache2 answers by the lines of the section alone: the outer Require is about other names
+        (FILES, "<Location /server-status>", ""),
+        (FILES.replace("Files ~", "FilesMatch").replace("/Files", "/FilesMatch"), "<Directory /srv/a>", ""),
+        (
+            "<Directory /srv>\n<Limit PUT>\nRequire all denied\n</Limit>\n</Directory>\n",
+            "<Directory /srv/a>",
+            "",
+        ),
+        ("<Directory /srv>\nRequire all denied\n</Directory>\n", "<Directory /srv/a>", "<Directory /srv>"),
+        (FILES, '<Files ".htpublic">', '<Files ~ "^\\.ht">'),
+        (
+            "<Directory />\nRequire all granted\n</Directory>\n"
+            f"{FILES}<Directory /srv>\nRequire all denied\n</Directory>\n",
+            "<Directory /srv/a>",
+            "<Directory /srv>",
+        ),
+    ],
+)
+def test_a_require_for_other_names_or_methods_is_not_over_a_section(
+    outer: str, section: str, named: str, tmp_path: Path
+) -> None:
+    text = (
+        f"{CORE_24}{COMPAT}DocumentRoot /srv\n{outer}{section}\n{LOCAL}</{section[1:].partition(' ')[0]}>\n"
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": MODULES + text}), rules_of("access"))
+    found = [finding.message for finding in result.findings if "half-migrated" in finding.message]
+    assert [f"a Require of `{named}` of {tmp_path}" in message for message in found] == [True] * bool(named)

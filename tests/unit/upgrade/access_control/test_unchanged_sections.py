@@ -119,3 +119,30 @@ def test_a_section_in_one_that_stays_stays_too(tmp_path: Path) -> None:
         )[0]
         == set()
     )
+
+
+AREA = "<Directory ROOT/htdocs>\nAllowOverride {}\n</Directory>\n"
+TLS_HOST = "<IfDefine TLS>\n<VirtualHost *:443>\nDocumentRoot ROOT/htdocs\n{}</VirtualHost>\n</IfDefine>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        # with TLS or without, each host that exists admits the file
+        (AREA.format("All") + TLS_HOST.format(AREA.format("All")), []),
+        (
+            TLS_HOST.format(f"<IfDefine X>\n{AREA.format('All')}</IfDefine>\n"),
+            ["access control is unchanged: a condition decides whether AllowOverride admits its lines"],
+        ),
+    ],
+)
+def test_a_condition_around_a_host_does_not_decide_what_its_files_may_contain(
+    text: str, reasons: list[str], tmp_path: Path
+) -> None:
+    files, found = marks(
+        tmp_path,
+        f"DocumentRoot ROOT/htdocs\n{text}",
+        {"htdocs/.htaccess": "Order deny,allow\nDeny from all\n"},
+    )
+    assert found == reasons
+    assert (f"{tmp_path}/htdocs/.htaccess" in files) is (not reasons)

@@ -17,8 +17,8 @@ from whimbrel.upgrade.check.check import CheckResult, check, parse_selection
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.knowledge.scope import UnknownKind
-from whimbrel.upgrade.model import LOAD_ERROR, Risk
-from whimbrel.upgrade.source.reading import Sources
+from whimbrel.upgrade.model import LOAD_ERROR, Risk, UpgradeOptions
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 MODULES = "".join(
@@ -259,3 +259,30 @@ def test_a_section_that_keeps_access_lines_may_be_wrong_for_another_reason(tmp_p
     text = "<Location /a>\n<FilesMatch a>\nOrder deny,allow\n</FilesMatch>\n</Location>\n"
     found = refused(checked(tmp_path, {"part.conf": text}, alone=True))
     assert found == [(2, "<FilesMatch> cannot occur within <Location> section")]
+
+
+WINDOWS_USER = "<IfModule !mpm_winnt_module>\nUser daemon\n</IfModule>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "root", "lines"),
+    [
+        ("User daemon\n", "htdocs", [(5, "mod_unixd")]),
+        # httpd for Windows has its MPM compiled in and skips the branch
+        (WINDOWS_USER, "C:/htdocs", []),
+        (WINDOWS_USER, "htdocs", [(6, "mod_unixd")]),
+        ("<IfModule prefork.c>\nUser daemon\n</IfModule>\n", "htdocs", []),
+        ("<IfModule !prefork.c>\nMaxClents 1\n</IfModule>\n", "htdocs", [(6, "MaxClients")]),
+    ],
+)
+def test_branches_for_another_mpm_are_not_loaded(
+    text: str, root: str, lines: list[tuple[int, str]], tmp_path: Path
+) -> None:
+    modules = "".join(line for line in MODULES.splitlines(keepends=True)[:3])
+    laid(tmp_path, {MAIN: f'{modules}DocumentRoot "{root}"\n{text}', "htdocs/x": ""})
+    options = LoadOptions(server_root=str(tmp_path), file=MAIN, build="shared")
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()), ())
+    add_load_errors(result, options)
+    found = [(one.place.line, one.advice) for one in result.findings if one.rule == LOAD_ERROR]
+    assert [line for line, _ in found] == [line for line, _ in lines]
+    assert all(words in advice for (_, advice), (_, words) in zip(found, lines, strict=True))

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree, fragments
 
+from whimbrel.report.entries import entry_of
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.files.needed_modules import needed_modules
+from whimbrel.upgrade.model import Risk
 
 BASE = (
     "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\n"
@@ -89,3 +92,47 @@ def test_the_mpm(tmp_path: Path, text: str, wanted: str) -> None:
 
 def test_fragments_need_nothing(tmp_path: Path) -> None:
     assert needed_modules(fragments(tmp_path, {"conf/a.conf": "Header set A b\n"})) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "risk", "fails_requests"),
+    [
+        # each of them asked of apache2: -t, then a request
+        ("", "authz_core", Risk.BREAKS, True),
+        ("<Directory />\nOrder allow,deny\nAllow from all\n</Directory>\n", "authz_core", Risk.BREAKS, True),
+        ("<Directory />\nRequire valid-user\n</Directory>\n", "authz_core", Risk.BREAKS, False),
+        ("<Directory />\nOrder allow,deny\n</Directory>\n", "access_compat", Risk.BREAKS, False),
+        ("<Directory />\nAuthType Basic\n</Directory>\n", "auth_basic", Risk.BREAKS, True),
+        ("<Directory />\nAuthType Basic\n</Directory>\n", "authn_core", Risk.BREAKS, False),
+        ("SetOutputFilter INCLUDES\n", "include", Risk.CHANGES, False),
+        ("SetOutputFilter INCLUDES\nSSITimeFormat %D\n", "include", Risk.BREAKS, False),
+        ("<Location /s>\nSetHandler server-status\n</Location>\n", "status", Risk.CHANGES, False),
+        ("", "dir", Risk.CHANGES, False),
+        ("DirectoryIndex a\n", "dir", Risk.BREAKS, False),
+    ],
+)
+def test_what_a_missing_module_does(
+    text: str, module: str, risk: Risk, fails_requests: bool, tmp_path: Path
+) -> None:
+    found = {
+        need.identifier: need for need in needed_modules(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    }
+    need = found[f"{module}_module"]
+    assert (need.risk, need.fails_requests) == (risk, fails_requests)
+
+
+@pytest.mark.parametrize(
+    ("lines", "effect"),
+    [
+        ("", "500 per request"),
+        # the Require lines that upgrade writes are not part of the text that is judged
+        ("Order allow,deny\nAllow from all\n", "500 per request"),
+        ("Require valid-user\n", "breaks start-up"),
+    ],
+)
+def test_the_effect_of_a_missing_access_module_in_the_report(lines: str, effect: str, tmp_path: Path) -> None:
+    text = f"Listen 80\n<Directory />\n{lines}</Directory>\n"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    effects = {entry.message.split()[0]: entry.effect for entry in map(entry_of, result.findings)}
+    assert effects["mod_authz_core"] == effect
+    assert effects["mod_mpm_prefork"] == "breaks start-up"

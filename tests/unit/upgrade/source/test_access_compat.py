@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.config_trees import config_tree, fragments
+from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.access_compat import AccessCompat, access_compat, access_compat_sentence
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 HOST = "LoadModule authz_host_module modules/mod_authz_host.so\n"
 COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
@@ -44,3 +47,25 @@ def test_a_file_alone(tmp_path: Path) -> None:
     tree = fragments(tmp_path, {".htaccess": "Order deny,allow\n"})
     assert access_compat(tree) == AccessCompat(None)
     assert "each request below a .htaccess file that has them gets 500" in access_compat_sentence(tree)
+
+
+@pytest.mark.parametrize(
+    ("main", "start", "end"),
+    [
+        (
+            COMPAT + ORDER,
+            "2.4 loads it (",
+            "work as the text stands; not known for files that no Include reads",
+        ),
+        (HOST + ORDER, "no line loads it", "with these lines; not known for files that no Include reads"),
+        (COMPAT, "not known", "not known whether 2.4 has it for files that no Include reads"),
+    ],
+)
+def test_a_file_beside_the_server_has_its_own_modules(
+    main: str, start: str, end: str, tmp_path: Path
+) -> None:
+    root = laid(tmp_path, {"conf/httpd.conf": main, "other.conf": ORDER})
+    options = LoadOptions(server_root=str(root))
+    tree = read_config_tree(Sources(options=options, fragments=(f"{root}/other.conf",)), UpgradeOptions())
+    sentence = access_compat_sentence(tree)
+    assert sentence.startswith(f"mod_access_compat: {start}") and sentence.endswith(end)

@@ -65,6 +65,9 @@ A, B, C = "htdocs/.htaccess", "htdocs/a/.htaccess", "htdocs/a/b/.htaccess"
             set(),
         ),
         ("AccessFileName .acl\n", set()),
+        (f"{ROOT_NONE}<IfDefine X>\n<VirtualHost *>\n{ROOT_NONE}</VirtualHost>\n</IfDefine>\n", set()),
+        (f"<VirtualHost *>\n<IfDefine X>\n{ROOT_NONE}</IfDefine>\n</VirtualHost>\n", {A, B, C}),
+        (f"Listen 1\n<IfDefine X>\n<VirtualHost *>\n{ROOT_NONE}</VirtualHost>\n</IfDefine>\n", {A, B, C}),
     ],
 )
 def test_allow_override_decides(text: str, read: set[str], tmp_path: Path) -> None:
@@ -175,3 +178,8 @@ def test_a_link_beside_a_directory_leaves_the_root_alone(
     (tmp_path / "htdocs/a/b").mkdir(parents=True)
     (tmp_path / "htdocs/z").symlink_to(tmp_path / "elsewhere/x")
     assert found(tmp_path, "", A, B, C) == {A, B, C}
+
+
+def test_the_files_of_a_host_under_a_condition_are_read_by_its_sections(tmp_path: Path) -> None:
+    host = f"<IfDefine X>\n<VirtualHost *>\nDocumentRoot ROOT/x\n{ROOT_NONE}</VirtualHost>\n</IfDefine>\n"
+    assert found(tmp_path, host, A, "x/.htaccess") == {A}

@@ -7,12 +7,15 @@ from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
-from tests.unit.upgrade.config_trees import config_tree
+from tests.unit.upgrade.config_trees import config_tree, laid
 
+from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source import served_roots
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 
@@ -66,6 +69,21 @@ def test_a_root_that_is_not_here_keeps_access_compat(tmp_path: Path) -> None:
     closed = "<Directory />\nAllowOverride None\n</Directory>\n"
     result = upgrade(config_tree(tmp_path, {MAIN: text + closed}))
     assert result.scope.is_complete and b"access_compat" not in result.files[str(tmp_path / MAIN)]
+
+
+def test_a_root_outside_of_a_copy_is_named_so(tmp_path: Path) -> None:
+    """The directory may exist here: it is not that of the server whose files were copied."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    text = f"ServerRoot /srv/httpd\nDocumentRoot {outside}\nAlias /x /srv/httpd/gone\n"
+    copy = str(laid(tmp_path / "copy", {MAIN: text}))
+    tree = read_config_tree(
+        Sources(options=LoadOptions(server_root=copy), is_relocated=True), UpgradeOptions()
+    )
+    assert {item.subject for item in tree.unread} == {
+        f"{outside} is outside of {copy}, the copy that is read: .htaccess files may be in it",
+        "/srv/httpd/gone is not here: .htaccess files may be in it",
+    }
 
 
 def test_patterns_are_bounded_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         elif (
             section.in_22 is not False
             and section.in_24 is not False
-            and is_module_missing(tree, "authn_core_module")
+            and is_module_missing(tree, "authn_core_module", section)
         ):
             yield Finding(
                 "C24",

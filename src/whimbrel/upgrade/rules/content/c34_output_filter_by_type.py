@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.syntax.words import quoted
-from whimbrel.upgrade.edits.helpers import change_args, remove_line
-from whimbrel.upgrade.model import Finding, InputContext, Risk, Safety
+from whimbrel.upgrade.edits.helpers import change_args, remove_line, source_lines
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Safety
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.htaccess import accepts_directive
-from whimbrel.upgrade.source.queries import is_module_missing
+from whimbrel.upgrade.source.queries import is_loaded_under_condition, is_module_missing
 
 FILTERS: Final = {
     "deflate": (
@@ -42,11 +42,10 @@ same."""
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the lines if mod_filter is missing, else the first one, whose error pages change."""
-    missing = is_module_missing(tree, "filter_module")
     yield from _unloaded_filters(tree)
     yield from _possible(tree)
     for line in tree.named("addoutputfilterbytype"):
-        if missing:
+        if is_module_missing(tree, "filter_module", line):
             yield Finding(
                 "C34",
                 line.place,
@@ -92,38 +91,51 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield filters of modules that are not loaded.
+    """Yield filters of modules that are not loaded where their line is read.
 
     2.2 ignored them; 2.4 does not start, or answers 500 for a .htaccess file.
     """
-    gone = {
-        name
-        for name, (module, settings) in FILTERS.items()
-        if is_module_missing(tree, module) and not tree.has(*settings)
-    }
     for line in tree.named("addoutputfilterbytype"):
         words = line.words()
         names = words[0].split(";") if words else []
-        left = [name for name in names if name.lower() not in gone]
-        if len(left) < len(names) and accepts_directive(tree, line, "fileinfo"):
-            lost = ", ".join(name for name in names if name not in left)
-            edits = (
-                change_args(tree, line, " ".join([";".join(left), *map(quoted, words[1:])]))
-                if left
-                else remove_line(tree, line)
-            )
-            yield Finding(
-                "C34",
-                line.place,
-                (
-                    f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 "
-                    "ignored it"
-                ),
-                f"remove {lost}, or load the module",
-                Risk.BREAKS,
-                Safety.SAFE,
-                edits,
-            )
+        lost = [name for name in names if _is_lost(tree, line, name)]
+        if not lost or not accepts_directive(tree, line, "fileinfo"):
+            continue
+        left = [name for name in names if name not in lost]
+        rest = " ".join([";".join(left), *map(quoted, words[1:])]) if left else ""
+        module, _ = FILTERS[lost[0].lower()]
+        is_conditional = is_loaded_under_condition(tree, module)
+        if is_conditional:
+            condition, edits = "where nothing loads its module", _guarded(line, module, rest)
+        else:
+            condition = "whose module is not loaded"
+            edits = change_args(tree, line, rest) if rest else remove_line(tree, line)
+        names_lost = ", ".join(lost)
+        yield Finding(
+            "C34",
+            line.place,
+            f"2.4 refuses {names_lost} here (Unknown filter provider), {condition}; 2.2 ignored it",
+            f"use {names_lost} only with its module"
+            if is_conditional
+            else f"remove {names_lost}, or load the module",
+            Risk.BREAKS,
+            Safety.SAFE,
+            edits,
+        )
+
+
+def _is_lost(tree: ConfigTree, line: Statement, name: str) -> bool:
+    module, settings = FILTERS.get(name.lower(), ("", ()))
+    return bool(module) and is_module_missing(tree, module, line) and not tree.has(*settings)
+
+
+def _guarded(line: Statement, module: str, rest: str) -> tuple[FileEdit, ...]:
+    """Put the line into a branch for *module*, and its other filters *rest* into one for the other case."""
+    source = f"mod_{module.removesuffix('_module')}.c"
+    lines = [f"<IfModule {source}>", *(f"    {text}" for text in source_lines(line)), "</IfModule>"]
+    if rest:
+        lines += [f"<IfModule !{source}>", f"    {line.node.name} {rest}", "</IfModule>"]
+    return (line.replace(lines),)
 
 
 RULE = Rule("C34", "output-filter-by-type", "AddOutputFilterByType is mod_filter's", check)

@@ -13,7 +13,8 @@ from whimbrel.upgrade.edits.helpers import insert_for_server
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, main_statements
+from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, main_statements, server_of
+from whimbrel.upgrade.source.served_roots import user_words
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -23,11 +24,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     plain = [line for line in tree.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
     if any(map(is_in_main_server, plain)):
         return
-    covered = [path for line in plain for path in _directories(line)]
+    covered = [(server_of(line), path) for line in plain for path in _directories(line)]
     uncovered = [
         path
-        for path in roots(tree)
-        if not any(path == directory or path.startswith(directory.rstrip("/") + "/") for directory in covered)
+        for server, path in roots(tree)
+        if not any(
+            host in (None, server) and (path == directory or path.startswith(directory.rstrip("/") + "/"))
+            for host, directory in covered
+        )
     ]
     place = insert_for_server(tree, ["Options All"]) if uncovered else None
     if place is not None:
@@ -54,23 +58,31 @@ def replaces(words: list[str]) -> bool:
     return any(word[:1] not in ("+", "-") for word in words)
 
 
-def roots(tree: ConfigTree) -> list[str]:
-    """Return the directories that requests are mapped to; a placeholder stands for a server without
-    DocumentRoot."""
+def roots(tree: ConfigTree) -> list[tuple[Statement | None, str]]:
+    """Return the directories that requests are mapped to, each with the virtual host of its line.
+
+    A placeholder stands for a server without DocumentRoot.
+    """
     paths = []
     for name, at in (("documentroot", 0), ("alias", 1)):
         for line in tree.named(name):
             words = line.words()
             if len(words) > at:
-                paths.append(root_relative(tree.root or "/", words[at]))
-    vague = any(tree.named("virtualdocumentroot", "aliasmatch", "userdir"))
-    return [*paths, "/"] if vague or not paths else paths
+                paths.append((server_of(line), root_relative(tree.root or "/", words[at])))
+    vague = any(tree.named("virtualdocumentroot", "aliasmatch")) or any(
+        user_words(line.words()) for line in tree.named("userdir")
+    )
+    return [*paths, (None, "/")] if vague or not paths else paths
 
 
 def _directories(line: Statement) -> list[str]:
-    """Return the directory to which the line applies for every server: a <Directory> of the main server
-    without wildcards."""
+    """Return the directory to which the line applies for its server: that of a <Directory> without wildcards,
+    or each for a line of a virtual host."""
     around = [section for section in line.enclosing() if not section.name.startswith("<if")]
+    if around and around[-1].name == "<virtualhost":
+        del around[-1]
+        if not around:
+            return ["/"]
     if len(around) == 1 and around[0].name == "<directory":
         path = getword(around[0].args)[0]
         if path[:1] == "/" and not set("*?[") & set(path):

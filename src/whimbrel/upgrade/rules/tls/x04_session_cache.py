@@ -42,7 +42,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "use shmcb: for one machine, memcache: for several",
                 Risk.BREAKS,
             )
-        elif kind in NEEDED and is_module_missing(tree, NEEDED[kind]):
+        elif kind in NEEDED and is_module_missing(tree, NEEDED[kind], line):
             yield Finding(
                 "X04",
                 line.place,
