@@ -236,13 +236,15 @@ def _of_access_line(side: Side, request: RequestChoice) -> RequestDescription:
         )
     described = request.described
     port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
+    is_tls = described.tls or logged.port == 443
+    is_named = bool(logged.host) and not described.host and logged.target.startswith("/")
+    origin = f"{'https' if is_tls else 'http'}://{logged.host}{port}" if is_named else ""
     return replace(
         described,
-        url=logged.target,
-        host=described.host or (f"{logged.host}{port}" if logged.host else ""),
+        url=f"{origin}{logged.target}",
         client=described.client or logged.client,
         user=described.user or logged.user,
         method=logged.method,
         fields=(*logged.fields, *described.fields),
-        tls=described.tls or logged.port == 443,
+        tls=is_tls,
     )
