@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.errors import ConfigError, MissingTypes, StartError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
@@ -39,9 +39,9 @@ def load_side(
                     try:
                         step(side.loaded)
                     except ConfigError as problem:
-                        side.missing += (MissingResource(problem.reason, problem.place),)
+                        side.missing += (MissingTypes(problem.reason, problem.place),)
                     except StartError as problem:
-                        side.missing += (MissingResource(problem.lines[0]),)
+                        side.missing += (MissingTypes(problem.lines[0]),)
     return side
 
 
@@ -62,7 +62,18 @@ def load_sides(
         load_side(one, dialect, name=name, origins=True, now=now)
         for one, dialect, name in zip(options, dialects, names, strict=True)
     )
-    return (elsewhere[0], elsewhere[1]) if any(side.missing for side in elsewhere) else (old, new)
+    if not any(side.missing for side in elsewhere):
+        return old, new
+    if any(map(lacks_types, elsewhere)) and not all(map(lacks_types, elsewhere)):
+        for side in elsewhere:
+            for problem in side.missing:
+                problem.matters |= isinstance(problem, MissingTypes)  # answers of one side alone have types
+    return elsewhere[0], elsewhere[1]
+
+
+def lacks_types(side: Side) -> bool:
+    """Return True if the file of the types of names could not be read."""
+    return any(isinstance(problem, MissingTypes) for problem in side.missing)
 
 
 def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:
