@@ -83,6 +83,10 @@ class MissingResource(ConfigError):
         self.matters = matters
 
 
+class MissingTypes(MissingResource):
+    """The file of the types of names: Content-Type depends on it."""
+
+
 class ForeignDirective(MissingResource):
     """A directive of a module that is not here: of *product*, or of an unknown one."""
 

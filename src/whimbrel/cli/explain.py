@@ -163,10 +163,11 @@ def _print_explanations(explanations: list[Explanation]) -> None:
     if not sys.stdout.isatty():
         typer.echo("\n".join(explanation.body for explanation in explanations), nl=False)
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console(no_color=bool(os.environ.get("NO_COLOR")) or None)
+    from whimbrel.base.rich_console import terminal_console
+
+    console = terminal_console(no_color=bool(os.environ.get("NO_COLOR")) or None)
     for explanation in explanations:
         console.print(Markdown(explanation.body))
 

@@ -18,7 +18,15 @@ from whimbrel.base.dialect import V22
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.terminal_text import shown, terminal_width
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, ColorMode, ConfigArguments, is_colored, sources
+from whimbrel.cli.options import (
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_REVIEW,
+    ColorMode,
+    ConfigArguments,
+    is_colored,
+    sources,
+)
 from whimbrel.cli.terminal import write_text
 from whimbrel.utilities.usage_error import UsageError
 
@@ -104,7 +112,9 @@ def explain_request(
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
             _print_one(explanation, scope, options.server_root, output, notice)
-        return EXIT_FINDINGS if explanation.errors else scope.exit_code(EXIT_OK)
+        if explanation.errors:
+            return EXIT_FINDINGS
+        return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
     other = _other_side(choice, options, diff)
     sides = (new, other) if is_reversed(new, other) else (other, new)
     return _print_both(*sides, probe, _names(*sides), output)
@@ -236,13 +246,15 @@ def _of_access_line(side: Side, request: RequestChoice) -> RequestDescription:
         )
     described = request.described
     port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
+    is_tls = described.tls or logged.port == 443
+    is_named = bool(logged.host) and not described.host and logged.target.startswith("/")
+    origin = f"{'https' if is_tls else 'http'}://{logged.host}{port}" if is_named else ""
     return replace(
         described,
-        url=logged.target,
-        host=described.host or (f"{logged.host}{port}" if logged.host else ""),
+        url=f"{origin}{logged.target}",
         client=described.client or logged.client,
         user=described.user or logged.user,
         method=logged.method,
         fields=(*logged.fields, *described.fields),
-        tls=described.tls or logged.port == 443,
+        tls=is_tls,
     )

@@ -33,12 +33,12 @@ class ProgressBar:
 
     def __enter__(self) -> ProgressBar:
         if sys.stderr.isatty():
-            from rich.console import Console
             from rich.progress import Progress
 
+            from whimbrel.base.rich_console import terminal_console
             from whimbrel.cli.progress_columns import columns
 
-            self._bar = Progress(*columns(), console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns(), console=terminal_console(to_stderr=True), transient=True)
             self._task = self._bar.add_task(_READING, total=None, is_bytes=False)
             self._bar.start()
         return self

@@ -270,17 +270,16 @@ def port_hint(lines: ServedLines, problem: NotBound) -> str:
 
 def _serve(loader: ServedServer, *, is_watched: bool) -> int:
     """Start the server of *loader* and wait for its end; return the exit status."""
-    from rich.console import Console
-
     from whimbrel.base.errors import ConfigError, NotBound, StartError
     from whimbrel.base.latin1 import from_system
+    from whimbrel.base.rich_console import terminal_console
     from whimbrel.cli import serve_banner, serve_watch
     from whimbrel.cli.config_loader import print_error, write_stderr
     from whimbrel.cli.serve_failures import FailureReport
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = terminal_console(highlight=False, soft_wrap=True)
     report = FailureReport()
 
     def load() -> Configuration:

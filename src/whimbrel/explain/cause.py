@@ -8,11 +8,20 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.origins import Origin
+from whimbrel.explain.rewriting import (
+    file_of,
+    looping_lines,
+    multiviews_lines,
+    negotiations,
+    rewriting_lines,
+)
 from whimbrel.explain.step import ExplanationStep, RequestExplanation, line_as_dict
 
 _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
-_FILE: Final = re.compile(r"\bfile ([^,]+)")
+_HANDLER: Final = re.compile(r"(?:^|, )handler ")
+_RECURSION: Final = "internal redirects due to probable configuration error"
+"""What httpd logs about a request that was redirected too often."""
 _LOG_CODE: Final = re.compile(r"AH\d{5}: ")
 _DENIED: Final = "client denied by server configuration"
 """What 2.4 logs about the address of a client whom a password may still admit (X13)."""
@@ -54,7 +63,11 @@ def cause_of(explanation: RequestExplanation) -> AnswerCause:
     if explanation.status is None:
         return _cause_of_unknown(block, explanation)
     if explanation.status < 400:
-        return _cause_of_success(block)
+        return _cause_of_success(block, _rewriting(explanation))
+    looping = looping_lines(request_blocks(explanation)) if _RECURSION in _logged(explanation) else ()
+    if looping:
+        sentence = f"applied to its own result again and again: {_logged(explanation)}"
+        return AnswerCause(looping[:MAX_DECIDING], sentence)
     response = _last(explanation.steps, "response")
     lines = () if response is None else response.lines
     return AnswerCause(
@@ -79,12 +92,22 @@ def _decision(explanation: RequestExplanation) -> tuple[tuple[ExplanationStep, .
 
 
 def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExplanation) -> AnswerCause:
-    """Return the lines that chose a handler which was not run."""
-    chosen = [step.lines for step in block if step.kind in ("fix-ups", "handler") and step.lines]
+    """Return the lines that chose a handler which was not run: those that set it, and that let it run; else
+    the last ones of what ran before."""
+    steps = tuple(block)
+    kinds = ("mapping", "type", "fix-ups")
+    chosen = [step for step in steps if step.kind in kinds and _HANDLER.search(step.result)]
+    handler = _last(steps, "handler")
+    access = _last(steps, "access")
+    lines = chosen[-1].lines[:1] if chosen else ()
+    lines += handler_lines(handler) if handler is not None else ()
+    others = [step.lines for step in steps if step.kind in ("fix-ups", "handler") and step.lines]
+    if not lines and others:
+        lines = others[-1]
+    lines += admitting_lines(access) if access is not None else ()
     response = _last(explanation.steps, "response")
-    return AnswerCause(
-        chosen[-1][:MAX_DECIDING] if chosen else (), response.detail if response is not None else ""
-    )
+    sentence = response.detail if response is not None else ""
+    return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence)
 
 
 def request_blocks(explanation: RequestExplanation) -> list[tuple[ExplanationStep, ...]]:
@@ -116,7 +139,8 @@ def _cause_of_step(
     if file is not None and file.result == "does not exist" and explanation.status == 404:
         mapped = [mapping for mapping in block if mapping.kind == "mapping" and mapping.lines]
         sentence = f"{file.what}{_path_info(file)} does not exist"
-        return AnswerCause(mapped[-1].lines[:1] if mapped else (), sentence)
+        lines = mapped[-1].lines[:1] if mapped else ()
+        return AnswerCause(_rewriting(explanation) or lines, sentence)
     detail = _without_code(step.detail) or logged
     if not detail and step.what == "mod_dir":
         detail = "the path of a directory gets a slash at its end"
@@ -172,23 +196,34 @@ def _reason(step: ExplanationStep) -> str:
     )
 
 
-def _cause_of_success(block: Iterable[ExplanationStep]) -> AnswerCause:
-    """Return the cause of an answer that nothing refused: who admitted the client, and what is sent."""
+def _rewriting(explanation: RequestExplanation) -> tuple[Origin, ...]:
+    """Return the last rules that led to the request that decided, each once."""
+    blocks = request_blocks(explanation)
+    led = blocks[: blocks.index(_decision(explanation)[0]) + 1]
+    return tuple(dict.fromkeys(rewriting_lines(led)))[-MAX_DECIDING:]
+
+
+def _cause_of_success(block: Iterable[ExplanationStep], rewriting: tuple[Origin, ...]) -> AnswerCause:
+    """Return the cause of an answer that nothing refused: what rewrote the path, who admitted the client, and
+    what is sent."""
     steps = tuple(block)
     access = _last(steps, "access")
     lines = admitting_lines(access) if access is not None else ()
     handler = _last(steps, "handler")
     file = _last(steps, "file")
-    index = next((_FILE.search(step.result) for step in reversed(steps) if step.what == "mod_dir"), None)
+    index = next((file_of(step) for step in reversed(steps) if step.what == "mod_dir"), "")
+    for negotiation, variant in negotiations(steps):
+        lines = (*lines, *multiviews_lines(negotiation))
+        index = variant
     if handler is not None and handler.what != "core":
         sentence = f"{handler.what} answers"
-    elif index is not None:
-        sentence = f"{index[1]} is sent"
+    elif index:
+        sentence = f"{index} is sent"
     elif file is not None and file.what:
         sentence = f"{file.what} is sent"
     else:
         sentence = ""
-    return AnswerCause(lines, sentence)
+    return AnswerCause((*rewriting, *lines), sentence)
 
 
 def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:

@@ -34,14 +34,14 @@ def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
     """Return the explanation of the answer to *probe*; one that does not load gives errors."""
     if not side.is_loaded:
         return RequestExplanation(
-            str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
+            probe.answered_text, side.dialect.name, errors=tuple(error.text for error in side.errors)
         )
     explained = explain(side, probe, is_dry=True)
     if explained is None:
         return RequestExplanation(
-            str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
+            probe.answered_text, side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
-    return explanation_of(explained, str(probe), side.dialect.name)
+    return explanation_of(explained, probe.answered_text, side.dialect.name)
 
 
 def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:
@@ -56,13 +56,18 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
         if trace.kind == "request":
             steps += inner
         else:
-            steps.append(
-                ExplanationStep(trace.kind, f"{trace.method} {trace.uri}", trace.filename, (), "", inner)
-            )
+            what = f"{trace.method} {trace.uri}{_query_of(trace)}"
+            steps.append(ExplanationStep(trace.kind, what, trace.filename, (), "", inner))
     status = None if explained.answer is None else _sent_status(explained.answer)
     location = final.headers_out.get("Location") or final.err_headers_out.get("Location") or ""
     steps.append(_response(explained, final, status, location))
     return RequestExplanation(request, dialect, status, location, tuple(steps))
+
+
+def _query_of(trace: RequestTrace) -> str:
+    """Return the query that a redirected request begins with, with its mark; "" without one."""
+    query = trace.hooks[0].before["untracked_args"] if trace.kind == "redirect" and trace.hooks else ""
+    return f"?{query}" if query else ""
 
 
 def _sent_status(response: Response) -> int:

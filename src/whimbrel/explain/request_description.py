@@ -22,6 +22,7 @@ LOCAL: Final = "127.0.0.1"
 _IN_ERROR_LOG: Final = re.compile(
     r"\[client (?P<client>[0-9a-fA-F.:]+?)(?::\d+)?\] (?P<text>.*?)(?:, referer: (?P<referer>.*))?$"
 )
+_HAS_PORT: Final = re.compile(r":\d*\Z")
 _PATH: Final = re.compile(r"(?:'|\"|\s|^)(/[^\s'\",]*)")
 _ANY: Final = ("*", "_default_", "", "0.0.0.0", "::")
 
@@ -80,6 +81,8 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
     port = port or found_port
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
+    if host and not described.host and port != (443 if is_tls else 80) and not _HAS_PORT.search(host):
+        host = f"{host}:{port}"  # as a client sends it that asks this port
     fields = described.fields
     user = None
     if ":" in described.user:

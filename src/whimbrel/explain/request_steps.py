@@ -93,7 +93,9 @@ def hook_steps(trace: RequestTrace, kinds: Iterable[str]) -> Iterator[Explanatio
     for hook in trace.hooks:
         kind = KINDS.get(hook.phase, "")
         if kind in wanted and (hook.rewriting or _acted(hook)):
-            steps = hook.rewriting if hook.module == "mod_rewrite" else ()  # others: of their sub-requests
+            # other hooks, and the handler of a redirect, have the rules of the requests that they make
+            is_own = hook.module == "mod_rewrite" and kind != "handler"
+            steps = hook.rewriting if is_own else ()
             rules = tuple(_rule(hook, step) for step in steps)
             yield ExplanationStep(kind, hook.module, _result(hook), lines_of(hook), _log(hook), rules)
 

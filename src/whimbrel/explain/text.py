@@ -12,6 +12,7 @@ from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, sh
 from whimbrel.config.origins import Origin
 from whimbrel.explain.cause import admitting_lines, cause_of, deciding_block, handler_lines, log_lines
 from whimbrel.explain.changes import ChangedStep, innermost
+from whimbrel.explain.rewriting import multiviews_lines, negotiations
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
@@ -152,12 +153,15 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
             name = step.result if step.what != "main server" else f"main server ({step.detail})"
             yield TextRow("virtual host", name, place)
     block = deciding_block(explanation)
-    yield from _redirect_rows(explanation)
+    yield from _limited("redirected to", _redirect_rows(explanation))
     for step in block:
         is_line = step.kind == "mapping" and step.what != "core" and step.lines
         if is_line and step.result != "declined":
             yield _row("mapping", step.lines[0], sources, root)
     yield from (row for step in block for row in _file_row(step, root))
+    for step, path in negotiations(block):
+        found = multiviews_lines(step)
+        yield TextRow("negotiated", relative(path, root), place_of(found[0], root) if found else "")
     yield from _limited("sections", _section_rows(block, sources, root))
     yield from _limited("access", _access_rows(block, sources, root))
     for step in block:
@@ -178,7 +182,7 @@ def _row(label: str, line: Origin, sources: SourceLines, root: str) -> TextRow:
 def _redirect_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
     for step in explanation.steps:
         if step.kind == "redirect":
-            yield TextRow("redirected to", step.what)
+            yield TextRow("", step.what)
 
 
 def _file_row(step: ExplanationStep, root: str) -> Iterator[TextRow]:

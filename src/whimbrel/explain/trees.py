@@ -8,11 +8,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from whimbrel.base.rich_console import file_console
 from whimbrel.base.terminal_text import shown
 from whimbrel.explain.changes import ChangedStep, changed_steps
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
@@ -119,17 +120,7 @@ def _change_lines(
 def rendered(drawing: RenderableType, width: int, *, is_colored: bool) -> str:
     """Return what rich draws as text; a pipe has PLAIN_WIDTH columns."""
     output = StringIO()
-    Console(
-        file=output,
-        width=min(width, PLAIN_WIDTH),
-        force_terminal=is_colored,
-        no_color=not is_colored,
-        color_system="standard" if is_colored else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    ).print(drawing)
+    file_console(output, is_colored=is_colored, width=min(width, PLAIN_WIDTH)).print(drawing)
     return output.getvalue()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import ConfigError, MissingResource, StartError
+from whimbrel.base.errors import ConfigError, MissingTypes, StartError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
@@ -19,10 +19,6 @@ from whimbrel.verify.side import Side
 
 TYPE_MODULES: Final = ("mime_module", "mime_magic_module")
 """Modules whose step after reading only reads a file of types: answers depend on it."""
-
-
-class MissingTypes(MissingResource):
-    """A file of types that cannot be read."""
 
 
 def load_side(
@@ -47,7 +43,7 @@ def load_side(
                     try:
                         step(side.loaded)
                     except ConfigError as problem:
-                        side.missing += (MissingResource(problem.reason, problem.place),)
+                        side.missing += (MissingTypes(problem.reason, problem.place),)
                     except StartError as problem:
                         side.missing += (MissingTypes(problem.lines[0]),)
     return side
@@ -86,14 +82,28 @@ def load_sides(
     )
     missing = [problem for side in elsewhere for problem in side.missing]
     fails = bool(old.errors or (new is not None and new.errors))
-    if missing and (fails or any(isinstance(problem, MissingTypes) for problem in missing)):
-        return elsewhere[0], elsewhere[1]
+    if missing and (fails or any(map(misses_types, elsewhere))):
+        return _with_matters(*elsewhere)
     if not (old.is_loaded or old.errors):
         old = load(0, now)
     if new is None or not new.errors:
         new = load(1, now)
     is_complete = old.is_loaded and new.is_loaded
-    return (elsewhere[0], elsewhere[1]) if missing and not is_complete else (old, new)
+    return _with_matters(*elsewhere) if missing and not is_complete else (old, new)
+
+
+def _with_matters(old: Side, new: Side) -> tuple[Side, Side]:
+    """Return both sides; a missing file of types matters where the answers of one side alone have types."""
+    if misses_types(old) != misses_types(new):
+        for side in (old, new):
+            for problem in side.missing:
+                problem.matters |= isinstance(problem, MissingTypes)
+    return old, new
+
+
+def misses_types(side: Side) -> bool:
+    """Return True if the file of the types of names could not be read."""
+    return any(isinstance(problem, MissingTypes) for problem in side.missing)
 
 
 def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:

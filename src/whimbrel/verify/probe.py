@@ -100,6 +100,12 @@ class Probe:
         return f"{self.method} {scheme}://{authority}{self.target}"
 
     @property
+    def answered_text(self) -> str:
+        """Return the request with its Host field where this is not the one that the URL stands for."""
+        authority = self.request_text.partition("://")[2].removesuffix(self.target)
+        return f"{self}, Host: {self.host}" if self.host and self.host != authority else str(self)
+
+    @property
     def client_text(self) -> str:
         """Return the address with the facts about the client that an answer can depend on."""
         text = f"{self.client} ({self.client_host})" if self.client_host else self.client

@@ -20,7 +20,7 @@ from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
-from whimbrel.verify.coverage.coverage import Coverage
+from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
@@ -137,7 +137,7 @@ class Comparison:
             gc.unfreeze()
         if not cut:
             self._cover_behind_redirects(began)
-        self.finish()
+        self.finish(self._unreached(has_ended=bool(cut)))
         if cut:
             hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
             self.result.limits.append(
@@ -187,6 +187,7 @@ class Comparison:
         pairs = list(islice(pattern_pairs(alignment), MAX_PAIRS + 1))
         alike = [pair for pair in pairs if pair.is_equal and pair.is_only_difference]
         self._coverage = Coverage(alignment, self.causes, alike, self.source.without_requests(), budget)
+        self.source.changed = frozenset(line.scope for line in self._coverage.states)
         return pairs
 
     def _cover_behind_redirects(self, began: float) -> None:
@@ -209,13 +210,22 @@ class Comparison:
         if is_alike and other._coverage is not None:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
 
-    def finish(self) -> None:
-        """Put the differences into the result, and what was not decided: passwords, lines without effect."""
+    def _unreached(self, *, has_ended: bool) -> str:
+        """Return why no request met a line; *has_ended*: the time did."""
+        if has_ended:
+            return TIME_ENDED
+        return NUMBER_ENDED if self.source.is_limited else UNREACHED
+
+    def finish(self, unreached: str = UNREACHED) -> None:
+        """Put the differences into the result, and what was not decided: passwords, lines without effect.
+
+        *unreached*: why no request met a line.
+        """
         self.result.groups = self.found()
         for lines in self.lines:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
-            differences, not_decided = self._coverage.finish(self.result.groups)
+            differences, not_decided = self._coverage.finish(self.result.groups, unreached)
             self.result.groups = [*self.result.groups, *differences]
             self.result.not_decided.extend(not_decided)
 

@@ -74,3 +74,28 @@ def test_a_url_without_port_goes_where_the_server_listens(
     configuration = side_of(tmp_path, CONF.replace("Listen 80", listen)).configuration
     probe = probe_of(RequestDescription(url), configuration)
     assert (probe.port, probe.request_text) == (port, shown)
+
+
+@pytest.mark.parametrize(
+    ("described", "host", "answered"),
+    [
+        (
+            RequestDescription("http://b.example/x"),
+            "b.example:8080",
+            "GET http://b.example:8080/x from 192.0.2.1",
+        ),
+        (
+            RequestDescription("http://b.example/x", host="b.example"),
+            "b.example",
+            "GET http://b.example:8080/x from 192.0.2.1, Host: b.example",
+        ),
+        (RequestDescription("/x"), "localhost:8080", "GET http://localhost:8080/x from 192.0.2.1"),
+    ],
+)
+def test_the_request_that_is_shown_is_the_one_that_is_answered(
+    tmp_path: Path, described: RequestDescription, host: str, answered: str
+) -> None:
+    """A client sends the port of its URL in Host (RFC 9110, section 7.2), and redirects go to that port."""
+    configuration = side_of(tmp_path, CONF.replace("Listen 80", "Listen 8080")).configuration
+    probe = probe_of(described, configuration)
+    assert (probe.host, probe.answered_text) == (host, answered)

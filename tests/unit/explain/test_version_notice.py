@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.explain.explained_site import CONF, side_of
 
+from whimbrel.config.options import LoadOptions
 from whimbrel.explain.version_notice import version_notice
+from whimbrel.verify.loading import load_side
 
 COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
 
@@ -16,7 +18,7 @@ COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
 @pytest.mark.parametrize(
     ("more", "name"),
     [
-        (f"{COMPAT}<Location /a>\nOrder deny,allow\n</Location>\n", "Order"),
+        ("<IfModule x>\n</IfModule>\n<Location /a>\nDeny from all\n</Location>\n", "Deny"),
         ("NameVirtualHost *:80\n", "NameVirtualHost"),
         ("<Location /a>\nOrder deny,allow\n</Location>\n", "Order"),
         ("LockFile logs/accept.lock\n", "LockFile"),
@@ -24,13 +26,26 @@ COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
     ids=["loads", "ignored", "does not load", "gone"],
 )
 def test_a_line_of_22(tmp_path: Path, more: str, name: str) -> None:
-    side = side_of(tmp_path, CONF + more)
+    file = tmp_path / "httpd.conf"
+    file.write_text(f"Listen 80\nServerName localhost\nDocumentRoot {tmp_path}\n{COMPAT}{more}")
+    if "Order" in more:
+        file.write_text(file.read_text().replace(COMPAT, ""))
+    side = load_side(LoadOptions(server_root=str(tmp_path), file=str(file)), "2.4")
     notice = version_notice(side, str(tmp_path))
     assert notice.startswith("answered as httpd 2.4, the default; the text looks like 2.2: ")
     found = re.search(f"{name} at httpd.conf:([0-9]+); --dialect 2.2 answers as 2.2", notice)
     assert found is not None
     lines = (tmp_path / "httpd.conf").read_text().splitlines()
     assert lines[int(found[1]) - 1].startswith(name)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [f"{COMPAT}<Location /a>\nOrder deny,allow\n</Location>\n", "NameVirtualHost *:80\n", "LockFile x\n"],
+)
+def test_a_text_that_loads_modules_of_24_is_none_of_22(tmp_path: Path, more: str) -> None:
+    """2.2 has neither authz_core nor MPMs to load: an Order that was kept makes no text of 2.2."""
+    assert version_notice(side_of(tmp_path, CONF + more), str(tmp_path)) == ""
 
 
 @pytest.mark.parametrize("more", ["", "<IfModule !mod_authz_core.c>\nLockFile x\n</IfModule>\n", "Bogus x\n"])

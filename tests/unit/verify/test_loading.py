@@ -216,3 +216,18 @@ def test_a_file_that_no_line_names_in_full_was_removed(tmp_path: Path, line: str
     other = {"conf/access.conf2": ""}
     result = compare_roots(tmp_path, f"{GRANTED}{line}\n", {"conf/access.conf": DENIED, **other}, other)
     assert result.verdict is Verdict.DIFFERENT
+
+
+def test_types_that_one_side_lacks_matter(tmp_path: Path) -> None:
+    """Content-Type depends on the file of types: without it on one side, its differences are not those of a
+    server that has it; without it on both sides, both answers lack the same."""
+    (tmp_path / "mime.types").write_text("text/html html\n")
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "htdocs/a.html").write_text("a\n")
+    lacking, having = (f"TypesConfig {path}\n{GRANTED}" for path in ("/nowhere/mime.types", "mime.types"))
+    found = compare(tmp_path, having, lacking)
+    (item,) = [one for one in found.scope.items if "mime types config file" in one.subject]
+    assert item.matters and "Content-Type depends on it" in item.consequence
+    assert found.verdict is Verdict.DIFFERENT
+    (item,) = [one for one in compare(tmp_path, lacking, lacking).scope.items if "mime types" in one.subject]
+    assert not item.matters and "no answer depends on it" not in item.consequence

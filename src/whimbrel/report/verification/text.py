@@ -28,18 +28,10 @@ _VERDICTS: Final = {
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
     """Return the groups of differences, what was not decided, and the verdict."""
-    from rich.console import Console
+    from whimbrel.base.rich_console import file_console
 
     out = StringIO()
-    console = Console(
-        file=out,
-        force_terminal=colored,
-        no_color=not colored,
-        color_system="standard" if colored else None,
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    console = file_console(out, is_colored=colored)
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
             console.print(f"{name} does not load:", style="bold red")

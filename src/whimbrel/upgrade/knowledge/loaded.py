@@ -10,6 +10,7 @@ from whimbrel.base.errors import (
     ForeignModule,
     MissingDirectory,
     MissingResource,
+    MissingTypes,
     ProgramNotRun,
     SourceLocation,
     UndecidedVariables,
@@ -25,7 +26,8 @@ from whimbrel.upgrade.knowledge.lines import (
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 NO_START: Final = "no answer depends on it, but no server starts here without it"
-"""What follows from a line that was left out, such as that of a log in a directory that is missing."""
+OF_TYPES: Final = "Content-Type depends on it, and no server starts here without it"
+"""What follows from a missing file of types, and from a line that was left out, such as that of a log in a directory that is missing."""
 
 
 def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -> KnowledgeScope:
@@ -53,6 +55,8 @@ def scope_of_missing(missing: Iterable[MissingResource]) -> KnowledgeScope:
 def item_of(problem: MissingResource) -> UnknownItem:
     """Return the item about a line that was left out."""
     consequence = "" if problem.matters else NO_START
+    if isinstance(problem, MissingTypes):
+        consequence = OF_TYPES
     if isinstance(problem, ProgramNotRun):
         consequence = "what it would print is not decided"
         return UnknownItem(UnknownKind.PROGRAM_NOT_RUN, problem.place, problem.reason, consequence)

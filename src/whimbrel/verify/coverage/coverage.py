@@ -27,6 +27,10 @@ MAX_EXCHANGES: Final = 4000
 MAX_NAMED: Final = 200
 """Lines that are named as not decided; of further ones the number."""
 _MAX_TEXT: Final = 120
+UNREACHED: Final = "no request that was asked reaches it"
+TIME_ENDED: Final = "not asked: the time ended"
+NUMBER_ENDED: Final = "not asked: the number of requests ended"
+"""Why no request met a line."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +78,7 @@ class Coverage:
         sides = alignment.sides
         self.sides = sides
         self._budget = budget
+        self._unreached = UNREACHED
         equal = list(equal)
         self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
         lines_alike = {line for pair in equal for line in pair.lines or ()}
@@ -166,11 +171,14 @@ class Coverage:
             state.is_met |= (line.path, line.line) in places
 
     # the result ---------------------------------------------------------------------------------------
-    def finish(self, groups: list[DifferenceGroup]) -> tuple[list[DifferenceGroup], list[NotDecided]]:
+    def finish(
+        self, groups: list[DifferenceGroup], unreached: str = UNREACHED
+    ) -> tuple[list[DifferenceGroup], list[NotDecided]]:
         """Return differences of values, and the lines that were not decided.
 
-        Lines that *groups* name are decided.
+        Lines that *groups* name are decided. *unreached*: why no request met a line.
         """
+        self._unreached = unreached
         named = {(line.path, line.line) for group in groups for line in _lines_of(group)}
         left = [
             state
@@ -211,7 +219,7 @@ class Coverage:
         if how is DecidedBy.EXACT and state.is_met:
             return ""  # a chain whose decisions could not be compared is named itself
         if how is not DecidedBy.REQUESTS:
-            return _REASONS[how] if state.is_met else "no request reaches it"
+            return _REASONS[how] if state.is_met else self._unreached
         exchanges = [
             (one.probe, one.answers[state.number])
             for one in self.exchanges
@@ -268,7 +276,7 @@ class Coverage:
 
 
 _REASONS: Final = {
-    DecidedBy.VALUE: "no request reaches it",
+    DecidedBy.VALUE: UNREACHED,
     DecidedBy.UNKNOWN: "its effect cannot be compared",
 }
 

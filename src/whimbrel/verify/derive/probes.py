@@ -40,13 +40,17 @@ class ProbeSource:
     """Derives the probes of the sides whose lines are *sides*; the order is the same if they are exchanged.
 
     Attributes:
+        changed: scopes with lines that differ; requests for them come before those for documents.
         is_cut: not every probe that can be derived is made.
+        is_limited: the number of probes ended before they did.
     """
 
     def __init__(self, sides: tuple[SideLines, SideLines], limit: int = MAX_PROBES) -> None:
         self.sides = sides
         self.limit = limit
+        self.changed: frozenset[LineScope] = frozenset()
         self.is_cut = any(lines.is_cut for lines in sides)
+        self.is_limited = False
         self._known_groups: list[list[Entrance]] = []
         self._routes = [entrances(lines.side) for lines in sides]
         self._shared = SharedScopes(sides[0]), SharedScopes(sides[1])
@@ -129,6 +133,7 @@ class ProbeSource:
                 continue
             if len(seen) >= share:
                 self.is_cut = True
+                self.is_limited = True
                 break
             seen.add(probe)
             yield probe
@@ -172,6 +177,7 @@ class ProbeSource:
         others = routes[1:]
         yield first.probe("/")
         sources = self._sources(first)
+        yield from self._of_changed(first, sources, share)
         own = list(islice(self._candidates(sources, only_own=True), max(_MAX_OWN, share)))
         shared = islice(self._candidates(sources, only_own=False), share)
         targets: dict[str, None] = {}
@@ -208,6 +214,22 @@ class ProbeSource:
             others = [*shared.around(served.tops), *shared.general]
             found.append((Targets(lines, served), own, others if own else lines.of_host(("", 0))))
         return found
+
+    def _of_changed(self, route: Entrance, sources: Sources, share: int) -> Iterator[Probe]:
+        """Yield the requests for the sections with lines that differ and for their lines, none for documents;
+        those of the server itself first, and of all servers at most half of the *share*."""
+        changed = [
+            (targets, [x for x in own if x in self.changed], [x for x in shared if x in self.changed])
+            for targets, own, shared in sources
+        ]
+        names: dict[str, None] = {}
+        for part, count in ((1, share), (2, share // 2)):
+            found = [row[0].of_scopes(row[part], with_documents=False) for row in changed]
+            for candidate in islice(_alternating(found), count):
+                target = _clean(candidate.target)
+                names.setdefault(target)
+                yield candidate.facts.applied(route.probe(target))
+        yield from islice(self._with_facts(route, changed, list(names), share), share // 2)
 
     @staticmethod
     def _candidates(sources: Sources, *, only_own: bool) -> Iterator[TargetCandidate]:

@@ -60,14 +60,19 @@ class Targets:
         self.lines = lines
         self.served = served
 
-    def of_scopes(self, scopes: Iterable[LineScope]) -> Iterator[TargetCandidate]:
-        """Yield candidates of *scopes*: of the sections themselves, then of their lines."""
+    def of_scopes(
+        self, scopes: Iterable[LineScope], *, with_documents: bool = True
+    ) -> Iterator[TargetCandidate]:
+        """Yield candidates of *scopes*: of the sections themselves, then of their lines.
+
+        *with_documents*: also of the documents of each directory, which may be many.
+        """
         for scope in scopes:
             bases = list(dict.fromkeys(self.bases(scope)))[:_MAX_SAMPLES]
             if scope.kind != "server":
                 for base in bases:
                     yield from map(TargetCandidate, self._around(scope, base))
-            yield from self._of_lines(scope, bases)
+            yield from self._of_lines(scope, bases, with_documents=with_documents)
 
     def facts_of(self, scopes: Iterable[LineScope]) -> Iterator[tuple[Facts, tuple[str, ...]]]:
         """Yield facts of conditions in *scopes*, each with the URL prefixes that they matter for."""
@@ -141,7 +146,9 @@ class Targets:
             yield base.rstrip("/") + NEUTRAL
 
     # lines ------------------------------------------------------------------------------------------
-    def _of_lines(self, scope: LineScope, bases: list[str]) -> Iterator[TargetCandidate]:
+    def _of_lines(
+        self, scope: LineScope, bases: list[str], *, with_documents: bool
+    ) -> Iterator[TargetCandidate]:
         conditions: list[ConditionFacts] = []
         before: RuleSample | None = None
         for line in scope.lines:
@@ -156,7 +163,8 @@ class Targets:
                 conditions = []
             else:
                 yield from map(TargetCandidate, self._of_line(line, bases))
-                yield from self._negotiated(line)
+                if with_documents:
+                    yield from self._negotiated(line)
 
     def _rule(
         self, line: ConfigLine, bases: list[str], conditions: list[ConditionFacts]

@@ -118,3 +118,42 @@ def test_a_module_that_acts_by_itself_is_named(root: Path, module: str, verdict:
     result = compared(root, "", f"LoadModule {module}_module modules/mod_{module}.so")
     assert result.verdict is verdict
     assert all(f"{module}_module is loaded on this side alone" in one for one in reasons(result))
+
+
+MANY = "".join(f"<Location /p{n}>\n%s\n</Location>\n" for n in range(8))
+VIEWED = '<Directory "@ROOT@/htdocs">\nOptions +MultiViews\n</Directory>\nAddLanguage en .en\n'
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit", "reason"),
+    [
+        (0.0, None, "not asked: the time ended"),
+        (30.0, 1, "not asked: the number of requests ended"),
+    ],
+)
+def test_a_line_that_was_not_asked_for_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, limit: int | None, reason: str
+) -> None:
+    """That no request reaches a line is not known where the requests ended before."""
+    make_root(tmp_path)
+    monkeypatch.setattr("whimbrel.verify.verify.MAX_SECONDS", seconds)
+    both = "<RequireAll>\nRequire ip 10.0.0.1\nRequire all granted\n</RequireAll>"
+    texts = [MANY.replace("%s", lines) for lines in ("Require ip 10.0.0.1", both)]
+    sides = [side(tmp_path, name, text, "2.4") for name, text in zip(("old", "new"), texts, strict=True)]
+    found = reasons(verify(sides[0], sides[1], limit=limit))
+    assert any(one.endswith(f"Require ip 10.0.0.1: {reason}") for one in found), found
+    assert not any("reaches it" in one for one in found)
+
+
+def test_changed_lines_are_asked_for_before_documents(tmp_path: Path) -> None:
+    """A tree with many documents in many languages does not use up the requests."""
+    files = {f"htdocs/docs/d{n}/page{m}.html.en": "x\n" for n in range(20) for m in range(4)}
+    make_root(tmp_path, files)
+    texts = [
+        VIEWED + f"<Location /status>\n{line}\n</Location>\n"
+        for line in ("Require all denied", "Require ip 10.0.0.1")
+    ]
+    sides = [side(tmp_path, name, text, "2.4") for name, text in zip(("old", "new"), texts, strict=True)]
+    result = verify(sides[0], sides[1], limit=12)
+    assert not result.not_decided
+    assert [group.kind for group in result.groups] == ["access"]

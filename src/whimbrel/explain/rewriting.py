@@ -1,0 +1,54 @@
+"""The rules of rewriting and the negotiation that led a request to what answers it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.config.origins import Origin
+from whimbrel.explain.step import ExplanationStep
+
+_NEGOTIATION: Final = "mod_negotiation"
+_MULTIVIEWS: Final = ("multiviews", "+multiviews")
+
+
+def rewriting_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
+    """Return the lines of the rules that gave the request of *blocks* another path, in their order, each as
+    often as it did."""
+    return [
+        line
+        for block in blocks
+        for step in block
+        for rule in step.children
+        if rule.kind == "rule" and rule.result.startswith("->")
+        for line in rule.lines
+    ]
+
+
+def looping_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> tuple[Origin, ...]:
+    """Return the lines of the rules that were applied most often, if more than once: to their own results."""
+    counts = Counter(rewriting_lines(blocks))
+    most = max(counts.values(), default=0)
+    return tuple(line for line, count in counts.items() if count == most and most > 1)
+
+
+def negotiations(block: Iterable[ExplanationStep]) -> Iterator[tuple[ExplanationStep, str]]:
+    """Yield the steps that chose a variant, each with its file."""
+    for step in block:
+        path = file_of(step) if step.what == _NEGOTIATION else ""
+        if path:
+            yield step, path
+
+
+def multiviews_lines(step: ExplanationStep) -> tuple[Origin, ...]:
+    """Return the last of the lines of *step* that names MultiViews, else the last one."""
+    named = [line for line in step.lines if not set(_MULTIVIEWS).isdisjoint(line.text.lower().split())]
+    return tuple((named or list(step.lines))[-1:])
+
+
+def file_of(step: ExplanationStep) -> str:
+    """Return the file that *step* mapped the request to, "" if it did not."""
+    start, mark, rest = step.result.partition("file ")
+    is_part = bool(mark) and (not start or start.endswith(", "))
+    return rest.partition(", ")[0] if is_part else ""

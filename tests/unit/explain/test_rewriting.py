@@ -1,0 +1,81 @@
+"""Rules of rewriting and negotiation as causes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.explain.explained_site import CONF, explained, side_of
+
+from whimbrel.explain.cause import AnswerCause, cause_of
+from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.text import OutputStyle, short_lines
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+
+RULES = """
+<Directory "@ROOT@/htdocs/loops">
+    RewriteEngine On
+    RewriteRule ^was(.*)$ /private/y$1
+    RewriteRule ^t(.*)$ tx$1
+    RewriteRule ^([0-9]+)$ /index.html?id=$1 [QSA]
+</Directory>
+"""
+VIEWS = """LoadModule negotiation_module modules/mod_negotiation.so
+<Directory "@ROOT@/htdocs">
+    Options +MultiViews
+</Directory>
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "htdocs/loops").mkdir(parents=True)
+    return tmp_path
+
+
+def lines_and_sentence(found: RequestExplanation) -> tuple[list[str], str]:
+    cause: AnswerCause = cause_of(found)
+    return [line.text for line in cause.lines], cause.sentence
+
+
+def shown(found: RequestExplanation, root: Path) -> str:
+    return "\n".join(short_lines(found, KnowledgeScope(), OutputStyle(str(root))))
+
+
+def test_rules_that_led_to_another_file_are_named_with_the_query(root: Path) -> None:
+    found = explained(side_of(root, CONF + RULES), "/loops/12?x=1")
+    lines, sentence = lines_and_sentence(found)
+    assert lines[0] == "RewriteRule ^([0-9]+)$ /index.html?id=$1 [QSA]"
+    assert sentence.endswith("/htdocs/index.html is sent")
+    assert "redirected to  GET /index.html?id=12&x=1\n" in shown(found, root)
+
+
+def test_a_rule_in_front_of_a_missing_file_is_named(root: Path) -> None:
+    lines, sentence = lines_and_sentence(
+        explained(side_of(root, CONF + RULES), "/loops/was", client="10.0.0.1")
+    )
+    assert lines == ["RewriteRule ^was(.*)$ /private/y$1"]
+    assert sentence.endswith("/htdocs/private/y does not exist")
+
+
+def test_a_loop_names_the_rule_that_loops(root: Path) -> None:
+    found = explained(side_of(root, CONF + RULES), "/loops/t")
+    lines, sentence = lines_and_sentence(found)
+    assert found.status == 500
+    assert lines == ["RewriteRule ^t(.*)$ tx$1"]
+    assert sentence.startswith("applied to its own result again and again: AH00124: ")
+
+
+def test_a_rule_is_listed_once_for_each_request_that_tried_it(root: Path) -> None:
+    """The handler of the redirect runs the redirected request, whose rules are not its own."""
+    found = explained(side_of(root, CONF + RULES), "/loops/12")
+    handlers = [step for step in found.steps if step.kind == "handler" and step.what == "mod_rewrite"]
+    assert handlers and not any(step.children for step in handlers)
+
+
+def test_the_variant_that_multiviews_chose_is_sent(root: Path) -> None:
+    found = explained(side_of(root, CONF + VIEWS), "/index")
+    lines, sentence = lines_and_sentence(found)
+    assert lines[-1] == "Options +MultiViews"
+    assert sentence.endswith("/htdocs/index.html is sent")
+    assert "negotiated     htdocs/index.html" in shown(found, root)
