@@ -24,7 +24,7 @@ MODULE: Final = "wsgi"
 SCHEME_FIELD: Final = "X-Forwarded-Proto"
 CLIENT_FIELD: Final = "X-Whimbrel-Client"  # for the application's server, which takes it away
 _OWN: Final = frozenset((lower(SCHEME_FIELD), lower(CLIENT_FIELD)))
-_NAMES: Final = re.compile(r"[^,;\s]+")
+_NAMES: Final = re.compile(r"[^,; \t\n\v\f\r]+")
 
 
 def socket_name(number: int) -> str:
