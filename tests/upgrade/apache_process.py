@@ -58,9 +58,11 @@ class Apache:
             )
         end = time.monotonic() + 15
         while time.monotonic() < end and self.process.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
+            # written once the port is this server's: another one may have taken the free port meanwhile
+            if (self.directory / "pid").exists():
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                        return self
             time.sleep(0.02)
         self.__exit__()
         log = self.directory / "error_log"

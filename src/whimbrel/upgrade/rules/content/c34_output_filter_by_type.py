@@ -98,35 +98,31 @@ def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("addoutputfilterbytype"):
         words = line.words()
         names = words[0].split(";") if words else []
-        lost = [name for name in names if _is_lost(tree, line, name)]
-        if not lost or not accepts_directive(tree, line, "fileinfo"):
+        missing = {name: _lost_module(tree, line, name) for name in names}
+        module = next(filter(None, missing.values()), "")
+        if not module or not accepts_directive(tree, line, "fileinfo"):
             continue
+        # filters of another module are those of the next pass
+        lost = [name for name in names if missing[name] == module]
         left = [name for name in names if name not in lost]
         rest = " ".join([";".join(left), *map(quoted, words[1:])]) if left else ""
-        module, _ = FILTERS[lost[0].lower()]
-        is_conditional = is_loaded_under_condition(tree, module)
-        if is_conditional:
-            condition, edits = "where nothing loads its module", _guarded(line, module, rest)
+        filters = ", ".join(lost)
+        if is_loaded_under_condition(tree, module):
+            reason = "where nothing loads its module"
+            advice = f"use {filters} only with its module"
+            edits = _guarded(line, module, rest)
         else:
-            condition = "whose module is not loaded"
+            reason = "whose module is not loaded"
+            advice = f"remove {filters}, or load the module"
             edits = change_args(tree, line, rest) if rest else remove_line(tree, line)
-        names_lost = ", ".join(lost)
-        yield Finding(
-            "C34",
-            line.place,
-            f"2.4 refuses {names_lost} here (Unknown filter provider), {condition}; 2.2 ignored it",
-            f"use {names_lost} only with its module"
-            if is_conditional
-            else f"remove {names_lost}, or load the module",
-            Risk.BREAKS,
-            Safety.SAFE,
-            edits,
-        )
+        message = f"2.4 refuses {filters} here (Unknown filter provider), {reason}; 2.2 ignored it"
+        yield Finding("C34", line.place, message, advice, Risk.BREAKS, Safety.SAFE, edits)
 
 
-def _is_lost(tree: ConfigTree, line: Statement, name: str) -> bool:
+def _lost_module(tree: ConfigTree, line: Statement, name: str) -> str:
+    """Return the module of the filter *name* if 2.4 does not load it where it reads the line, else ""."""
     module, settings = FILTERS.get(name.lower(), ("", ()))
-    return bool(module) and is_module_missing(tree, module, line) and not tree.has(*settings)
+    return module if module and is_module_missing(tree, module, line) and not tree.has(*settings) else ""
 
 
 def _guarded(line: Statement, module: str, rest: str) -> tuple[FileEdit, ...]:
