@@ -70,6 +70,7 @@ class DifferenceGroup:
         examples: the first ones; *count* of them were found (see `add`).
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
+        reason: why answers differ where no line decides it, "" if lines do.
         is_of_versions: the versions differ, not the lines; the cause has the lines that decided.
     """
 
@@ -80,6 +81,7 @@ class DifferenceGroup:
     lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]] = ((), ())
     is_assumed: bool = False
     is_of_versions: bool = False
+    reason: str = ""
 
     @property
     def opens(self) -> bool:

@@ -38,6 +38,7 @@ from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.type_reasons import TypeReasons
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
@@ -95,6 +96,7 @@ class Comparison:
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
+        self.types = TypeReasons(self.causes)
         for side in (old, new):
             result.scope = result.scope.merge(side.scope)
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
@@ -252,6 +254,7 @@ class Comparison:
         self._pairs.clear()
         self._clients.clear()
         self.causes.forget()
+        self.types.forget()
         if self._coverage is not None:
             self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
@@ -367,6 +370,11 @@ class Comparison:
             and {old.status, new.status} & {401, 403, 500}
         ):
             access.count += 1
+            return
+        reason = self.types.reason(probe, difference, (old, new), plans)
+        if reason:
+            group = self._groups.setdefault(reason, DifferenceGroup("response", Cause((), ()), reason=reason))
+            group.add(Example(probe, difference, old, new))
             return
         host_cause = self.causes.host_cause((old.server, new.server))
         has_equal_access = access is None and None not in plans
