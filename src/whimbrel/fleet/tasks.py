@@ -92,6 +92,7 @@ class CheckTask:
             len(report.files),
             report.lines,
             page=_check_page(report) if self.has_pages else "",
+            review=sum(entry.needs_review for entry in report.entries),
         )
 
     def rule_names(self) -> dict[str, str]:
@@ -148,6 +149,7 @@ class UpgradeTask:
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
             page=self._page(result, directory, verified) if self.has_pages else "",
+            review=len(result.needs_review),
         )
 
     def _verdict(self, result: UpgradeResult) -> tuple[str, int]:
