@@ -18,7 +18,15 @@ from whimbrel.base.dialect import V22
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.terminal_text import shown, terminal_width
-from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_REVIEW, ColorMode, ConfigArguments, is_colored, sources
+from whimbrel.cli.options import (
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_REVIEW,
+    ColorMode,
+    ConfigArguments,
+    is_colored,
+    sources,
+)
 from whimbrel.cli.terminal import write_text
 from whimbrel.utilities.usage_error import UsageError
 

@@ -131,6 +131,7 @@ class VerifyResult:
         probes: requests that were asked of both sides.
         limits: probes that were left out, as sentences.
         scope: what was read of both sides, and what is unknown.
+        has_ended: lines are not decided as the time, or the number of requests, ended before.
     """
 
     names: tuple[str, str] = ("old", "new")
@@ -142,6 +143,7 @@ class VerifyResult:
     limits: list[str] = field(default_factory=list)
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
+    has_ended: bool = False
 
     @property
     def verdict(self) -> Verdict:

@@ -140,6 +140,7 @@ class Comparison:
         if not cut:
             self._cover_behind_redirects(began)
         self.finish(self._unreached(has_ended=bool(cut)))
+        self.result.has_ended = bool(self.result.not_decided) and (bool(cut) or self.source.is_limited)
         if cut:
             hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
             self.result.limits.append(

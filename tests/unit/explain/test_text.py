@@ -129,7 +129,9 @@ def test_a_field_that_differs_is_in_the_first_lines_with_its_line(tmp_path: Path
     lines = list(difference_lines((old, new), changes, ("a", "b"), NOTHING, OutputStyle(str(tmp_path))))
     first = [line for line in lines[: lines.index("- a")] if line[:1] in "-+"]
     number = (tmp_path / "httpd.conf").read_text().splitlines().index("AddType text/x-a .html") + 1
-    assert any(line.split() == ["-", "Content-Type:", "text/x-a", f"httpd.conf:{number}"] for line in first), first
+    assert any(
+        line.split() == ["-", "Content-Type:", "text/x-a", f"httpd.conf:{number}"] for line in first
+    ), first
     assert any(line.startswith("+ Content-Type: text/html") for line in first)
     assert any(line.startswith("- Header set X-Only yes") for line in first)
 

@@ -9,7 +9,6 @@ import pytest
 from tests.unit.explain.explained_site import CONF, side_of
 
 from whimbrel.config.options import LoadOptions
-
 from whimbrel.explain.version_notice import version_notice
 from whimbrel.verify.loading import load_side
 
@@ -41,7 +40,8 @@ def test_a_line_of_22(tmp_path: Path, more: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [f"{COMPAT}<Location /a>\nOrder deny,allow\n</Location>\n", "NameVirtualHost *:80\n", "LockFile x\n"]
+    "more",
+    [f"{COMPAT}<Location /a>\nOrder deny,allow\n</Location>\n", "NameVirtualHost *:80\n", "LockFile x\n"],
 )
 def test_a_text_that_loads_modules_of_24_is_none_of_22(tmp_path: Path, more: str) -> None:
     """2.2 has neither authz_core nor MPMs to load: an Order that was kept makes no text of 2.2."""

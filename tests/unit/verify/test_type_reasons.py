@@ -50,5 +50,7 @@ def test_a_missing_file_of_types_is_the_cause(root: Path) -> None:
         path.write_text(path.read_text().replace("conf/mime.types", types))
     options = [LoadOptions(server_root=str(root), file=f"conf/{name}.conf") for name in ("old", "new")]
     sides = load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new"))
-    reasons = {group.reason for group in verify(*sides).groups if group.examples[0].difference.names[0] != "x"}
+    reasons = {
+        group.reason for group in verify(*sides).groups if group.examples[0].difference.names[0] != "x"
+    }
     assert "new has no file of types: the types of names are not known there" in reasons
