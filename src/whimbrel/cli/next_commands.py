@@ -103,7 +103,9 @@ def after_verify(
 
 
 def _request_words(result: VerifyResult) -> list[str]:
-    """Return the words of `explain` for the first request that differs, or is not decided, and that needs no variable and no name of a client."""
+    """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
+    variable and no name of a client.
+    """
     examples = [example.probe for group in result.groups for example in group.examples]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
         if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):

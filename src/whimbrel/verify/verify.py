@@ -374,8 +374,8 @@ class Comparison:
             return
         reason = self.types.reason(probe, difference, (old, new), plans)
         if reason:
-            group = self._groups.setdefault(reason, DifferenceGroup("response", Cause((), ()), reason=reason))
-            group.add(Example(probe, difference, old, new))
+            of_reason = DifferenceGroup("response", Cause((), ()), reason=reason)
+            self._groups.setdefault(reason, of_reason).add(Example(probe, difference, old, new))
             return
         host_cause = self.causes.host_cause((old.server, new.server))
         has_equal_access = access is None and None not in plans

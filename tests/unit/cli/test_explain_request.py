@@ -88,8 +88,8 @@ def test_a_line_of_a_log_in_quotes_is_explained_as_one(tmp_path: Path) -> None:
 def test_a_line_of_the_error_log_without_a_url_has_the_page_of_its_code(tmp_path: Path) -> None:
     here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
     line = (
-        "[Thu Feb 05 21:10:12.000000 2015] [core:error] [pid 1:tid 2] [client 10.0.0.8:4711] AH00124: Request "
-        "exceeded the limit of 10 internal redirects due to probable configuration error."
+        "[Thu Feb 05 21:10:12.000000 2015] [core:error] [pid 1:tid 2] [client 10.0.0.8:4711] AH00124: "
+        "Request exceeded the limit of 10 internal redirects due to probable configuration error."
     )
     found = run("--error-log-line", line, *here)
     assert found.exit_code == 0
