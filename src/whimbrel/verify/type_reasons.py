@@ -50,12 +50,15 @@ class TypeReasons:
         """Return the reason for *difference* between *answers* that *plans* gave, "" if it is another one."""
         if difference.names != ("content-type",):
             return ""
-        old, new = difference.parts[0].old, difference.parts[0].new
+        types = difference.parts[0]
         name = answers[0].file.rpartition("/")[2] or probe.target.rpartition("/")[2]
-        key = (*map(id, plans), answers[0].server, name.partition(".")[2], probe.method, old, new)
+        key = (*map(id, plans), answers[0].server, name.partition(".")[2], probe.method, types.old, types.new)
         known = self._known.get(key)
         if known is None:
-            known = (plans, self._reason(probe, (old, new), (answers[0].server, answers[1].server), plans))
+            known = (
+                plans,
+                self._reason(probe, (types.old, types.new), (answers[0].server, answers[1].server), plans),
+            )
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = known
         return known[1]
