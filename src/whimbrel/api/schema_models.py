@@ -185,6 +185,7 @@ class DifferenceDocument(Document):
     risk: Risk
     count: int
     assumed: bool
+    reason: str = Field("", description="why answers differ where no line decides it")
     cause: LinesOfSides
     lines: LinesOfSides
     examples: list[ExampleDocument]
@@ -365,6 +366,7 @@ class FleetServerDocument(Document):
     exit_code: Literal[0, 1, 2, 3] = Field(description="that of the command for this server alone")
     risks: dict[Risk, int]
     rules: list[RuleOfServer]
+    review: int = Field(0, description="findings that a person must look at")
     undecided: int = Field(description="facts that are not known and may matter")
     files: int
     lines: int

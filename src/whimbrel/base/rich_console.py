@@ -33,6 +33,4 @@ def terminal_console(
     """Return the console of standard output or of standard error."""
     from rich.console import Console
 
-    return Console(
-        stderr=to_stderr, no_color=no_color, soft_wrap=soft_wrap, highlight=highlight, emoji=False
-    )
+    return Console(stderr=to_stderr, no_color=no_color, soft_wrap=soft_wrap, highlight=highlight, emoji=False)

@@ -266,7 +266,7 @@ def _check_fleet(
 
 def _parts(named: ConfigArguments) -> list[tuple[Sources, str]]:
     """Return the sources with their directories: one part for each server, one for all other files."""
-    from whimbrel.cli.check_sources import server_paths
+    from whimbrel.config.server_paths import server_paths
 
     server_conf, loose_files = ([], named.paths) if named.as_server else server_paths(named.paths)
     groups = [[path] for path in server_conf]

@@ -72,6 +72,8 @@ EPILOG: Final = epilog(
 _HOST_AND_PATH = re.compile(
     r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*|(?:www\.[\w.-]+|localhost)(?::\d+)?(?:/\S*)?"
 )
+_ACCESS_LINE = re.compile(r'"[A-Z]+ \S+(?: HTTP/\d\.\d)?" \d{3}\b')
+"""The request and the status of a line of an access log."""
 _PATH = re.compile(r"[^\s/<][^\s/]*/\S*")
 _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
@@ -108,6 +110,8 @@ def explain(
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
+    if _ACCESS_LINE.search(words) and not (access_line or error_line or listing):
+        access_line, words = words, ""
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
@@ -133,22 +137,28 @@ def explain(
             )
         except UsageError as problem:
             typer.echo(problem.message, err=True)
-            raise typer.Exit(2) from None
+            code = 0 if error_line and _explain_words(error_line, as_json) else 2
+            raise typer.Exit(code) from None
         raise typer.Exit(code)
     if listing:
         _print_list(words, as_json)
         return
     if not words.strip():
         raise typer.BadParameter("say what is to be explained, or --list")
+    if not _explain_words(words, as_json):
+        _fail_unknown(words)
+
+
+def _explain_words(words: str, as_json: bool) -> bool:
+    """Print what is known about *words*; return False if that is nothing."""
     from whimbrel.upgrade.documents.explain import explain as explain_query
 
     explanations = explain_query(words)
-    if not explanations:
-        _fail_unknown(words)
-    if as_json:
+    if explanations and as_json:
         typer.echo(json.dumps([asdict(explanation) for explanation in explanations], indent=1))
-    else:
+    elif explanations:
         _print_explanations(explanations)
+    return bool(explanations)
 
 
 def _field(text: str) -> tuple[str, str]:

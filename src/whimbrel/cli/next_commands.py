@@ -22,6 +22,10 @@ _READ: Final = frozenset(("before", "after", "defines", "envvars"))
 """The parameters that `verify` and `ctl` have too, beside those that name the server."""
 _NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 """The parameters that `--undo` needs."""
+_COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect"))
+"""The parameters that name the sides of a comparison."""
+MORE_REQUESTS: Final = 200_000
+"""The number of requests that is offered where they ended before every line was asked for."""
 
 
 def command_line(*words: str) -> str:
@@ -93,31 +97,35 @@ def after_verify(
     old, new = both
     if old is new and dialects[0] == V22.name != dialects[1] and (result.groups or result.errors[1]):
         return f"Next: {command_line('upgrade', *given_words(context, _READ | _NAMED | {'old'}))}\n"
+    if not result.groups and result.has_ended:
+        named = given_words(context, _READ | _NAMED | _COMPARED)
+        return f"Next: {command_line('verify', *named, '--limit', str(MORE_REQUESTS))}\n"
     if any(result.errors) or not (_is_in_place(old) and _is_in_place(new)):
         return ""
-    if result.groups:
+    if result.groups or result.not_decided:
         request = _request_words(result)
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
         sides = ["--dialect", dialects[1], "--diff", other]
         return f"Next: {command_line('explain', *request, *_named(new), *words, *sides)}\n" if request else ""
-    if dialects[1] == V22.name:
+    if dialects[1] == V22.name or result.scope.deciding:
         return ""
     return f"Next: {configtest(new.server_root, new.file, words)}\n"
 
 
 def _request_words(result: VerifyResult) -> list[str]:
-    """Return the words of `explain` for the first example that needs no variable and no name of a client."""
-    for group in result.groups:
-        for example in group.examples:
-            probe = example.probe
-            if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
-                continue
-            words = [probe.request_text.partition(" ")[2], "--from", probe.client]
-            words += ["--host", probe.host] if probe.host else []
-            words += ["--method", probe.method] if probe.method != "GET" else []
-            words += ["--user", probe.user.name] if probe.user is not None else []
-            return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
+    """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
+    variable and no name of a client.
+    """
+    examples = [example.probe for group in result.groups for example in group.examples]
+    for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
+        if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
+            continue
+        words = [probe.request_text.partition(" ")[2], "--from", probe.client]
+        words += ["--host", probe.host] if probe.host else []
+        words += ["--method", probe.method] if probe.method != "GET" else []
+        words += ["--user", probe.user.name] if probe.user is not None else []
+        return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
     return []
 
 

@@ -95,8 +95,9 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     """Return the lines that chose a handler which was not run: those that set it, and that let it run; else
     the last ones of what ran before."""
     steps = tuple(block)
-    kinds = ("mapping", "type", "fix-ups")
-    chosen = [step for step in steps if step.kind in kinds and _HANDLER.search(step.result)]
+    chosen = [
+        step for step in steps if step.kind in ("mapping", "type", "fix-ups") and _HANDLER.search(step.result)
+    ]
     handler = _last(steps, "handler")
     access = _last(steps, "access")
     lines = chosen[-1].lines[:1] if chosen else ()

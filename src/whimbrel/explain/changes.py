@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
+from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
+
+_OF_EACH_REQUEST: Final = re.compile(r"\benv UNIQUE_ID \S+")
+"""What no two requests have alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +69,7 @@ def _name(step: ExplanationStep) -> tuple[str, str]:
 
 
 def _own(step: ExplanationStep) -> tuple[object, ...]:
-    return step.kind, step.what, step.result, step.detail, tuple(line.text for line in step.lines)
+    result = _OF_EACH_REQUEST.sub("", step.result)
+    if step.kind == "header" and result:
+        return step.kind, step.what, result  # equal fields, whatever line set them
+    return step.kind, step.what, result, step.detail, tuple(line.text for line in step.lines)

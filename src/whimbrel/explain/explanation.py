@@ -12,6 +12,7 @@ from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
+from whimbrel.explain.reasons import lines_of
 from whimbrel.explain.request_steps import (
     MAPPING,
     access_steps,
@@ -116,6 +117,7 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
         ExplanationStep("header", line.text, "", (line,))
         for line in header_lines(plan, names, is_error=status >= 400)
     ]
+    children += [_type_step(explained, r, plan)] if status < 300 and content_type(r) else []
     lines: tuple[Origin, ...] = ()
     if status >= 400 or r.prev is not None:
         original = r
@@ -128,6 +130,24 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
     kind = content_type(r) if status < 300 else None
     detail = f"type {kind}" if kind else ""
     return ExplanationStep("response", f"{r.method} {r.uri}", result, lines, detail, tuple(children))
+
+
+def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
+    """Return the step of the Content-Type field, with the lines that gave the response its type."""
+    lines: tuple[Origin, ...] = ()
+    detail = ""
+    if r.content_type is None:
+        lines = plan.origin(CoreDirConfig, "default_type")
+        detail = "" if lines else "the default of 2.2, as no DefaultType applies"
+    else:
+        setting = [
+            hook
+            for trace in explained.requests
+            for hook in trace.hooks
+            if hook.changes.get("content_type", ("", ""))[1] == r.content_type
+        ]
+        lines = lines_of(setting[-1]) if setting else ()
+    return ExplanationStep("header", "Content-Type", content_type(r) or "", lines[:1], detail)
 
 
 def header_lines(plan: Plan, names: set[str], *, is_error: bool) -> list[Origin]:

@@ -316,6 +316,7 @@ def difference_lines(
         for text in wrapped(shown(", ".join(answers)), style.width):
             yield paint(text, _YELLOW, style.is_colored)
         yield from wrapped(shown(new.request), style.width)
+        yield from row_lines(_field_rows(changes, style.root), style, SIGN_WIDTH)
         yield from _doubt(scope, style)
         for name, sign, cause in zip(names, SIGNS, causes, strict=True):
             yield paint(f"{sign} {shown(name)}", _BOLD, style.is_colored)
@@ -328,6 +329,18 @@ def difference_lines(
         yield ""
         yield from row_lines(unknown, style)
     yield from _hint("-v shows the steps of both sides", style)
+
+
+def _field_rows(changes: Iterable[ChangedStep], root: str) -> Iterator[TextRow]:
+    """Yield the fields of the response that differ, with the lines that set them."""
+    for change in changes:
+        for sign, step, other in zip(SIGNS, (change.old, change.new), (change.new, change.old), strict=True):
+            if step is not None and step.kind == "header":
+                place = place_of(step.lines[0], root) if step.lines else ""
+                detail = f" ({step.detail})" if step.detail else ""
+                yield TextRow(sign, f"{step.what}{f': {step.result}' if step.result else ''}{detail}", place)
+            elif step is None and other is not None and other.kind == "header":
+                yield TextRow(sign, f"no {other.what}" if other.result else f"not: {other.what}")
 
 
 def have_equal_answers(

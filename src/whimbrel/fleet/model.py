@@ -33,6 +33,7 @@ class ServerResult:
         verdict: in a word or two: "findings", "same", "not decided" ...
         code: the exit code that the command for this server alone has.
         rules: the findings by rule and risk.
+        review: the number of findings that no rewrite settles.
         undecided: the number of facts that are not known and may matter.
         files, lines: the size of what was read.
         changed: the number of files that an upgrade changes.
@@ -56,6 +57,14 @@ class ServerResult:
     same_as: str = ""
     page: str = ""
     has_page: bool = False
+    review: int = 0
+
+    def work(self) -> tuple[int, ...]:
+        """Return the place of a server among others: unreadable ones, then those with the most to review, to
+        decide, and to change."""
+        counts = self.by_risk()
+        by_risk = (-counts.get(risk, 0) for risk in Risk)
+        return (SEVERITY.index(self.code), -self.review, -self.undecided, *by_risk)
 
     def by_risk(self) -> dict[Risk, int]:
         """Count the findings by risk, the worst first, without zero counts."""

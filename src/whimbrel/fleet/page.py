@@ -119,10 +119,10 @@ def _rule_table(report: FleetReport) -> Iterator[ReportTable]:
 
 def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
     """Return the table of servers, the worst first."""
-    ordered = sorted(report.servers, key=_severity)
+    ordered = sorted(report.servers, key=ServerResult.work)
     rows = tuple(_row(server, places) for server in ordered)
     heads = [word.capitalize() for word in WORDS.values()]
-    columns = ("Server", "Verdict", *heads, "Not decided", "Time", "Note")
+    columns = ("Server", "Verdict", *heads, "Needs review", "Not decided", "Time", "Note")
     more = len(rows) - MAX_ROWS
     return ReportTable(
         "Servers",
@@ -143,6 +143,7 @@ def _row(server: ServerResult, places: dict[str, str]) -> tuple[Cell, ...]:
         Cell(name, href=places.get(name, ""), page=_link(server)),
         Cell(server.verdict, "chip", risk),
         *(Cell(number(counts.get(risk, 0)), "number") for risk in WORDS),
+        Cell(number(server.review), "number"),
         Cell(number(server.undecided), "number"),
         Cell("" if server.same_as else duration(server.seconds), "number", value=f"{server.seconds:.3f}"),
         Cell(page_text(note)),

@@ -70,6 +70,7 @@ class DifferenceGroup:
         examples: the first ones; *count* of them were found (see `add`).
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
+        reason: why answers differ where no line decides it, "" if lines do.
         is_of_versions: the versions differ, not the lines; the cause has the lines that decided.
     """
 
@@ -80,6 +81,7 @@ class DifferenceGroup:
     lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]] = ((), ())
     is_assumed: bool = False
     is_of_versions: bool = False
+    reason: str = ""
 
     @property
     def opens(self) -> bool:
@@ -129,6 +131,7 @@ class VerifyResult:
         probes: requests that were asked of both sides.
         limits: probes that were left out, as sentences.
         scope: what was read of both sides, and what is unknown.
+        has_ended: lines are not decided as the time, or the number of requests, ended before.
     """
 
     names: tuple[str, str] = ("old", "new")
@@ -140,6 +143,7 @@ class VerifyResult:
     limits: list[str] = field(default_factory=list)
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
+    has_ended: bool = False
 
     @property
     def verdict(self) -> Verdict:

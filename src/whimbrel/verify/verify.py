@@ -38,6 +38,7 @@ from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.type_reasons import TypeReasons
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
@@ -95,6 +96,7 @@ class Comparison:
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
+        self.types = TypeReasons(self.causes)
         for side in (old, new):
             result.scope = result.scope.merge(side.scope)
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
@@ -138,6 +140,7 @@ class Comparison:
         if not cut:
             self._cover_behind_redirects(began)
         self.finish(self._unreached(has_ended=bool(cut)))
+        self.result.has_ended = bool(self.result.not_decided) and (bool(cut) or self.source.is_limited)
         if cut:
             hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
             self.result.limits.append(
@@ -252,6 +255,7 @@ class Comparison:
         self._pairs.clear()
         self._clients.clear()
         self.causes.forget()
+        self.types.forget()
         if self._coverage is not None:
             self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
@@ -367,6 +371,11 @@ class Comparison:
             and {old.status, new.status} & {401, 403, 500}
         ):
             access.count += 1
+            return
+        reason = self.types.reason(probe, difference, (old, new), plans)
+        if reason:
+            of_reason = DifferenceGroup("response", Cause((), ()), reason=reason)
+            self._groups.setdefault(reason, of_reason).add(Example(probe, difference, old, new))
             return
         host_cause = self.causes.host_cause((old.server, new.server))
         has_equal_access = access is None and None not in plans

@@ -73,3 +73,33 @@ def test_wrong_usage(tmp_path: Path) -> None:
     broken.write_text("Nonsense on\n")
     found = run("/x", "-d", str(tmp_path), "-f", str(broken))
     assert found.exit_code == 1 and "Invalid command 'Nonsense'" in found.stdout
+
+
+def test_a_line_of_a_log_in_quotes_is_explained_as_one(tmp_path: Path) -> None:
+    """Without an option, too: a line of an access log has a request and a status."""
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    line = '10.1.1.1 - - [07/Mar/2004:16:05:49 -0800] "GET /old/x HTTP/1.1" 302 12846'
+    found = run(line, *here)
+    assert found.exit_code == 0
+    assert found.stdout.startswith("302 Found to http://")
+    assert "GET http://localhost/old/x from 10.1.1.1 " in found.stdout
+
+
+def test_a_line_of_the_error_log_without_a_url_has_the_page_of_its_code(tmp_path: Path) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    line = (
+        "[Thu Feb 05 21:10:12.000000 2015] [core:error] [pid 1:tid 2] [client 10.0.0.8:4711] AH00124: "
+        "Request exceeded the limit of 10 internal redirects due to probable configuration error."
+    )
+    found = run("--error-log-line", line, *here)
+    assert found.exit_code == 0
+    assert "the line names no URL and no file" in found.stderr
+    assert found.stdout.startswith("# AH00124")
+    assert run("--error-log-line", "[client 10.0.0.8] nothing", *here).exit_code == 2
+
+
+def test_a_handler_that_was_not_run_is_not_decided(tmp_path: Path) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    found = run("http://q.example/app/x", *here)
+    assert found.exit_code == 3
+    assert found.stdout.startswith("not decided here ")

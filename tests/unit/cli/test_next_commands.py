@@ -125,3 +125,18 @@ def test_a_command_line_shows_what_it_does(word: bytes) -> None:
         check=True,
     )
     assert done.stdout == word
+
+
+def test_more_requests_follow_lines_that_were_not_asked_for(site: Path) -> None:
+    """Where the number of requests ended, the next command asks more of them, and decides."""
+    text = (site / "conf/httpd.conf").read_text()
+    both = "<RequireAll>\nRequire method GET\n</RequireAll>"
+    for name, lines in (("old.conf", "Require method GET"), ("new.conf", both)):
+        more = "".join(f"<Location /p{n}>\n{lines}\n</Location>\n" for n in range(8))
+        (site / "conf" / name).write_text(f"{text.replace('DefaultType None', '')}{more}")
+    dialects = ["--old-dialect", "2.4", "--limit", "1"]
+    status, output = run(["verify", "conf/old.conf", "conf/new.conf", *dialects], site)
+    assert status == 3, output
+    command = line_of(output, "Next")
+    assert command[0] == "verify" and command[-2] == "--limit" and int(command[-1]) > 1
+    assert run(command, site)[0] == 0

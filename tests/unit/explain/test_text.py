@@ -14,7 +14,15 @@ from whimbrel.config.origins import Origin
 from whimbrel.explain.changes import changed_steps
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
-from whimbrel.explain.text import OutputStyle, TextRow, difference_lines, main_rows, row_lines, short_lines
+from whimbrel.explain.text import (
+    OutputStyle,
+    TextRow,
+    difference_lines,
+    have_equal_answers,
+    main_rows,
+    row_lines,
+    short_lines,
+)
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 NOTHING = KnowledgeScope()
@@ -110,6 +118,34 @@ def test_other_answers_list_the_innermost_steps_that_differ(tmp_path: Path) -> N
     assert lines[lines.index("- before") + 1].startswith("because  Redirect /old /new  httpd.conf:")
     assert any(line.startswith("because  DocumentRoot") for line in lines[lines.index("+ after") :])
     assert any(line.startswith("- mapping: mod_alias: status 302") for line in lines)
+
+
+def test_a_field_that_differs_is_in_the_first_lines_with_its_line(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    typed = f"{CONF}AddType text/x-a .html\nHeader set X-Only yes\n"
+    old, new = explained(side_of(tmp_path, typed), "/"), explained(side_of(other), "/")
+    changes = list(changed_steps(old, new))
+    lines = list(difference_lines((old, new), changes, ("a", "b"), NOTHING, OutputStyle(str(tmp_path))))
+    first = [line for line in lines[: lines.index("- a")] if line[:1] in "-+"]
+    number = (tmp_path / "httpd.conf").read_text().splitlines().index("AddType text/x-a .html") + 1
+    assert any(
+        line.split() == ["-", "Content-Type:", "text/x-a", f"httpd.conf:{number}"] for line in first
+    ), first
+    assert any(line.startswith("+ Content-Type: text/html") for line in first)
+    assert any(line.startswith("- Header set X-Only yes") for line in first)
+
+
+def test_types_of_other_lines_are_no_difference(tmp_path: Path) -> None:
+    """Another line that gives the same type, and the name of a request, change no answer."""
+    other = tmp_path / "other"
+    other.mkdir()
+    old = explained(side_of(tmp_path, f"{CONF}AddType text/html .html\n"), "/")
+    new = explained(side_of(other), "/")
+    assert have_equal_answers(old, new, list(changed_steps(old, new)))
+    steps = [ExplanationStep("request", "mod_unique_id", f"env UNIQUE_ID {name}") for name in ("a1", "b2")]
+    first, second = (RequestExplanation("GET /", "2.4", 200, steps=(step,)) for step in steps)
+    assert not list(changed_steps(first, second))
 
 
 def test_a_side_that_does_not_load_has_no_steps() -> None:

@@ -15,8 +15,12 @@ def fleet_report() -> FleetReport:
     return FleetReport(
         "check",
         [
-            ServerResult("alpha", "/f/alpha", "findings", 1, RULES, 3, 50, 900, seconds=1.25, has_page=True),
-            ServerResult("beta", "/f/beta", "findings", 1, RULES, 3, same_as="alpha", has_page=True),
+            ServerResult(
+                "alpha", "/f/alpha", "findings", 1, RULES, 3, 50, 900, seconds=1.25, has_page=True, review=7
+            ),
+            ServerResult(
+                "beta", "/f/beta", "findings", 1, RULES, 3, same_as="alpha", has_page=True, review=7
+            ),
             ServerResult("gamma", "/f/gamma", "nothing to do", 0, seconds=75),
             ServerResult("delta", "/f/delta", "not read", 2, undecided=1, fault="conf: Permission denied"),
             ServerResult(HOSTILE, f"/f/{HOSTILE}", "not decided", 3, undecided=1, fault=f"{HOSTILE}: odd"),

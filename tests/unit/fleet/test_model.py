@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.fleet.model import FleetReport, RuleCount, RuleTotal, ServerResult, rule_counts
 from whimbrel.upgrade.model import Risk
 
@@ -50,3 +51,18 @@ def test_counts_of_a_server() -> None:
     counts = rule_counts([("A", Risk.CHANGES), ("B", Risk.OPENS), ("A", Risk.CHANGES)])
     assert counts == (RuleCount("B", Risk.OPENS, 1), RuleCount("A", Risk.CHANGES, 2))
     assert server("a", 1, *counts).by_risk() == {Risk.OPENS: 1, Risk.CHANGES: 2}
+
+
+def test_servers_by_their_work() -> None:
+    """The most to review first, then the most that is not decided, then the worst changes."""
+    few, many = RuleCount("C1", Risk.BREAKS, 1), RuleCount("C1", Risk.BREAKS, 9)
+    found = [
+        server("nothing"),
+        server("few", 1, few),
+        replace(server("open", 1, few), undecided=2),
+        server("many", 1, many),
+        replace(server("review", 1, few), review=1),
+        server("unread", 2),
+    ]
+    names = [one.name for one in sorted(found, key=ServerResult.work)]
+    assert names == ["unread", "review", "open", "many", "few", "nothing"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,18 @@ def test_check_as_alone(tree: Path) -> None:
 
 def test_a_main_file_is_its_server(tree: Path) -> None:
     assert run(CHECK, tree / "conf/httpd.conf").rules == run(CHECK, tree).rules
+
+
+def test_a_server_in_a_sub_directory_is_found_as_by_check(tree: Path, tmp_path: Path) -> None:
+    """A copy of a machine has its server further down; of two in one tree neither is the one."""
+    outer = tmp_path / "machine"
+    outer.mkdir()
+    os.rename(tree, outer / "apache2")
+    document, _code = alone(check.app, str(outer), "--format", "json")
+    found = run(CHECK, outer)
+    assert not found.fault and sum(one.count for one in found.rules) == len(document["findings"])
+    write_server(outer / "other", 1, 6)
+    assert run(CHECK, outer).fault
 
 
 def test_a_main_file_without_proof_is_read_as_with_the_option_d(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def _server(server: ServerResult) -> dict[str, Any]:
         "exit_code": server.code,
         "risks": {risk.value: count for risk, count in server.by_risk().items()},
         "rules": [{"rule": one.rule, "risk": one.risk.value, "count": one.count} for one in server.rules],
+        "review": server.review,
         "undecided": server.undecided,
         "files": server.files,
         "lines": server.lines,

@@ -25,6 +25,8 @@ WORDS: Final = {
     Risk.COSMETIC: "cosmetic",
 }
 """The heads of the columns of counts."""
+REVIEW: Final = "review"
+"""The head of the column of findings that a person must look at; `verify` has none."""
 
 
 def render(report: FleetReport, style: FrameStyle = PLAIN) -> str:
@@ -64,14 +66,16 @@ def _counted(count: int, singular: str, plural: str = "") -> str:
 
 
 def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
-    names = [shown(server.name, MAX_NAME) for server in report.servers]
-    verdicts = [server.verdict for server in report.servers]
+    servers = sorted(report.servers, key=ServerResult.work)
+    names = [shown(server.name, MAX_NAME) for server in servers]
+    verdicts = [server.verdict for server in servers]
+    has_review = report.command != "verify"
     name_width = max(map(columns_of, ("server", *names)))
     verdict_width = max(map(len, ("verdict", *verdicts)))
-    heads = [*WORDS.values(), "undecided"]
+    heads = [*WORDS.values(), *([REVIEW] if has_review else []), "undecided"]
     head = "  ".join(heads)
     yield f"{padded('server', name_width)}  {padded('verdict', verdict_width)}  {head}      time"
-    for name, server in zip(names, report.servers, strict=True):
+    for name, server in zip(names, servers, strict=True):
         color = RISK_COLORS[next(iter(server.by_risk()), Risk.COSMETIC)] if server.code == 1 else ""
         verdict = style.paint(padded(server.verdict, verdict_width), color)
         begin = f"{padded(name, name_width)}  {verdict}"
@@ -80,6 +84,8 @@ def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
             continue
         counts = server.by_risk()
         cells = [f"{counts.get(risk, 0):>{len(word)},}" for risk, word in WORDS.items()]
+        if has_review:
+            cells.append(f"{server.review:>{len(REVIEW)},}")
         cells.append(f"{server.undecided:>{len('undecided')},}")
         yield f"{begin}  {'  '.join(cells)}  {_time(server)}"
 

@@ -150,6 +150,7 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     line = _first_line(group)
     notes = [ASSUMED] if group.is_assumed else []
     notes += [OF_VERSIONS] if group.is_of_versions else []
+    notes += [page_text(group.reason)] if group.reason else []
     sides = (
         CodeSide(page_text(old), _lines(group.cause.old)),
         CodeSide(page_text(new), _lines(group.cause.new)),

@@ -66,6 +66,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print("    no file of the configuration has this user at present")
     for line in cause_lines(names, (group.cause.old, group.cause.new)):
         console.print(f"    {line}")
+    if group.reason:
+        console.print(f"    {group.reason}")
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
 

@@ -223,8 +223,11 @@ class ProbeSource:
             for targets, own, shared in sources
         ]
         names: dict[str, None] = {}
-        for part, count in ((1, share), (2, share // 2)):
-            found = [row[0].of_scopes(row[part], with_documents=False) for row in changed]
+        rows = (
+            (share, [targets.of_scopes(own, with_documents=False) for targets, own, _ in changed]),
+            (share // 2, [targets.of_scopes(shared, with_documents=False) for targets, _, shared in changed]),
+        )
+        for count, found in rows:
             for candidate in islice(_alternating(found), count):
                 target = _clean(candidate.target)
                 names.setdefault(target)

@@ -46,7 +46,9 @@ def test_lines_that_decide_otherwise_stay_undecided(root: Path) -> None:
     result = compared(root, EVERY, BOTH, "Require ip 10.0.0.1")
     assert result.verdict is Verdict.NOT_DECIDED
     reasons = [one.reason for one in result.not_decided]
-    assert any("Require ip 10.0.0.1 10.0.0.2: no request that was asked reaches it" in reason for reason in reasons)
+    assert any(
+        "Require ip 10.0.0.1 10.0.0.2: no request that was asked reaches it" in reason for reason in reasons
+    )
 
 
 def test_a_section_that_no_url_has_stays_undecided(root: Path) -> None:

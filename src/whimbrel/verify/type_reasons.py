@@ -1,0 +1,92 @@
+"""Why the types of two answers differ where no line of either side decides it.
+
+2.2 gives a response without a type the one of DefaultType, which is text/plain without such a line; 2.4 sends
+none. A side that lacks the file of types (TypesConfig) has none for names that it lists.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.dialect import V22
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Causes, PlanPair, ServerKey
+from whimbrel.verify.deciding_lines import explain
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.loading import lacks_types
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+
+DEFAULT_TYPE: Final = "text/plain"
+"""The type that 2.2 sends without a DefaultType line."""
+OF_DEFAULT: Final = (
+    "no DefaultType line: 2.2 sends text/plain by default for what has no type, 2.4 sends no type (C13)"
+)
+_DIRECTORY: Final = "httpd/unix-directory"
+"""What modules call a directory; it is never sent."""
+_MAX_KNOWN: Final = 10_000
+"""Answers about kinds of names that are kept."""
+
+
+class TypeReasons:
+    """Finds such reasons for the sides of *causes*."""
+
+    def __init__(self, causes: Causes) -> None:
+        self._causes = causes
+        self._known: dict[object, tuple[PlanPair, str]] = {}
+
+    def forget(self) -> None:
+        """Drop what belongs to plans that are about to be dropped."""
+        self._known.clear()
+
+    def reason(
+        self,
+        probe: Probe,
+        difference: Difference,
+        answers: tuple[Answer, Answer],
+        plans: PlanPair,
+    ) -> str:
+        """Return the reason for *difference* between *answers* that *plans* gave, "" if it is another one."""
+        if difference.names != ("content-type",):
+            return ""
+        types = difference.parts[0]
+        name = answers[0].file.rpartition("/")[2] or probe.target.rpartition("/")[2]
+        key = (*map(id, plans), answers[0].server, name.partition(".")[2], probe.method, types.old, types.new)
+        known = self._known.get(key)
+        if known is None:
+            known = (
+                plans,
+                self._reason(probe, (types.old, types.new), (answers[0].server, answers[1].server), plans),
+            )
+            if len(self._known) < _MAX_KNOWN:
+                self._known[key] = known
+        return known[1]
+
+    def _reason(
+        self, probe: Probe, types: tuple[str, str], servers: tuple[ServerKey, ServerKey], plans: PlanPair
+    ) -> str:
+        sides = [lines.side for lines in self._causes.sides]
+        lacking = [side for side in sides if lacks_types(side)]
+        typed = [_sets_type(side, probe) for side in sides]
+        if len(lacking) == 1 and typed[sides.index(lacking[0])] is False and any(typed):
+            return f"{lacking[0].name} has no file of types: the types of names are not known there"
+        of_22 = [number for number, side in enumerate(sides) if side.dialect is V22]
+        if len(of_22) != 1 or any(typed):
+            return ""
+        number = of_22[0]
+        kind = types[number].partition(";")[0].strip()
+        is_default = kind == DEFAULT_TYPE and not types[1 - number]
+        return OF_DEFAULT if is_default and not self._has_line(number, plans[number], servers[number]) else ""
+
+    def _has_line(self, number: int, plan: Plan | None, server: ServerKey) -> bool:
+        scopes = self._causes.scopes(self._causes.sides[number], plan, server)
+        return any(line.name == "defaulttype" for scope in scopes for line in scope.lines)
+
+
+def _sets_type(side: Side, probe: Probe) -> bool:
+    """Return True if a module or a line gives the response to *probe* a type."""
+    explained = explain(side, probe, is_dry=True)
+    traces = explained.requests if explained is not None else ()
+    types = {hook.changes.get("content_type", (None, None))[1] for one in traces for hook in one.hooks}
+    return bool(types - {None, "", _DIRECTORY})
