@@ -14,7 +14,7 @@ from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Causes, PlanPair, ServerKey
 from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.difference import Difference
-from whimbrel.verify.loading import lacks_types
+from whimbrel.verify.loading import misses_types
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
@@ -67,7 +67,7 @@ class TypeReasons:
         self, probe: Probe, types: tuple[str, str], servers: tuple[ServerKey, ServerKey], plans: PlanPair
     ) -> str:
         sides = [lines.side for lines in self._causes.sides]
-        lacking = [side for side in sides if lacks_types(side)]
+        lacking = [side for side in sides if misses_types(side)]
         typed = [_sets_type(side, probe) for side in sides]
         if len(lacking) == 1 and typed[sides.index(lacking[0])] is False and any(typed):
             return f"{lacking[0].name} has no file of types: the types of names are not known there"
