@@ -98,7 +98,7 @@ serve: .venv/run.stamp
 	@tools/serve-example
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest tests -n 2 --dist worksteal -q --durations 25
+	$(BIN)/python -m pytest tests -n 3 --dist worksteal -q --durations 25
 
 static: .venv/dev.stamp
 	$(BIN)/ruff check src tests bench tools

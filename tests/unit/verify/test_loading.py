@@ -63,7 +63,7 @@ def test_what_no_answer_depends_on(tmp_path: Path, line: str) -> None:
     [
         ("Include conf/more.conf", "Could not open configuration file"),
         ("Include conf.d/*.conf", "Could not open directory"),
-        ("LoadModule wsgi_module modules/mod_wsgi.so", "Cannot load modules/mod_wsgi.so into server"),
+        ("LoadModule python_module modules/mod_python.so", "Cannot load modules/mod_python.so into server"),
         ("RewriteMap names txt:/nowhere/names.txt", "RewriteMap: file for map names not found"),
     ],
 )
@@ -76,14 +76,14 @@ def test_what_answers_may_depend_on_is_not_decided(tmp_path: Path, line: str, re
 
 
 def test_directives_of_a_module_that_is_not_here(tmp_path: Path) -> None:
-    module = "LoadModule wsgi_module modules/mod_wsgi.so\n"
-    lines = "WSGIScriptAlias / /srv/app\n<WSGIGroup>\nWSGIOther 1\n</WSGIGroup>\n"
-    lines = f"<IfModule mod_wsgi.c>\n{lines}</IfModule>\n"
+    module = "LoadModule python_module modules/mod_python.so\n"
+    lines = "PythonHandler app\n<PythonGroup>\nPythonOther 1\n</PythonGroup>\n"
+    lines = f"<IfModule mod_python.c>\n{lines}</IfModule>\n"
     found = compare(tmp_path, module + lines + GRANTED, module + lines + GRANTED)
     subjects = {item.subject for item in found.scope.deciding}
     assert subjects >= {
-        f"{name}: a directive of mod_wsgi (application), which is not here"
-        for name in ("WSGIScriptAlias", "<WSGIGroup")
+        "PythonHandler: a directive of mod_python (application), which is not here",
+        "<PythonGroup: a directive of a module that is not here",
     }
 
 
@@ -98,7 +98,7 @@ def test_other_errors_stay(tmp_path: Path) -> None:
 
 
 def test_a_known_directive_needs_its_module(tmp_path: Path) -> None:
-    text = "LoadModule wsgi_module modules/mod_wsgi.so\nOrder allow,deny\n"
+    text = "LoadModule python_module modules/mod_python.so\nOrder allow,deny\n"
     found = compare(tmp_path, text, text)
     assert "Invalid command 'Order'" in found.errors[0][0].text
 
