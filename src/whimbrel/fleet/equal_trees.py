@@ -39,12 +39,12 @@ _TESTED: Final = re.compile(
 """Tests whether a file exists: the same in equal trees."""
 _SEEING: Final = re.compile(
     rb"(?im)(?<![\w.])\.\.(?![\w.])|document_root|(?:script|request)_filename|script_path|path_translated|\bpwd\b"
-    rb"|^[ \t]*<(?:macro\b|directorymatch\b|directory[ \t]+[^\n]*[~$])"
+    rb"|^[ \t]*<(?:macro\b|directorymatch\b|directory[ \t][^\n]*[~$])"
 )
 """What goes up from a place, shows it, builds names of directories, or matches them with a regex."""
-_SECTION: Final = re.compile(rb"""(?im)^[ \t]*<directory[ \t]+["']?([^*?\[\n]*/)[^/\n]*[*?\[]""")
+_SECTION: Final = re.compile(rb"""(?im)^[ \t]*<directory[ \t]++["']?([^*?\[\n]*/)[^/\n]*[*?\[]""")
 """A section for the directories that a wildcard matches; its group is what precedes that."""
-_INCLUDE: Final = re.compile(rb"""(?im)^[ \t]*include(?:optional)?[ \t]+["']?([^"'\n]*)""")
+_INCLUDE: Final = re.compile(rb"""(?im)^[ \t]*include(?:optional)?[ \t]++["']?([^"'\n]*)""")
 _RELATIVE: Final = re.compile(rb"[\w.*?\[][^$]*")
 
 

@@ -14,7 +14,7 @@ TOP = Path(__file__).parents[3]
 DECLARED: dict[str, list[str]] = tomllib.loads((TOP / "pyproject.toml").read_text())["project"][
     "optional-dependencies"
 ]
-NOT_LIBRARIES = {"all", "dev", "docs", "test"}
+NOT_LIBRARIES = {"all", "dev", "docs", "fuzz", "test"}
 
 
 def test_the_table_is_that_of_the_project() -> None:
