@@ -47,7 +47,7 @@ _MASKS = (
 )
 # Modules beside those of the stock site: all of httpd's that both programs have, without the other MPMs and
 # mod_cgid. The order of hooks is known of httpd's modules only (catalogue/server_info.tsv).
-_CHOSEN = "mpm_ info cgid bucketeer evasive rpaf xsendfile".split()
+_CHOSEN = "mpm_ info cgid bucketeer evasive rpaf wsgi xsendfile".split()
 
 
 def further_modules() -> str:
