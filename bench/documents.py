@@ -102,7 +102,7 @@ def basic(user: str = USER, password: str = PASSWORD) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-LOADS = (1, 4, 8, 256)  # numbers of connections beside that of most rows
+CONNECTIONS = (1, 4, 8, 256)  # numbers of connections beside that of most rows
 
 _CASES = (
     Case("1k", "/1k.html", length=1024, servers=EVERY, half=ALL),
@@ -235,13 +235,13 @@ _CASES = (
     ),
 )
 # the same with few and with many connections
-_LOADS = tuple(
+_OTHER_LOADS = tuple(
     replace(case, name=f"{case.name}-c{count}", connections=count, half=())
     for case in _CASES
     if case.name in {"1k", "visitors", "replay"}
-    for count in LOADS
+    for count in CONNECTIONS
 )
-CASES = (*_CASES, *_LOADS)
+CASES = (*_CASES, *_OTHER_LOADS)
 BY_NAME = {case.name: case for case in CASES}
 
 

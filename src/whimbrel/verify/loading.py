@@ -49,7 +49,7 @@ def load_side(
     return side
 
 
-def lacks_types(configuration: Configuration) -> bool:
+def will_miss_types(configuration: Configuration) -> bool:
     """Return True if mod_mime will not find its file of types, which ends the start once all is loaded."""
     if all(module.name != "mime_module" for module in configuration.modules.modules):
         return False
@@ -71,9 +71,9 @@ def load_sides(
         one = replace(options[at], origins=True)
         return Side.load(one, dialects[at], name=names[at], now=now, is_hopeless=is_hopeless)
 
-    old = load(0, None, lacks_types)
+    old = load(0, None, will_miss_types)
     now = old.runtime.time
-    new = load(1, now, lacks_types) if old.is_loaded else None
+    new = load(1, now, will_miss_types) if old.is_loaded else None
     if new is not None and new.is_loaded:
         return old, new
     elsewhere = tuple(
