@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.base.numbers import is_blank
+from whimbrel.base.numbers import is_blank, split
+from whimbrel.http.semantics.headers import Headers
 
 
 def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
@@ -22,3 +23,11 @@ def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
             break
         at += 1
     return text[:at], text[at:].lstrip(" \t\n\v\f\r")
+
+
+def connection_names(fields: Headers, *, version22: bool) -> list[str]:
+    """Return the names that Connection lists (ap_proxy_clear_connection); 2.4 separates them by semicolons
+    too.
+    """
+    names = " ".join(fields.get_all("Connection")).replace(",", " ")
+    return split(names if version22 else names.replace(";", " "))

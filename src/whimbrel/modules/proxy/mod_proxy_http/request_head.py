@@ -14,6 +14,7 @@ from whimbrel.http.client.request_writer import UnsafeRequest
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.support.reverse_dns import client_address
+from whimbrel.modules.support.tokens import connection_names
 from whimbrel.registry.phases import REVERSE_PROXY
 
 HOP_BY_HOP: Final = ("Keep-Alive", "Upgrade", "Trailer", "TE")
@@ -26,18 +27,15 @@ _FIELDS: Final = re.compile(r"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n
 
 
 def clear_connection(fields: Headers, *, version22: bool) -> None:
-    """Remove Connection, Proxy-Connection and the fields that Connection lists (ap_proxy_clear_connection).
-
-    2.4 separates names by semicolons too.
-    """
+    """Remove Connection, Proxy-Connection and the fields named there (ap_proxy_clear_connection)."""
     entries = fields.entries()
     if "proxy-connection" in entries:
         fields.unset("Proxy-Connection")
     if "connection" not in entries:
         return
-    names = " ".join(fields.get_all("Connection")).replace(",", " ")
+    names = connection_names(fields, version22=version22)
     fields.unset("Connection")
-    for name in split(names if version22 else names.replace(";", " ")):
+    for name in names:
         fields.unset(name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import atoi, lower
@@ -11,6 +10,7 @@ from whimbrel.engine import identity
 from whimbrel.modules.mappers.mod_alias import alias_length
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.reverse_dns import client_address
+from whimbrel.modules.support.tokens import connection_names
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiServerConfig
 from whimbrel.modules.wsgi.mod_wsgi.translate import ASGI_HANDLER, ASGI_MOUNT
 from whimbrel.registry.module import CompiledHook, Reads, Scope
@@ -24,7 +24,6 @@ MODULE: Final = "wsgi"
 SCHEME_FIELD: Final = "X-Forwarded-Proto"
 CLIENT_FIELD: Final = "X-Whimbrel-Client"  # for the application's server, which takes it away
 _OWN: Final = frozenset((lower(SCHEME_FIELD), lower(CLIENT_FIELD)))
-_NAMES: Final = re.compile(r"[^,; \t\n\v\f\r]+")
 
 
 def socket_name(number: int) -> str:
@@ -59,14 +58,14 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
         r.path_info = ""
         r.headers_in.set(SCHEME_FIELD, identity.scheme(r))
         r.headers_in.set(CLIENT_FIELD, client_address(r))
-        _hold(r.headers_in)
+        _hold(r.headers_in, version22=not r.plan.dialect.messages_24)
         return OK
 
     return CompiledHook(fixup, Reads.UNCACHEABLE)
 
 
-def _hold(fields: Headers) -> None:
+def _hold(fields: Headers, *, version22: bool) -> None:
     """Take the server's own fields out of Connection, whose fields mod_proxy does not send."""
-    names = _NAMES.findall(" ".join(fields.get_all("Connection")))
+    names = connection_names(fields, version22=version22)
     if not _OWN.isdisjoint(map(lower, names)):
         fields.set("Connection", ", ".join(name for name in names if lower(name) not in _OWN))
