@@ -20,15 +20,18 @@ Timeout 5
 ProxyTimeout 1
 ProxyPass / h2c://127.0.0.1:{port}/
 """
-# Faults after which apache2 waits for ever, or sends a status that hides them; Whimbrel's status.
-STRICTER = {
+# Faults after which apache2 waits for ever, or sends a status that hides them; Whimbrel's status. A tuple:
+# which of them depends on the reads in which the frames arrive.
+STRICTER: dict[str, int | tuple[int, ...]] = {
     "two-heads": 503,  # h2 ends the connection
     "trailer-open": 503,
     "length-long": 502,  # apache2: 200, and an error page behind the short body
     "many-fields": 503,  # above the announced SETTINGS_MAX_HEADER_LIST_SIZE
     "rst-no-error": 502,  # apache2: 200 without a body
     "early-reset": 502,
-    "data-over-window": 200,  # and the end of the connection; apache2 hangs in a later request
+    # 200 and the end of the connection, 503 where one read brings the head and the fault; apache2 hangs in a
+    # later request
+    "data-over-window": (200, 503),
     "empty-data-flood": 503,  # apache2 reads on as long as frames come
     "unknown-flood": 503,
     "interim-flood": 502,
@@ -82,7 +85,9 @@ def test_same_statuses(servers: tuple[StockServer, StockServer], name: str) -> N
 
 @pytest.mark.parametrize("name", sorted(STRICTER))
 def test_faults_that_whimbrel_ends(servers: tuple[StockServer, StockServer], name: str) -> None:
-    assert fetch(servers[1], name)[0] == STRICTER[name]
+    expected = STRICTER[name]
+    statuses = expected if isinstance(expected, tuple) else (expected,)
+    assert fetch(servers[1], name)[0] in statuses
     status, seconds = fetch(servers[1], "ok")
     assert status == 200
     assert seconds < 1
