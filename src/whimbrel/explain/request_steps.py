@@ -15,7 +15,7 @@ from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
-from whimbrel.explain.step import ExplanationStep
+from whimbrel.explain.step import ExplanationStep, is_reason
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
@@ -133,7 +133,9 @@ def _text(value: object) -> str:
 
 
 def _log(hook: HookTrace) -> str:
-    return "; ".join(line.message(new=hook.plan.dialect.messages_24) for line in hook.log)
+    """Return the messages that may be a reason; those of lower levels only follow what happens."""
+    is_new = hook.plan.dialect.messages_24
+    return "; ".join(line.message(new=is_new) for line in hook.log if is_reason(line.level))
 
 
 def _condition(condition: ConditionTrace) -> ExplanationStep:
