@@ -83,13 +83,19 @@ def answer_of(explanation: RequestExplanation) -> str:
     return " ".join(filter(None, words)) + (f" to {explanation.location}" if explanation.location else "")
 
 
-def short_lines(explanation: RequestExplanation, scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
-    """Yield the answer, its cause, the main steps, and what is not known about them."""
+def short_lines(
+    explanation: RequestExplanation,
+    scope: KnowledgeScope,
+    style: OutputStyle,
+    last_rows: Iterable[TextRow] = (),
+) -> Iterator[str]:
+    """Yield the answer, its cause, the main steps, *last_rows*, and what is not known about them."""
     sources = SourceLines()
     yield from _head(explanation, style)
     yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
     yield from _doubt(scope, style)
-    rows = [*main_rows(explanation, sources, style.root), *_unknown_rows(scope, style.root)]
+    rows = [*main_rows(explanation, sources, style.root), *last_rows]
+    rows += _unknown_rows(scope, style.root)
     if rows:
         yield ""
         yield from row_lines(rows, style)
@@ -206,7 +212,8 @@ def _way_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
         label = row.label
     if len(shown_rows) < len(rows):
         count = sum(row.label == "redirected to" for row in rows)
-        yield TextRow("", f"and so on: {count} internal redirects in all")
+        total = f"{count} internal redirects" if count else f"{len(rows)} times"
+        yield TextRow("", f"and so on: {total} in all")
 
 
 def _log_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
