@@ -105,3 +105,13 @@ def test_a_handler_that_was_not_run_is_not_decided(tmp_path: Path) -> None:
     found = run("http://q.example/app/x", *here)
     assert found.exit_code == 3
     assert found.stdout.startswith("not decided here ")
+
+
+def test_a_tree_of_a_server_is_found_as_by_check(tmp_path: Path) -> None:
+    """By -d, and behind the URL."""
+    inner = tmp_path / "copy/etc/httpd"
+    (inner / "conf").mkdir(parents=True)
+    write_site(inner, name="conf/httpd.conf")
+    for words in (("-d", str(tmp_path / "copy")), (str(tmp_path / "copy"),)):
+        found = run("http://q.example/old/x", *words)
+        assert found.stdout.startswith("302 Found to http://q.example/new/x "), (words, found.output)
