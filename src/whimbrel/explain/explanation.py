@@ -27,6 +27,7 @@ from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
+from whimbrel.verify.probe import HIDDEN, secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
 """Beginnings of lines that give files their type."""
@@ -43,7 +44,9 @@ def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
         return _explained(side, followed)
 
     explanation = explained(probe)
-    return replace(explanation, circle=circle_of(probe, explanation, explained))
+    explanation = replace(explanation, circle=circle_of(probe, explanation, explained))
+    secrets = secrets_of(probe)
+    return explanation.without(secrets, HIDDEN) if secrets else explanation
 
 
 def _explained(side: Side, probe: Probe) -> RequestExplanation:
