@@ -231,7 +231,8 @@ def _decision(decision: Decision, hooks: list[HookTrace]) -> ExplanationStep:
     lines: tuple[Origin, ...] = () if place is None else (Origin(place, what),)
     module, _, phase = what.partition(" ")
     hook = next((hook for hook in hooks if f"{hook.module} ({hook.phase})" == what), None)
-    if phase == "(check_user_id)" and hook is not None:
+    is_single = phase in ("(access_checker)", "(access_checker_ex)") and not decision.children
+    if hook is not None and (phase == "(check_user_id)" or is_single):
         lines = settings_of(hook)
     elif module == "provider" and hooks:
         lines += settings_of(hooks[-1], f"mod_authn_{phase}") or settings_of(hooks[-1], f"mod_authnz_{phase}")
