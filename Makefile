@@ -36,7 +36,7 @@ LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained fuzz verify verify-live fleet grammar lock coverage audit dist docs manual packages \
+	differential specialized explained fuzz verify verify-live fleet grammar lock coverage audit dist sbom docs manual packages \
 	clean
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo "make coverage     the lines that tests/unit runs; fails below the floor of pyproject.toml"
 	@echo "make audit        known vulnerabilities of the pinned packages"
 	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
+	@echo "make sbom         the bill of materials of a release (CycloneDX) into build/whimbrel.cdx.json"
 	@echo "make docs         the documentation site into build/site; a broken link fails"
 	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
 	@echo "make packages     .deb and .rpm into dist/, with nfpm"
@@ -175,6 +176,16 @@ audit: .venv/bin/python
 
 dist: .venv/run.stamp
 	$(BIN)/python -m hatchling build -d dist
+
+# What a release is made of: the packages of an environment that has only the program, as CycloneDX 1.6
+sbom: .venv/run.stamp
+	rm -rf build/sbom && $(PYTHON) -m venv build/sbom/program && $(PYTHON) -m venv build/sbom/tool
+	build/sbom/program/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	build/sbom/program/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation .
+	build/sbom/tool/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom
+	build/sbom/tool/bin/cyclonedx-py environment build/sbom/program --pyproject pyproject.toml --output-reproducible \
+		--output-format JSON --output-file build/sbom/environment.json
+	tools/release materials build/sbom/environment.json > build/whimbrel.cdx.json
 
 docs: .venv/docs.stamp
 	$(BIN)/python -m tools.documentation build/docs
