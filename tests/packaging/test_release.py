@@ -56,7 +56,10 @@ def test_notes_are_the_section_of_a_released_version(release: ModuleType) -> Non
 
 
 def test_the_bill_of_materials_names_the_version(release: ModuleType) -> None:
-    bill = {"metadata": {"component": {"name": "whimbrel", "type": "application"}}, "components": [{"name": "uvloop"}]}
+    bill = {
+        "metadata": {"component": {"name": "whimbrel", "type": "application"}},
+        "components": [{"name": "uvloop"}],
+    }
     found = json.loads(release.materials(json.dumps(bill), '"""W."""\n\n__version__ = "0.3.0"\n'))
     assert found["metadata"]["component"]["version"] == "0.3.0"
     assert found["metadata"]["component"]["purl"] == "pkg:pypi/whimbrel@0.3.0"
