@@ -31,12 +31,16 @@ VERIFY ?=
 FLEET ?=
 # make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
 LIVE ?=
+# make mutants COUNT=300 SEED=7 MUTANTS="--only src/whimbrel/verify --details mutants.jsonl"
+COUNT ?= 60
+SEED ?= 0
+MUTANTS ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained fuzz verify verify-live fleet grammar lock coverage audit dist sbom docs manual packages \
+	differential specialized explained fuzz verify verify-live fleet mutants grammar lock coverage audit dist sbom docs manual packages \
 	clean
 
 help:
@@ -49,6 +53,7 @@ help:
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
 	@echo "make verify-live  find mistakes of 120 kinds that a live apache2 shows (LIVE=...)"
+	@echo "make mutants      change 60 places of src; list what no test notices (COUNT=, SEED=, MUTANTS=...)"
 	@echo "make fleet        check 1,000 generated servers, some equal, some broken (FLEET=...)"
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
@@ -155,6 +160,9 @@ verify: .venv/dev.stamp
 
 fleet: .venv/dev.stamp
 	$(BIN)/python -m tests.performance.fleet_run $(FLEET)
+
+mutants: .venv/fuzz.stamp
+	$(BIN)/python -m tests.mutants.run --count $(COUNT) --seed $(SEED) $(MUTANTS)
 
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)
