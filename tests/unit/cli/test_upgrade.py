@@ -55,6 +55,18 @@ def test_a_page_and_nothing_written(site: Path) -> None:
     assert (site / MAIN).read_bytes() == OLD
 
 
+@pytest.mark.parametrize("words", [("-d", "."), ("--fleet", ".")])
+def test_a_copy_inside_of_what_is_read_is_refused(site: Path, words: tuple[str, ...]) -> None:
+    for out in ("new", "../site/new", "conf/../../site/a/b"):
+        status, _, err = upgrade(*words, "--out", out, cwd=site)
+        assert status == 2
+        assert err.startswith(f"{out} lies in ")
+        assert err.endswith(", which is read: name a directory outside of it with --out\n")
+    assert sorted(path.name for path in site.iterdir()) == ["conf"]
+    if "-d" in words:  # beside it, with a name that only begins alike
+        assert upgrade(*words, "--out", "../site-new", cwd=site)[0] == 0
+
+
 def test_json_by_either_option(site: Path) -> None:
     given = [upgrade("-d", str(site), *words, cwd=site)[:2] for words in (("--json",), ("--format", "json"))]
     assert given[0] == given[1]
