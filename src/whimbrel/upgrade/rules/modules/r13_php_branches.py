@@ -17,10 +17,11 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import has_same_scope
 from whimbrel.upgrade.source.walk import walk
 
-_PROTECTS: Final = frozenset(
-    {"engine", "open_basedir", "disable_functions", "disable_classes", "allow_url_fopen", "allow_url_include"}
-)
-"""Settings that keep a script from running, or from doing harm."""
+_SWITCHES: Final = frozenset({"engine", "allow_url_fopen", "allow_url_include"})
+"""Settings that keep a script from running, or from doing harm, unless they are on."""
+_ON: Final = frozenset({"on", "yes", "true", "1"})
+_PROTECTS: Final = frozenset({"open_basedir", "disable_functions", "disable_classes"})
+"""Settings that do so with any value."""
 _DECIDING: Final = frozenset(
     {"require", "deny", "order", "allow", "removehandler", "removetype", "sethandler"}
 )
@@ -31,6 +32,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     sections = list(tree.named("<ifmodule"))
     for section in sections:
         if tested_module(section) not in OLD_TESTS or any(map(_is_old, section.enclosing("<ifmodule"))):
+            continue
+        if section.taken[0] is False:  # 2.2 skips it too
             continue
         lines = list(walk(section.children))
         if not lines:
@@ -65,9 +68,12 @@ def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> 
 
 
 def _is_protecting(line: Statement) -> bool:
-    if line.name in SETTINGS:
-        return line.name.startswith("php_admin_") or line.words()[:1] in [[name] for name in _PROTECTS]
-    return line.name in _DECIDING
+    if line.name not in SETTINGS:
+        return line.name in _DECIDING
+    name, value = [*map(str.lower, line.words()[:2]), "", ""][:2]
+    if name in _SWITCHES:
+        return value not in _ON
+    return name in _PROTECTS or line.name.startswith("php_admin_")
 
 
 def _copies(section: Statement, names: list[str]) -> FileEdit:

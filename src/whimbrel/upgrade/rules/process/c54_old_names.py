@@ -19,9 +19,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "append the chain to the file of SSLCertificateFile",
             Risk.COSMETIC,
         )
-    used = any(tree.named("order", "allow", "deny", "satisfy"))
-    for line in tree.named("loadmodule"):
-        if line.words()[:1] == ["access_compat_module"] and not used:
+    loads = [line for line in tree.named("loadmodule") if line.words()[:1] == ["access_compat_module"]]
+    persistent = tree.cache.setdefault("persistent", {})
+    assert isinstance(persistent, dict)
+    was_loaded = persistent.setdefault(
+        "was access_compat loaded", bool(loads)
+    )  # not by a line of the upgrade
+    if was_loaded and not any(tree.named("order", "allow", "deny", "satisfy")):
+        for line in loads:
             yield Finding(
                 "C54",
                 line.place,
