@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
-from whimbrel.report.model import count_noun
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
@@ -48,7 +47,7 @@ def _rows(items: Iterable[UnknownItem], directory: str) -> list[str]:
             rows += [_line(item, directory) for item in found]
         else:
             files = {item.place.path for item in found if item.place is not None}
-            more = f"; {len(found) - 1:,} more lines alike, in {count_noun(len(files), 'file')}"
+            more = f"; {len(found) - 1:,} more lines alike, in {len(files)} file{'s' * (len(files) != 1)}"
             rows.append(f"{_line(found[0], directory)}{more}")
     return rows
 
