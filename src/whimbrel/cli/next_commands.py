@@ -197,7 +197,7 @@ def _request_words(result: VerifyResult) -> list[str]:
         if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
             continue
         words = [probe.request_text.partition(" ")[2], "--from", probe.client]
-        words += ["--host", probe.host] if probe.host else []
+        words += ["--host", probe.host] if probe.host and f"/{probe.host}/" not in words[0] else []
         words += ["--method", probe.method] if probe.method != "GET" else []
         words += ["--user", probe.user.name] if probe.user is not None else []
         return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
