@@ -10,6 +10,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.upgrade.edits.helpers import source_lines
+from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.php import OLD_TESTS, SETTINGS, TESTS, tested_module
@@ -33,7 +34,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     Of a server that loads modules, but none of PHP, both versions skip them.
     """
     loading = list(tree.named("loadmodule", include_inactive=True))
-    if loading and not tree.unread and not any("php" in "".join(line.words()[:1]) for line in loading):
+    is_whole = all(item.kind is UnknownKind.MISSING for item in tree.unread)  # of directories that are served
+    if loading and is_whole and not any("php" in "".join(line.words()[:1]) for line in loading):
         return
     sections = list(tree.named("<ifmodule"))
     for section in sections:

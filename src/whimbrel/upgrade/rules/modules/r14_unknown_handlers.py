@@ -76,7 +76,7 @@ def _skipped_sections(tree: ConfigTree) -> Iterator[Finding]:
                 first.place,
                 f"{module} has no release for 2.4: without it 2.4 skips this section, and sends the files of "
                 f"`{text}` as they are, with the text of programs in them",
-                "name a handler that 2.4 has, such as proxy:fcgi:// of mod_proxy_fcgi, before the module goes",
+                "name a handler that 2.4 has before, such as proxy:fcgi:// of mod_proxy_fcgi",
                 Risk.OPENS,
             )
 
