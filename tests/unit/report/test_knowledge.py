@@ -29,6 +29,25 @@ def test_text_is_bounded_and_json_is_not() -> None:
     assert len(as_json(KnowledgeScope(items=items))["unknown"]) == MAX_ITEMS + 5
 
 
+def test_lines_with_one_reason_are_counted() -> None:
+    """A thousand rules of a module that is not here are one line, and hide nothing else."""
+    rules = tuple(
+        UnknownItem(
+            UnknownKind.LEFT_OUT,
+            SourceLocation(f"/srv/{number % 2}.conf", number),
+            f"SecRule{number % 3}: a directive of ModSecurity",
+        )
+        for number in range(1, 1001)
+    )
+    assert list(text_lines(KnowledgeScope(items=(*rules, FILE)), "/srv")) == [
+        "not known: 1001 that may matter, 0 that no answer depends on",
+        "  left out: 1.conf:1: SecRule1: a directive of ModSecurity; 999 more lines alike, in 2 files",
+        "  missing here: a.conf:7: <users> is not here (not decided; copy it)",
+    ]
+    few = list(text_lines(KnowledgeScope(items=rules[:3]), "/srv"))
+    assert len(few) == 4 and "alike" not in few[1]
+
+
 def test_json() -> None:
     document = as_json(SCOPE, "/srv")
     assert (document["complete"], document["files_read"]) == (False, ["a.conf"])

@@ -58,6 +58,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
     console.print(f"{number}. {KINDS[group.kind]}: {count}, {risk.value}", style=_STYLES[risk])
     for example in group.examples:
         console.print(printable_line(f"    {example.probe}"))
+        if example.clients:
+            console.print(printable_line(f"        clients: {example.clients}"))
         for part in example.difference.parts:
             console.print(
                 f"        {part.name}: {names[0]} {part.old or 'none'}, {names[1]} {part.new or 'none'}"

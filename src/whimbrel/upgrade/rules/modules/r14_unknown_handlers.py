@@ -9,13 +9,14 @@ from typing import Final
 from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.handlers import modules_of
-from whimbrel.catalogue.third_party import find_module
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.model import Finding, InputContext, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.x24_successors import SUCCEEDED
+from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import lines_for_24
+from whimbrel.upgrade.source.walk import walk
 
 _COMPUTED: Final = re.compile(r"[%$]")
 _NEVER_RUN: Final = frozenset({"", "none", "default-handler"})
@@ -23,18 +24,13 @@ _SERVED: Final = frozenset({"core", "http_core"})
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield the lines with such a handler, of configurations that load modules."""
+    """Yield the lines with such a handler, of configurations that load modules, and the first line of each
+    section that goes with the module of its handler."""
     if tree.context is not InputContext.SERVER or not tree.has("loadmodule"):
         return
-    gone = _gone_modules(tree)
-    loaded = _loaded_files(tree, gone)
-    actions = set()
-    for line in lines_for_24(tree, "action"):
-        owner = next((module for module in gone if _is_read_with(line, module)), None)
-        if owner is None:
-            actions |= set(map(str.lower, line.words()[:1]))
-        else:
-            yield _lost(line, owner)
+    yield from _skipped_sections(tree)
+    loaded = _loaded_files(tree)
+    actions = {word.lower() for line in lines_for_24(tree, "action") for word in line.words()[:1]}
     for line in lines_for_24(tree, "addhandler", "sethandler"):
         name = next(iter(line.words()), "").lower()
         if (
@@ -44,68 +40,59 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             or _COMPUTED.search(name)
             or not loaded.isdisjoint(modules_of(name, "2.4"))
             or _goes_to_proxy(tree, line)
+            or any(map(_tests_foreign, line.enclosing("<ifmodule")))
         ):
             continue
-        owners = modules_of(name, "2.4")
-        if not _is_read_with_owner(
-            line, [owner for owner in owners if owner not in gone], is_known=bool(owners)
-        ):
-            yield _finding(line, name, owners)
+        yield _finding(line, name)
 
 
-def _gone_modules(tree: ConfigTree) -> set[str]:
-    """Return the files of the modules that 2.2 loads and for which 2.4 has a successor only."""
-    lines = (line.words() for line in tree.named("loadmodule"))
-    return {
-        words[1].rpartition("/")[2].removesuffix(".so")
-        for words in lines
-        if len(words) == 2 and words[0] in SUCCEEDED
-    }
-
-
-def _is_read_with_owner(line: Statement, owners: list[str], *, is_known: bool) -> bool:
-    """Return True if *line* is read only where the module is loaded that has its handler.
-
-    The handlers of a module that no catalogue names are not known: those in its section are taken for its own.
-    """
-    if is_known:
-        return any(_is_read_with(line, owner) for owner in owners)
-    modules = {row.source for row in catalogue("2.4").modules} | {
-        row.identifier for row in catalogue("2.4").modules
-    }
-    tested = (getword(section.args)[0].strip() for section in line.enclosing("<ifmodule"))
-    return any(name[:1] != "!" and name not in modules and find_module(name) is None for name in tested)
-
-
-def _is_read_with(line: Statement, file: str) -> bool:
-    """Return True if a section around *line* tests for the module in *file*."""
-    return any(
-        _module_file(getword(section.args)[0].strip()) == file for section in line.enclosing("<ifmodule")
+def _tests_foreign(section: Statement) -> bool:
+    """Return True if *section* is read with a third-party module alone, which has its handlers itself."""
+    name = getword(section.args)[0]
+    own = (row for version in ("2.2", "2.4") for row in catalogue(version).modules)
+    return (
+        not name.startswith("!")
+        and name not in MPMS
+        and all(name not in (row.identifier, row.source) for row in own)
     )
 
 
-def _module_file(name: str) -> str:
-    """Return the file of the module that an <IfModule> section tests for, "" for the absence of one."""
-    found = None if name[:1] == "!" else find_module(name)
-    return found[1].file if found is not None else name.removesuffix(".c")
+def _skipped_sections(tree: ConfigTree) -> Iterator[Finding]:
+    """Yield the lines that choose a handler in sections of modules that have no release for 2.4."""
+    gone: dict[str, str] = {}
+    for line in tree.named("loadmodule"):
+        words = line.words()
+        if len(words) == 2 and words[0] in SUCCEEDED:
+            file = words[1].rpartition("/")[2].removesuffix(".so")
+            names = words[0], f"mod_{words[0].removesuffix('_module')}.c", f"{file}.c"
+            gone |= dict.fromkeys(names, words[0])
+    for section in tree.named("<ifmodule") if gone else ():
+        module = gone.get(getword(section.args)[0], "")
+        first = next((line for line in walk(section.children) if _is_of_programs(line)), None)
+        if module and first is not None:
+            text = f"{first.node.name} {' '.join(first.args.split())}"
+            yield Finding(
+                "R14",
+                first.place,
+                f"{module} has no release for 2.4: without it 2.4 skips this section, and sends the files of "
+                f"`{text}` as they are, with the text of programs in them",
+                "name a handler that 2.4 has before, such as proxy:fcgi:// of mod_proxy_fcgi",
+                Risk.OPENS,
+            )
 
 
-def _lost(line: Statement, owner: str) -> Finding:
-    return Finding(
-        "R14",
-        line.place,
-        f"this line is read only with {owner}, which was built for 2.2: without it 2.4 sends these files as "
-        "they are, with the text of programs in them",
-        "give the files a handler of 2.4 before the LoadModule line goes",
-        Risk.OPENS,
-    )
+def _is_of_programs(line: Statement) -> bool:
+    """Return True if *line* gives files a handler, by a type of PHP too."""
+    words = line.words()
+    is_type = line.name == "addtype" and words[:1] and words[0].lower().startswith("application/x-httpd-")
+    return line.name in ("addhandler", "sethandler", "action") or bool(is_type)
 
 
-def _loaded_files(tree: ConfigTree, gone: set[str]) -> set[str]:
+def _loaded_files(tree: ConfigTree) -> set[str]:
     """Return the base names of the module files that 2.4 has, without their endings."""
     rows = (catalogue("2.4").module(identifier) for identifier in tree.modules_24)
     paths = (line.words()[1] for line in lines_for_24(tree, "loadmodule") if len(line.words()) == 2)
-    files = {path.rpartition("/")[2].removesuffix(".so") for path in paths} - gone
+    files = {path.rpartition("/")[2].removesuffix(".so") for path in paths}
     return (
         files
         | {re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", file) for file in files}
@@ -136,7 +123,8 @@ def _matches(pattern: str, name: str) -> bool:
         return False
 
 
-def _finding(line: Statement, name: str, owners: tuple[str, ...]) -> Finding:
+def _finding(line: Statement, name: str) -> Finding:
+    owners = modules_of(name, "2.4")
     of = f" of {owners[0]}" if owners else ""
     return Finding(
         "R14",

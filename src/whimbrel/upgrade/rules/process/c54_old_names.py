@@ -19,14 +19,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "append the chain to the file of SSLCertificateFile",
             Risk.COSMETIC,
         )
-    loads = [line for line in tree.named("loadmodule") if line.words()[:1] == ["access_compat_module"]]
-    persistent = tree.cache.setdefault("persistent", {})
-    assert isinstance(persistent, dict)
-    was_loaded = persistent.setdefault(
-        "was access_compat loaded", bool(loads)
-    )  # not by a line of the upgrade
-    if was_loaded and not any(tree.named("order", "allow", "deny", "satisfy")):
-        for line in loads:
+    # a .htaccess file that is not here may use it: then the upgrade itself keeps the module
+    used = bool(tree.missing_roots) or any(tree.named("order", "allow", "deny", "satisfy"))
+    for line in tree.named("loadmodule"):
+        if line.words()[:1] == ["access_compat_module"] and not used:
             yield Finding(
                 "C54",
                 line.place,
