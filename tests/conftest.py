@@ -50,8 +50,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def open_path() -> Iterator[Path]:
     """A directory that every user may enter, for servers whose processes give up the rights of root.
 
-    The directory `tmp_path` is none, with any mode: each pytest that starts on the machine closes the directory
-    above it, and a server answers 403 from then on.
+    The directory `tmp_path` is none, with any mode: each pytest that starts on the machine closes the
+    directory above it, and a server answers 403 from then on.
     """
     with tempfile.TemporaryDirectory(prefix="whimbrel-test-") as name:
         found = Path(name).resolve()
