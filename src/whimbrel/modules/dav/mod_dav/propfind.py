@@ -27,7 +27,7 @@ from whimbrel.modules.dav.mod_dav.xml_document import Document, read_document
 from whimbrel.registry.phases import DONE, HookStatus
 
 BUFFER: Final = 8000  # bytes after which httpd sends the head, without a length
-GATHERED: Final = 32 * 1024  # bytes of one piece of a longer body
+GATHERED: Final = 64 * 1024  # bytes of one piece of a longer body
 
 
 class Listing(Source):

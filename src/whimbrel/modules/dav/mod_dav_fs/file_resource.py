@@ -359,19 +359,20 @@ class _Gathered:
         if not names:
             return
         link = self._link
-        is_plain = not _NOT_PLAIN.search("/".join(names))
-        text_of = self._texts.of_all() if is_plain and not self._states else None
+        text_of = None
+        if not self._states and not _NOT_PLAIN.search("/".join(names)):
+            text_of = self._texts.of_all()
         if text_of is not None:
             yield "".join([text_of(link + name, info) for name, info in zip(names, self.infos, strict=True)])
         else:
-            yield from self._one_by_one(is_plain)
+            yield from self._one_by_one()
         names.clear()
         self.infos.clear()
 
-    def _one_by_one(self, is_plain: bool) -> Iterator[FileResource | str]:
+    def _one_by_one(self) -> Iterator[FileResource | str]:
         found: list[str] = []
         for name, info in zip(self.names, self.infos, strict=True):
-            if is_plain and not _may_have_dead(name, self._states):
+            if not _NOT_PLAIN.search(name) and not _may_have_dead(name, self._states):
                 text_of = self._texts.find(self._directory, name)
                 if text_of is not None:
                     found.append(text_of(self._link + name, info))

@@ -108,7 +108,7 @@ class FileTemplate:
     def compile(self, text: str) -> FileText | None:
         """Return the function that fills the words in *text*; None if it has too many."""
         pieces = text.split(MARK)
-        if not len(pieces) & 1 or len(pieces) > 2 * MAX_WORDS:
+        if not len(pieces) & 1 or len(pieces) > 2 * MAX_WORDS + 1:
             return None
         style = self._style
         is_usual = style.etag_bits == DEFAULT_BITS and not style.is_old
