@@ -247,6 +247,7 @@ class ExplainDocument(SideDocument):
     """whimbrel explain URL --json"""
 
     because: CauseDocument
+    notice: str = Field("", description="about the answer that a given log line has; absent without one")
     knowledge: Knowledge
 
 

@@ -76,6 +76,7 @@ _HOST_AND_PATH = re.compile(
 )
 _ACCESS_LINE = re.compile(r'"[A-Z]+ \S+(?: HTTP/\d\.\d)?" \d{3}\b')
 """The request and the status of a line of an access log."""
+_ERROR_LINE = re.compile(r"\[client [0-9a-fA-F.:]+\] ")
 _PATH = re.compile(r"[^\s/<][^\s/]*/\S*")
 _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
@@ -112,8 +113,11 @@ def explain(
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
-    if _ACCESS_LINE.search(words) and not (access_line or error_line or listing):
-        access_line, words = words, ""
+    if not (access_line or error_line or listing):
+        if _ERROR_LINE.search(words):
+            error_line, words = words, ""
+        elif _ACCESS_LINE.search(words):
+            access_line, words = words, ""
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,

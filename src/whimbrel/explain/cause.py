@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.explain.rewriting import (
     file_of,
@@ -15,7 +15,7 @@ from whimbrel.explain.rewriting import (
     negotiations,
     rewriting_lines,
 )
-from whimbrel.explain.step import ExplanationStep, RequestExplanation, line_as_dict
+from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason, line_as_dict
 
 _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
@@ -54,7 +54,13 @@ class AnswerCause:
 
 
 def cause_of(explanation: RequestExplanation) -> AnswerCause:
-    """Return the cause of the status of *explanation*."""
+    """Return the cause of the status of *explanation*, and that redirects follow it without end."""
+    cause = _cause_of(explanation)
+    sentences = filter(None, (cause.sentence, explanation.circle))
+    return replace(cause, sentence="; ".join(sentences)) if explanation.circle else cause
+
+
+def _cause_of(explanation: RequestExplanation) -> AnswerCause:
     if explanation.errors:
         return AnswerCause(sentence=" ".join(explanation.errors[0].split()))
     block, step = _decision(explanation)
@@ -64,14 +70,23 @@ def cause_of(explanation: RequestExplanation) -> AnswerCause:
         return _cause_of_unknown(block, explanation)
     if explanation.status < 400:
         return _cause_of_success(block, _rewriting(explanation))
-    looping = looping_lines(request_blocks(explanation)) if _RECURSION in _logged(explanation) else ()
+    blocks = request_blocks(explanation)
+    looping = looping_lines(blocks) if _RECURSION in _logged(explanation) else ()
     if looping:
-        sentence = f"applied to its own result again and again: {_logged(explanation)}"
-        return AnswerCause(looping[:MAX_DECIDING], sentence)
+        return AnswerCause(looping, f"{_circle(len(looping))} again and again: {_logged(explanation)}")
     response = _last(explanation.steps, "response")
     lines = () if response is None else response.lines
     return AnswerCause(
         lines[:MAX_DECIDING], _logged(explanation) or "no line of the configuration decides it"
+    )
+
+
+def _circle(count: int) -> str:
+    """Return how *count* rules feed each other."""
+    if count == 1:
+        return "applied to its own result"
+    return (
+        "both applied to the result of the other" if count == 2 else "each applied to the result of another"
     )
 
 
@@ -169,6 +184,9 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
         else:
             sentence = "" if _DENIED in logged else _without_code(logged)
             sentence = sentence or "no credentials were sent"
+            asked = [step for step in access.all() if step.what.startswith("provider ")]
+            is_refused = not any(step.result == "granted" for step in asked)
+            chosen = [step for step in asked if step.lines and is_refused] or chosen
         return AnswerCause(_lines(chosen or [access]), sentence)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or [step for step in leaves if step.result == "denied"]
@@ -264,16 +282,10 @@ def _last(steps: Iterable[ExplanationStep], kind: str) -> ExplanationStep | None
     return found
 
 
-def log_lines(explanation: RequestExplanation) -> Iterator[str]:
-    """Yield the lines of the error log."""
-    response = _last(explanation.steps, "response")
-    for step in response.children if response is not None else ():
-        if step.kind == "log":
-            yield step.what
-
-
 def _logged(explanation: RequestExplanation) -> str:
-    return next(log_lines(explanation), "").strip()
+    """Return the most severe message of the error log that may be a reason, "" without one."""
+    lines = [line.what for line in explanation.log_lines() if is_reason(line.detail)]
+    return lines[0].strip() if lines else ""
 
 
 def _without_code(text: str) -> str:

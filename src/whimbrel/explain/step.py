@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.origins import Origin
+from whimbrel.engine.log.error_log_line import LEVELS
+
+LEAST_REASON: Final = LEVELS["notice"]
+"""The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
+
+
+def is_reason(level: str) -> bool:
+    """Return True if a message of *level* may be the reason for an answer."""
+    return LEVELS[level] <= LEAST_REASON
 
 
 def line_as_dict(line: Origin) -> dict[str, str | int]:
@@ -60,6 +69,7 @@ class RequestExplanation:
         status: of the response; None if a handler decides it that was not run.
         location: the target of a redirect, "" without one.
         errors: why the configuration does not load; the other attributes are then empty.
+        circle: a sentence about redirects without end that the answer begins, "" without them.
     """
 
     request: str
@@ -68,11 +78,17 @@ class RequestExplanation:
     location: str = ""
     steps: tuple[ExplanationStep, ...] = ()
     errors: tuple[str, ...] = ()
+    circle: str = ""
 
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over all steps."""
         for step in self.steps:
             yield from step.all()
+
+    def log_lines(self) -> list[ExplanationStep]:
+        """Return the lines of the error log, with their levels as details: the most severe ones first."""
+        lines = [step for step in self.all() if step.kind == "log"]
+        return sorted(lines, key=lambda line: LEVELS[line.detail])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON."""

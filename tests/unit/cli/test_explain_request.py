@@ -53,7 +53,9 @@ def test_log_lines(tmp_path: Path) -> None:
     here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
     line = '10.1.1.1 - bob [07/Mar/2004:16:05:49 -0800] "GET /private/x.html HTTP/1.1" 401 12846'
     found = run("--access-log-line", line, "--host", "a.example", *here)
-    assert found.stdout.startswith("200 OK   GET http://a.example/private/x.html from 10.1.1.1 as bob ")
+    first, second = found.stdout.split("\n")[:2]
+    assert first.startswith("the log has 401, the configuration as it stands answers 200 OK: ")
+    assert second.startswith("200 OK   GET http://a.example/private/x.html from 10.1.1.1 as bob ")
     denied = "AH01630: client denied by server configuration"
     error = f"[client 10.0.0.8:4711] {denied}: {tmp_path}/htdocs/private/x.html"
     assert "/private/x.html from 10.0.0.8 " in run("--error-log-line", error, *here).stdout

@@ -88,6 +88,12 @@ def explain(query: str) -> list[Explanation]:
     )
 
 
+def meaning_of(code: str) -> str:
+    """Return the meaning of an AH code with the advice, as sentences; "" for an unknown one."""
+    known = codes().get(code)
+    return " ".join(_sentence(text) for text in (known.meaning, known.advice) if text) if known else ""
+
+
 def suggestions(query: str) -> list[str]:
     """Return names similar to *query*, the most similar first."""
     names = {name.lower(): name for name in _names()}
