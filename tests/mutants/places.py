@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SWAPS = {
     "==": "!=",
@@ -38,6 +39,7 @@ class Mutation:
         statement: the line on which its statement begins.
         begin, end: offsets in bytes. `old`, `new`: the text there, and what replaces it.
         kind: what is changed. `name`: the function or class around it, "" for the module.
+        number: of the equal changes in one function, from 1.
     """
 
     path: str
@@ -49,6 +51,7 @@ class Mutation:
     new: str
     kind: str
     name: str
+    number: int = 1
 
     def applied(self, source: bytes) -> bytes:
         """Return *source* with the replacement."""
@@ -57,7 +60,8 @@ class Mutation:
     def key(self) -> str:
         """Return a name of the mutation that stays when lines are added elsewhere in the file."""
         change = f"{shortened(self.old)} -> {shortened(self.new)}"
-        return f"{self.path} {self.name or '(module)'} {self.kind}: {change}"
+        which = f" #{self.number}" if self.number > 1 else ""
+        return f"{self.path} {self.name or '(module)'} {self.kind}: {change}{which}"
 
 
 def shortened(text: str) -> str:
@@ -241,7 +245,12 @@ def mutations(path: str, source: bytes) -> list[Mutation]:
     """Return every mutation of a file whose text is still Python, in the order of the walk."""
     finder = _Finder(path, source)
     finder.visit(ast.parse(source))
-    return finder.found
+    keys: Counter[str] = Counter()
+    numbered = []
+    for one in finder.found:
+        keys[one.key()] += 1
+        numbered.append(replace(one, number=keys[one.key()]))
+    return numbered
 
 
 def sampled(
