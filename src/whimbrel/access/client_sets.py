@@ -57,7 +57,7 @@ def clients_text(space: Space, function: Function) -> str:
 
 def _clients_text(space: Space, function: Function) -> str:
     atoms = space.atoms(function)
-    methods = {atom: atom.name == "GET" for atom in atoms if isinstance(atom, MethodIs)}
+    methods: dict[Atom, bool] = {atom: atom.name == "GET" for atom in atoms if isinstance(atom, MethodIs)}
     function = space.fixed(function, methods)
     atoms = space.atoms(function)
     sets = [atom for atom in atoms if isinstance(atom, AddressSet)]
