@@ -283,12 +283,19 @@ def _run_check(
 ) -> Report:
     import gc
 
-    from whimbrel.api.checking import check_parts
+    from whimbrel.api.checking import check_parts, first_refusal
     from whimbrel.cli.progress import ProgressBar
+    from whimbrel.upgrade.model import Risk
 
     gc.disable()  # a configuration tree is a million live objects, which each collection would traverse
     with ProgressBar() as bar:
-        return check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
+        report = check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
+        found = parts[0][0].options if len(parts) == 1 else None
+        if found is not None and report.by_risk().get(Risk.BREAKS):
+            bar.on_step("loading the text under 2.4", 0, 0)
+            refusal = first_refusal(found, report.directory)
+            report.inputs += [refusal] if refusal else []
+        return report
 
 
 def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from whimbrel.config.options import LoadOptions
     from whimbrel.verify.verification import VerifyResult
 
-READ: Final = frozenset(("before", "after", "defines", "envvars"))
+READ: Final = frozenset(("before", "after", "defines", "envvars", "builtin"))
 """The parameters that `verify` and `ctl` have too, beside those that name the server."""
+_CHECKED: Final = READ - {"builtin"}
+"""Those of them that `check` and `upgrade` have."""
 NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 """The parameters that `--undo` needs."""
 _COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect", "backups"))
@@ -72,13 +74,17 @@ def after_upgrade(
     file was written.
     """
     lines: list[str] = []
+    build = context.params.get("target_build")
+    builtin = ["--builtin", "debian"] if build is not None and build.value == "debian" else []
     if options is not None and out is not None:
         old, new = _sides(options, out)
-        lines.append(command_line("verify", *given_words(context, READ), old, new))
+        lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
     elif options is not None and is_changed:
-        lines.append(command_line("verify", "--backups", *given_words(context, READ | NAMED)))
+        words = [*builtin, *given_words(context, READ | NAMED)]
+        lines.append(command_line("verify", "--backups", *words))
     elif options is not None and _is_in_place(options):
-        lines.append(configtest(options.server_root, options.file, given_words(context, READ)))
+        words = [*builtin, *given_words(context, READ)]
+        lines.append(configtest(options.server_root, options.file, words))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
         lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, NAMED))}")
@@ -124,10 +130,11 @@ def after_verify(
     if dialects[1] != V22.name and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
     if is_one_text and (result.groups or result.errors[1]):
-        return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
-    if any(result.errors):
-        failing = new if result.errors[1] else old
-        return _next(command_line("check", *_named(failing), *words)) if result.errors[1] else ""
+        return _next(command_line("upgrade", *given_words(context, _CHECKED | NAMED | {"old"})))
+    if result.errors[1]:
+        return _next(command_line("check", *_named(new), *given_words(context, _CHECKED)))
+    if result.errors[0]:
+        return ""
     if result.groups:
         request = _request_words(result)
         if not request or not _is_in_place(new, result.files):

@@ -13,6 +13,18 @@ MAX_ITEMS: Final = 40
 MAX_ALIKE: Final = 3
 """Lines that are left out for one reason and shown one by one."""
 
+_COPY: Final = "run the command on the server itself, or put what is missing at the places that are named"
+_WAYS_ON: Final = {
+    UnknownKind.LEFT_OUT: _COPY,
+    UnknownKind.MISSING: _COPY,
+    UnknownKind.NOT_READ: _COPY,
+    UnknownKind.UNDEFINED_VARIABLE: "--envvars FILE defines variables",
+    UnknownKind.USERS_UNKNOWN: _COPY,
+    UnknownKind.PROGRAM_NOT_RUN: "send these requests to the server itself",
+    UnknownKind.NO_BEHAVIOUR: "send requests for these lines to the server itself",
+}
+"""What makes items known that have no advice of their own."""
+
 
 def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[str] = ()) -> Iterator[str]:
     """Yield the items as lines of text, those that could have changed the result first; nothing for none.
@@ -26,6 +38,13 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     shown = len(scope.items) - len(items)
     head = f"not known: {deciding} that may matter, {len(scope.items) - deciding} that no answer depends on"
     yield f"{head}; {shown} of them are findings" if shown else head
+    yield from _items(items, directory)
+    ways = {_WAYS_ON[item.kind]: None for item in scope.deciding if not item.advice and item.kind in _WAYS_ON}
+    if ways:
+        yield f"  to know it: {'; '.join(ways)}"
+
+
+def _items(items: list[UnknownItem], directory: str) -> Iterator[str]:
     rows = _rows(items, directory)
     for row in rows[:MAX_ITEMS]:
         yield f"  {row}"
