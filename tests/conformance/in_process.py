@@ -90,8 +90,6 @@ class EngineClient(RecordedClient):
 class EngineServer:
     """A site that is served by an engine in this process."""
 
-    log_delay = 0.0
-
     def __init__(self, site: RecordedSite, *, origins: bool = False) -> None:
         self.site, self.client, self.origins = site, EngineClient(site), origins
         self.runtime = FakeRuntime()
@@ -105,6 +103,9 @@ class EngineServer:
             Path(self.site.path("stderr.txt")).write_text(text, encoding="latin-1")
             return False
         return True
+
+    def wait_for_logs(self, lines: int) -> None:
+        """Return at once: `stop` writes the logs."""
 
     def stop(self) -> None:
         """Write the logs of the engine to the files that they name below the server root."""
