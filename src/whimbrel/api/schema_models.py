@@ -258,12 +258,21 @@ class ChangedStep(Document):
     new: StepDocument | None
 
 
+class ResponsePart(Document):
+    """A header field, or the body, of two responses that differ; "" where a response lacks the field."""
+
+    name: str
+    old: str
+    new: str
+
+
 class ExplainDiffDocument(Document):
     """whimbrel explain URL --diff OTHER --json"""
 
     old: SideDocument
     new: SideDocument
     changes: list[ChangedStep]
+    differences: list[ResponsePart]
     knowledge: Knowledge
 
 

@@ -58,7 +58,7 @@ class ConfigurationChoice:
             named = replace(named, paths=[conf], root=None, file=None, as_server=True)
         found = sources(named)[0].options
         if found is None:
-            raise UsageError(f"{conf}: not the configuration of a server")
+            raise UsageError(f"{named.paths[0]}: not the configuration of a server")
         return found
 
 
@@ -152,7 +152,11 @@ def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) ->
     path, _, dialect = (
         diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
     )
-    return load_side(choice.options(Path(path)), dialect or choice.dialect)
+    below = Path(options.server_root, path)  # as -f, which is relative to -d
+    return load_side(
+        choice.options(below if below.exists() and not Path(path).exists() else Path(path)),
+        dialect or choice.dialect,
+    )
 
 
 def _names(old: Side, new: Side) -> tuple[str, str]:
@@ -193,13 +197,17 @@ def _print_one(
 def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
+    from whimbrel.explain.response_differences import response_differences
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers
     from whimbrel.report.knowledge import as_json as as_json_scope
 
-    before, old_scope = LoadedSite(old).explain(probe)
-    after, new_scope = LoadedSite(new).explain(probe)
+    old_site = LoadedSite(old)
+    new_site = LoadedSite(new)
+    before, old_scope = old_site.explain(probe)
+    after, new_scope = new_site.explain(probe)
     scope = old_scope.merge(new_scope)
     changes = list(changed_steps(before, after))
+    parts = response_differences(old, new, probe)
     if output.as_json:
         steps = [
             {
@@ -212,6 +220,7 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
             "old": before.as_dict(),
             "new": after.as_dict(),
             "changes": steps,
+            "differences": [{"name": part.name, "old": part.old, "new": part.new} for part in parts],
             "knowledge": as_json_scope(scope, new.options.server_root),
         }
         typer.echo(json.dumps(document, indent=1))
@@ -225,8 +234,9 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
             drawing = rendered(both, style.width, is_colored=style.is_colored)
             _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
         else:
-            _write(difference_lines((before, after), changes, names, scope, style), output)
-    return scope.exit_code(EXIT_OK) if have_equal_answers(before, after, changes) else EXIT_FINDINGS
+            _write(difference_lines((before, after), changes, parts, names, scope, style), output)
+    is_same = have_equal_answers(before, after, changes) and not parts
+    return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
 
 
 def _scope_lines(scope: KnowledgeScope, root: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ from whimbrel.config.origins import Origin
 from whimbrel.explain.rewriting import (
     file_of,
     looping_lines,
-    multiviews_lines,
     negotiations,
     rewriting_lines,
 )
@@ -110,12 +109,9 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     """Return the lines that chose a handler which was not run: those that set it, and that let it run; else
     the last ones of what ran before."""
     steps = tuple(block)
-    chosen = [
-        step for step in steps if step.kind in ("mapping", "type", "fix-ups") and _HANDLER.search(step.result)
-    ]
     handler = _last(steps, "handler")
     access = _last(steps, "access")
-    lines = chosen[-1].lines[:1] if chosen else ()
+    lines = choosing_lines(steps)
     lines += handler_lines(handler) if handler is not None else ()
     others = [step.lines for step in steps if step.kind in ("fix-ups", "handler") and step.lines]
     if not lines and others:
@@ -124,6 +120,17 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     response = _last(explanation.steps, "response")
     sentence = response.detail if response is not None else ""
     return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence)
+
+
+def choosing_lines(block: Iterable[ExplanationStep]) -> tuple[Origin, ...]:
+    """Return the line that chose the handler, () if none did; that of a directory needs none."""
+    kinds = ("mapping", "type", "fix-ups")
+    chosen = [
+        step
+        for step in block
+        if step.kind in kinds and step.what != "mod_dir" and _HANDLER.search(step.result)
+    ]
+    return chosen[-1].lines[:1] if chosen else ()
 
 
 def request_blocks(explanation: RequestExplanation) -> list[tuple[ExplanationStep, ...]]:
@@ -232,9 +239,10 @@ def _cause_of_success(block: Iterable[ExplanationStep], rewriting: tuple[Origin,
     file = _last(steps, "file")
     index = next((file_of(step) for step in reversed(steps) if step.what == "mod_dir"), "")
     for negotiation, variant in negotiations(steps):
-        lines = (*lines, *multiviews_lines(negotiation))
+        lines = (*lines, *negotiation.lines[:1])
         index = variant
     if handler is not None and handler.what != "core":
+        lines = (*lines, *(choosing_lines(steps) or handler_lines(handler)))
         sentence = f"{handler.what} answers"
     elif index:
         sentence = f"{index} is sent"

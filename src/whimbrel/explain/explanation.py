@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -27,6 +27,10 @@ from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
+from whimbrel.verify.probe import HIDDEN, secrets_of
+
+_TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
+"""Beginnings of lines that give files their type."""
 
 if TYPE_CHECKING:
     from whimbrel.verify.probe import Probe
@@ -40,7 +44,9 @@ def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
         return _explained(side, followed)
 
     explanation = explained(probe)
-    return replace(explanation, circle=circle_of(probe, explanation, explained))
+    explanation = replace(explanation, circle=circle_of(probe, explanation, explained))
+    secrets = secrets_of(probe)
+    return explanation.without(secrets, HIDDEN) if secrets else explanation
 
 
 def _explained(side: Side, probe: Probe) -> RequestExplanation:
@@ -140,9 +146,9 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
         original = r
         while original.prev is not None:
             original = original.prev
-        lines = original.plan.origin(CoreDirConfig, "error_documents", status)
+        lines = original.plan.origin(CoreDirConfig, "error_documents", status)[-1:]
     if not location and status == 301:
-        lines += plan.origin(CoreServerConfig, "use_canonical_name")
+        lines += plan.origin(CoreServerConfig, "use_canonical_name")[-1:]
     result = " ".join(filter(None, (str(status), reason(status), f"to {location}" if location else "")))
     kind = content_type(r) if status < 300 else None
     detail = f"type {kind}" if kind else ""
@@ -154,7 +160,7 @@ def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
     lines: tuple[Origin, ...] = ()
     detail = ""
     if r.content_type is None:
-        lines = plan.origin(CoreDirConfig, "default_type")
+        lines = plan.origin(CoreDirConfig, "default_type")[-1:]
         detail = "" if lines else "the default of 2.2, as no DefaultType applies"
     else:
         setting = [
@@ -163,8 +169,13 @@ def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
             for hook in trace.hooks
             if hook.changes.get("content_type", ("", ""))[1] == r.content_type
         ]
-        lines = lines_of(setting[-1]) if setting else ()
+        lines = tuple(filter(_sets_type, lines_of(setting[-1]))) if setting else ()
     return ExplanationStep("header", "Content-Type", content_type(r) or "", lines[:1], detail)
+
+
+def _sets_type(line: Origin) -> bool:
+    """Return True for a line that gives files their type; others chose the handler that did."""
+    return line.text.lower().startswith(_TYPES)
 
 
 def header_lines(plan: Plan, names: set[str], *, is_error: bool) -> list[Origin]:

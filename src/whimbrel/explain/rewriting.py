@@ -10,7 +10,6 @@ from whimbrel.explain.step import ExplanationStep
 
 _NEGOTIATION: Final = "mod_negotiation"
 _RESULT: Final = "-> "
-_MULTIVIEWS: Final = ("multiviews", "+multiviews")
 
 
 def rewriting_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
@@ -50,12 +49,6 @@ def negotiations(block: Iterable[ExplanationStep]) -> Iterator[tuple[Explanation
         path = file_of(step) if step.what == _NEGOTIATION else ""
         if path:
             yield step, path
-
-
-def multiviews_lines(step: ExplanationStep) -> tuple[Origin, ...]:
-    """Return the last of the lines of *step* that names MultiViews, else the last one."""
-    named = [line for line in step.lines if not set(_MULTIVIEWS).isdisjoint(line.text.lower().split())]
-    return tuple((named or list(step.lines))[-1:])
 
 
 def file_of(step: ExplanationStep) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.log.error_log_line import LEVELS
 
 LEAST_REASON: Final = LEVELS["notice"]
 """The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
+
+
+def _hidden(text: str, secrets: Iterable[str], word: str) -> str:
+    for secret in secrets:
+        text = text.replace(secret, word)
+    return text
 
 
 def is_reason(level: str) -> bool:
@@ -46,6 +52,11 @@ class ExplanationStep:
         yield self
         for child in self.children:
             yield from child.all()
+
+    def without(self, secrets: Iterable[str], word: str) -> ExplanationStep:
+        """Return the step with *word* in the place of each secret, also below it."""
+        texts = {name: _hidden(getattr(self, name), secrets, word) for name in ("what", "result", "detail")}
+        return replace(self, children=tuple(child.without(secrets, word) for child in self.children), **texts)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the step for JSON; empty parts are left out."""
@@ -84,6 +95,11 @@ class RequestExplanation:
         """Iterate over all steps."""
         for step in self.steps:
             yield from step.all()
+
+    def without(self, secrets: Iterable[str], word: str) -> RequestExplanation:
+        """Return the explanation with *word* in the place of each secret."""
+        texts = {name: _hidden(getattr(self, name), secrets, word) for name in ("location", "circle")}
+        return replace(self, steps=tuple(step.without(secrets, word) for step in self.steps), **texts)
 
     def log_lines(self) -> list[ExplanationStep]:
         """Return the lines of the error log, with their levels as details: the most severe ones first."""

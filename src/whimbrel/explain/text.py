@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
-from whimbrel.explain.cause import admitting_lines, cause_of, deciding_block, handler_lines
+from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
-from whimbrel.explain.rewriting import multiviews_lines, negotiations, rewriting_lines, rewritten_paths
+from whimbrel.explain.response_differences import part_texts
+from whimbrel.explain.rewriting import negotiations, rewriting_lines, rewritten_paths
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason
 from whimbrel.http.semantics.status import reason
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.verify.difference import FieldDifference
 
 LABEL_WIDTH: Final = 15
 CAUSE_WIDTH: Final = 9
@@ -166,13 +168,13 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
             yield _row("mapping", step.lines[0], sources, root)
     yield from (row for step in block for row in _file_row(step, root))
     for step, path in negotiations(block):
-        found = multiviews_lines(step)
-        yield TextRow("negotiated", relative(path, root), place_of(found[0], root) if found else "")
+        place = place_of(step.lines[0], root) if step.lines else ""
+        yield TextRow("negotiated", relative(path, root), place)
     yield from _limited("sections", _section_rows(block, sources, root))
     yield from _limited("access", _access_rows(block, sources, root))
     for step in block:
         if step.kind == "handler" and step.what != "core":
-            found = handler_lines(step)
+            found = choosing_lines(block) or handler_lines(step)
             yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
     counts = Counter(step.kind for step in explanation.all())
     if counts["sub-request"]:
@@ -338,15 +340,18 @@ def row_lines(rows: Iterable[TextRow], style: OutputStyle, label_width: int = LA
 def difference_lines(
     sides: tuple[RequestExplanation, RequestExplanation],
     changes: list[ChangedStep],
+    parts: Sequence[FieldDifference],
     names: tuple[str, str],
     scope: KnowledgeScope,
     style: OutputStyle,
 ) -> Iterator[str]:
-    """Yield whether both sides answer alike, the cause on each side, and the steps that make a difference."""
+    """Yield whether both sides answer alike, the cause on each side, and the steps that make a difference;
+    *parts*: what differs in the responses themselves.
+    """
     old, new = sides
     sources = SourceLines()
     causes = [list(_cause_rows("because", side, sources, style.root)) for side in sides]
-    if have_equal_answers(old, new, changes):
+    if have_equal_answers(old, new, changes) and not parts:
         yield from _equal_head(old, names, changes, style)
         yield from _doubt(scope, style)
         for name, cause in zip(names, causes, strict=True):
@@ -360,7 +365,8 @@ def difference_lines(
         for text in wrapped(shown(", ".join(answers)), style.width):
             yield paint(text, _YELLOW, style.is_colored)
         yield from wrapped(shown(new.request), style.width)
-        yield from row_lines(_field_rows(changes, style.root), style, SIGN_WIDTH)
+        fields = (*_field_rows(changes, style.root), *_part_rows(parts))
+        yield from row_lines(fields, style, SIGN_WIDTH)
         yield from _doubt(scope, style)
         for name, sign, cause in zip(names, SIGNS, causes, strict=True):
             yield paint(f"{sign} {shown(name)}", _BOLD, style.is_colored)
@@ -373,6 +379,13 @@ def difference_lines(
         yield ""
         yield from row_lines(unknown, style)
     yield from _hint("-v shows the steps of both sides", style)
+
+
+def _part_rows(parts: Iterable[FieldDifference]) -> Iterator[TextRow]:
+    """Yield the fields and the body that differ, however they came about."""
+    for part in parts:
+        for sign, text in zip(SIGNS, part_texts(part), strict=True):
+            yield TextRow(sign, text)
 
 
 def _field_rows(changes: Iterable[ChangedStep], root: str) -> Iterator[TextRow]:
