@@ -11,6 +11,7 @@ import contextlib
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import sys
@@ -23,11 +24,16 @@ import pytest
 
 
 class Request(TypedDict):
-    """One trial: the file that has been changed, the tests ([]: all), and the seconds that they have."""
+    """One trial: the file that has been changed, and the tests ([]: all)."""
 
     path: str
     tests: list[str]
-    seconds: float
+
+
+CPU_SECONDS = 60
+"""For the tests of one change; a change that makes them endless is noticed."""
+SECONDS = 600
+"""For the same, where they wait: the machine may be busy."""
 
 
 class Reply(TypedDict):
@@ -124,6 +130,7 @@ class _Trials:
             status = 1
             try:
                 os.setsid()
+                resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
                 exchanged(self._functions.get(path, []), codes)
                 os.write(writing, _first_failure(self._session, items).encode() or b"-")
                 status = 0
@@ -131,12 +138,12 @@ class _Trials:
                 os._exit(status)
         os.close(writing)
         with os.fdopen(reading, "rb") as stream:
-            is_ready = select.select([stream], [], [], request["seconds"])[0]
+            is_ready = select.select([stream], [], [], SECONDS)[0]
             words = stream.read1().decode() if is_ready else "no end"
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return {"noticed": "" if words == "-" else words or "the end of the process"}
+        return {"noticed": "" if words == "-" else words or "no end, or the end of the process"}
 
 
 def _first_failure(session: pytest.Session, items: list[pytest.Item]) -> str:
