@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Final
 
-from whimbrel.base.builds import DEBIAN
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
