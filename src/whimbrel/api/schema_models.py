@@ -173,6 +173,7 @@ class ExampleDocument(Document):
 
     request: ProbeDocument
     client: str | None
+    clients: str | None
     parts: list[DifferingPart]
     old: AnswerDocument
     new: AnswerDocument

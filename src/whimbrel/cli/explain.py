@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.latin1 import from_system
 from whimbrel.cli.explain_options import (
     AccessLine,
     AllSteps,
@@ -40,6 +40,7 @@ from whimbrel.cli.explain_options import (
     What,
 )
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import (
     After,
     Before,
@@ -50,6 +51,7 @@ from whimbrel.cli.options import (
     File,
     Root,
     build_name,
+    encoded,
     given_names,
 )
 from whimbrel.cli.terminal import NoPager
@@ -214,13 +216,14 @@ def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
     if _HOST_AND_PATH.fullmatch(words):
-        typer.echo(f"{words!r} is no URL: it has no scheme\nhint: whimbrel explain http://{words}", err=True)
+        hint = command_line("explain", f"http://{words}")
+        typer.echo(encoded(f"{words!r} is no URL: it has no scheme\nhint: {hint}"), err=True)
         raise typer.Exit(2)
     if _PATH.fullmatch(words):
         path = words.partition("://")[2].partition("/")[2] if "://" in words else words
         url = f"http:/{words[5:]}" if words.lower().startswith("http:/") else f"/{path}"
         fault = f"{words!r} is no URL: it begins with none of http://, https:// and /"
-        typer.echo(f"{fault}\nhint: whimbrel explain {shlex.quote(url)}", err=True)
+        typer.echo(encoded(f"{from_system(fault)}\nhint: {command_line('explain', url)}"), err=True)
         raise typer.Exit(2)
     close = suggestions(words)
     hint = f"; did you mean {', '.join(close)}?" if close else "; `whimbrel explain --list` shows what is"

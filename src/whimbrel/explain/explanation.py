@@ -53,14 +53,14 @@ def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
 def _explained(side: Side, probe: Probe) -> RequestExplanation:
     if not side.is_loaded:
         return RequestExplanation(
-            probe.answered_text, side.dialect.name, errors=tuple(error.text for error in side.errors)
+            str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
         )
     explained = explain(side, probe, is_dry=True)
     if explained is None:
         return RequestExplanation(
-            probe.answered_text, side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
+            str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
-    return explanation_of(explained, probe.answered_text, side.dialect.name)
+    return explanation_of(explained, str(probe), side.dialect.name)
 
 
 def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:

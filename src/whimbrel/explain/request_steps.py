@@ -16,11 +16,11 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
 from whimbrel.explain.step import ExplanationStep, is_reason
-from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
+from whimbrel.verify.deciding_lines import satisfy_lines
 
 if TYPE_CHECKING:
     from whimbrel.modules.mappers.mod_rewrite.trace import Step
@@ -197,7 +197,7 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         ):
             lines += plan.origin(record, field)
     step = _decision(trace.decision, [hook for hook in trace.hooks if hook.phase in ACCESS])
-    satisfy = tuple(_satisfy_lines(trace))
+    satisfy = tuple(satisfy_lines(trace))
     lines += satisfy
     users = [hook.changes["user"][1] for hook in trace.hooks if hook.changes.get("user", ("", ""))[1]]
     detail = ", ".join((step.detail, *(f"user {user}" for user in users[:1]))).strip(", ")
@@ -205,13 +205,6 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     if satisfy and trace.status == OK and not any(hook.phase == "check_user_id" for hook in trace.hooks):
         children += tuple(_void_requirements(trace))
     yield ExplanationStep("access", step.what, step.result, lines, detail, children)
-
-
-def _satisfy_lines(trace: RequestTrace) -> Iterator[Origin]:
-    """Iterate over the Satisfy lines that apply, of either version."""
-    if trace.decision is not None and "Satisfy" in trace.decision.detail:
-        yield from trace.plan.origin(CoreDirConfig, "satisfy")
-        yield from trace.plan.origin(AllowDenyDirConfig, "satisfy")
 
 
 def _void_requirements(trace: RequestTrace) -> Iterator[ExplanationStep]:

@@ -122,22 +122,21 @@ class Probe:
     protocol: str = "HTTP/1.1"
 
     def __str__(self) -> str:
-        return f"{self.request_text} from {self.client_text}"
+        text = f"{self.request_text} from {self.client_text}"
+        authority = self.request_text.partition("://")[2].removesuffix(self.target)
+        return f"{text}, Host: {self.host}" if self.host and self.host != authority else text
 
     @property
     def request_text(self) -> str:
-        """Return the method and the URL, with the port unless it is that of the scheme."""
+        """Return the method and the URL, with the port unless it is that of the scheme.
+
+        `__str__` adds the Host field where it is not the one that the URL stands for.
+        """
         scheme, default = ("https", 443) if self.tls is not None else ("http", 80)
         authority = self.host or f"{self.address}:{self.port}"
         if self.port != default and not _PORT.search(authority):
             authority = f"{authority}:{self.port}"
         return f"{self.method} {scheme}://{authority}{self.target}"
-
-    @property
-    def answered_text(self) -> str:
-        """Return the request with its Host field where this is not the one that the URL stands for."""
-        authority = self.request_text.partition("://")[2].removesuffix(self.target)
-        return f"{self}, Host: {self.host}" if self.host and self.host != authority else str(self)
 
     @property
     def client_text(self) -> str:

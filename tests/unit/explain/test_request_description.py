@@ -83,4 +83,4 @@ def test_the_request_that_is_shown_is_the_one_that_is_answered(
     """A client sends the port of its URL in Host (RFC 9110, section 7.2), and redirects go to that port."""
     configuration = side_of(tmp_path, CONF.replace("Listen 80", "Listen 8080")).configuration
     probe = probe_of(described, configuration)
-    assert (probe.host, probe.answered_text) == (host, answered)
+    assert (probe.host, str(probe)) == (host, answered)
