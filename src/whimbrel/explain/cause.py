@@ -50,14 +50,21 @@ class AnswerCause:
     Attributes:
         lines: the lines that decided it, the first one first; () if a default or a file did.
         sentence: what they did with this request, "" if the lines say it.
+        granting: the lines that let the client in, if the answer is none of access control.
     """
 
     lines: tuple[Origin, ...] = ()
     sentence: str = ""
+    granting: tuple[Origin, ...] = ()
+
+    @property
+    def all_lines(self) -> tuple[Origin, ...]:
+        """The lines that decided, and those that let the client in."""
+        return tuple(dict.fromkeys((*self.lines, *self.granting)))
 
     def as_dict(self) -> dict[str, object]:
         """Return the cause for JSON."""
-        return {"lines": [line_as_dict(line) for line in self.lines], "sentence": self.sentence}
+        return {"lines": [line_as_dict(line) for line in self.all_lines], "sentence": self.sentence}
 
 
 def cause_of(explanation: RequestExplanation) -> AnswerCause:
@@ -85,11 +92,7 @@ def _cause_of(explanation: RequestExplanation) -> AnswerCause:
     refusal = _last(explanation.all(), REASON)
     if refusal is not None:
         return AnswerCause(refusal.lines, refusal.what)
-    response = _last(explanation.steps, "response")
-    lines = () if response is None else response.lines
-    return AnswerCause(
-        lines[:MAX_DECIDING], _logged(explanation) or "no line of the configuration decides it"
-    )
+    return AnswerCause((), _logged(explanation) or "no line of the configuration decides it")
 
 
 def _replaced_error(explanation: RequestExplanation) -> AnswerCause | None:
@@ -144,10 +147,10 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     if not lines and others:
         lines = others[-1]
     lines = (*_rewriting(explanation), *lines)
-    lines += admitting_lines(access) if access is not None else ()
+    granting = admitting_lines(access) if access is not None else ()
     response = _last(explanation.steps, "response")
     sentence = response.detail if response is not None else ""
-    return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence)
+    return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence, granting)
 
 
 def choosing_lines(block: Iterable[ExplanationStep]) -> tuple[Origin, ...]:
@@ -279,9 +282,8 @@ def _cause_of_success(block: Iterable[ExplanationStep], explanation: RequestExpl
     """Return the cause of an answer that nothing refused: what rewrote the path, who admitted the client, and
     what is sent."""
     steps = tuple(block)
-    rewriting = _rewriting(explanation)
+    lines = _rewriting(explanation)
     access = _last(steps, "access")
-    lines = admitting_lines(access) if access is not None else ()
     handler = _last(steps, "handler")
     file = _last(steps, "file")
     index = next((file_of(step) for step in reversed(steps) if step.what == "mod_dir"), "")
@@ -295,7 +297,8 @@ def _cause_of_success(block: Iterable[ExplanationStep], explanation: RequestExpl
         sentence = _sent(index or (file.what if file is not None else ""), explanation)
     else:
         sentence = _METHODS.get(_method(explanation), "")
-    return AnswerCause((*rewriting, *lines), sentence)
+    granting = admitting_lines(access) if access is not None else ()
+    return AnswerCause(tuple(dict.fromkeys(lines)), sentence, granting)
 
 
 def _method(explanation: RequestExplanation) -> str:

@@ -6,10 +6,13 @@ anyway. A setting that decided is named with its line, else as a default.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
+from whimbrel.explain.reasons import option_lines
 from whimbrel.modules.mappers.mod_dir import DirDirConfig
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ _INDEX: Final = DecidingSetting("DirectoryIndex", DirDirConfig, "names")
 
 _SETTINGS: Final[dict[str, DecidingSetting | None]] = {
     "AH00026": _SLASHES,
+    "AH00037": None,
     "AH00129": _INDEX,
     "AH00130": _PATH_INFO,
     "AH00550": None,
@@ -86,6 +90,8 @@ _SETTINGS: Final[dict[str, DecidingSetting | None]] = {
     "AH10157": _HOST,
 }
 """Codes of the lines that give the reason for a refusal, each with the setting that decides, if one does."""
+_LINK: Final = "AH00037"
+"""The code of a symbolic link that Options does not allow."""
 _WORDS: Final = {
     "AH00026": "the path has %2F, an encoded slash",
     "AH00129": "the directory has no file of DirectoryIndex",
@@ -111,7 +117,7 @@ def refusal_of(explained: Explained, status: int) -> Refusal | None:
         r = r.prev
     for line in reversed((*explained.log, *explained.quiet)):
         if line.code in _SETTINGS:
-            return _of_line(line, r)
+            return _of_line(line, r, explained.plans.get(line.code, r.plan))
     if status == 405 and r.handler in (None, "default-handler"):
         return Refusal(
             (), f"a file is sent for GET, HEAD, POST and OPTIONS alone, and no module takes {r.method}"
@@ -120,22 +126,27 @@ def refusal_of(explained: Explained, status: int) -> Refusal | None:
     return Refusal((), sentence) if sentence else None
 
 
-def _of_line(line: LogLine, r: Request) -> Refusal:
+def _of_line(line: LogLine, r: Request, plan: Plan) -> Refusal:
+    """Return the refusal that *line* tells of; *plan*: the settings in force when it was logged."""
     setting = _SETTINGS[line.code]
     sentence = _WORDS.get(line.code, line.text.strip())
     if line.code == "AH00129":
-        return _of_directory(r, sentence)
+        return _of_directory(r, plan, sentence)
+    if line.code == _LINK:
+        path = line.text.rpartition(": ")[2]
+        if not os.path.exists(to_bytes(path)):
+            return Refusal((), f"the target of the symbolic link {path} cannot be read")
+        return Refusal(option_lines(plan, ("followsymlinks", "symlinksifownermatch")), sentence)
     if line.code == "AH00026" and "%2f" not in r.untracked_target.lower():
         return Refusal((), "the path has %00, which no file name contains")
     if setting is None:
         return Refusal((), sentence)
-    lines = r.plan.origin(setting.record, setting.field)[-1:]
-    return Refusal(lines, sentence if lines else f"{sentence}: {_default(r.plan, setting)}")
+    lines = plan.origin(setting.record, setting.field)[-1:]
+    return Refusal(lines, sentence if lines else f"{sentence}: {_default(plan, setting)}")
 
 
-def _of_directory(r: Request, sentence: str) -> Refusal:
+def _of_directory(r: Request, plan: Plan, sentence: str) -> Refusal:
     """Return why a directory is not found: it has no index file, and no module lists its files."""
-    plan: Plan = r.plan
     lines: tuple[Origin, ...] = ()
     if not plan.loaded("dir_module"):
         sentence = "mod_dir, which sends the index file of a directory, is not loaded"

@@ -146,6 +146,11 @@ def _cause_rows(
         label = ""
     if cause.sentence:
         yield TextRow(label, without_root(cause.sentence, root))
+        label = ""
+    granted = "granted" if cause.lines or cause.sentence else label
+    for line in cause.granting:
+        yield _row(granted, line, sources, root)
+        granted = ""
 
 
 def without_root(text: str, root: str) -> str:
@@ -176,6 +181,9 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
         if step.kind == "handler" and step.what != "core":
             found = choosing_lines(block) or handler_lines(step)
             yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
+    for step in explanation.all():
+        if step.kind == "header" and step.what == "Content-Type" and step.lines:
+            yield TextRow("type", step.result, place_of(step.lines[0], root))
     counts = Counter(step.kind for step in explanation.all())
     if counts["sub-request"]:
         yield TextRow("sub-requests", f"{counts['sub-request']:,}")

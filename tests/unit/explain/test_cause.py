@@ -34,7 +34,7 @@ ErrorDocument 404 /missing-too.html
 
 
 def texts(cause: AnswerCause) -> list[str]:
-    return [line.text for line in cause.lines]
+    return [line.text for line in cause.all_lines]
 
 
 @pytest.mark.parametrize(

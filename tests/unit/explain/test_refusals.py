@@ -12,6 +12,7 @@ from tests.unit.explain.explained_site import CONF, side_of, step
 
 from whimbrel.explain.cause import cause_of
 from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.request_description import RequestDescription, probe_of
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
@@ -125,3 +126,40 @@ def test_the_reason_is_no_line_of_the_error_log(side: Side) -> None:
     found = explain_probe(side, Probe("/a%2Fb", host="q"))
     assert step(found, "reason").what.startswith("the path has %2F")
     assert found.log_lines() == []
+
+
+@pytest.mark.parametrize("more", ["", 'ErrorDocument 403 "no entry"\nErrorDocument 404 /index.html\n'])
+def test_an_error_document_is_no_cause(tmp_path: Path, more: str) -> None:
+    """It gives the body of an answer, never its status (AH00037, AH00026)."""
+    closed = f'<Directory "@ROOT@/htdocs">\nOptions Indexes\n</Directory>\n{more}'
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "htdocs/link").symlink_to(tmp_path / "mime.types")
+    (tmp_path / "htdocs/dangling").symlink_to(tmp_path / "none")
+    side = side_of(tmp_path, MAIN + closed)
+    cause = cause_of(explain_probe(side, Probe("/link", host="q")))
+    assert [one.text for one in cause.lines] == ["Options Indexes"]
+    open_side = side_of(tmp_path, MAIN + more)
+    cause = cause_of(explain_probe(open_side, Probe("/dangling", host="q")))
+    assert cause.lines == () and cause.sentence.endswith("htdocs/dangling cannot be read")
+    cause = cause_of(explain_probe(side, Probe("/a%2fb", host="q")))
+    assert cause.lines == () and "AllowEncodedSlashes" in cause.sentence
+
+
+def test_the_line_that_makes_the_answer_comes_before_those_that_grant(tmp_path: Path) -> None:
+    loads = "LoadModule autoindex_module modules/mod_autoindex.so\n"
+    more = '<Directory "@ROOT@/htdocs/empty">\nOptions Indexes\n</Directory>\n'
+    (tmp_path / "htdocs/empty").mkdir(parents=True)
+    found = explain_probe(side_of(tmp_path, loads + MAIN + more), Probe("/empty/", host="q"))
+    cause = cause_of(found)
+    assert [one.text for one in cause.lines] == ["Options Indexes"]
+    assert [one.text for one in cause.granting] == ["Require all granted"]
+    assert [one.text for one in cause.all_lines] == ["Options Indexes", "Require all granted"]
+
+
+def test_the_name_of_a_client(tmp_path: Path) -> None:
+    more = "<Location /named>\nRequire host example.com\n</Location>\n"
+    side = side_of(tmp_path, MAIN + more)
+    probe = Probe("/named", host="q")
+    assert explain_probe(side, probe).status == 403
+    described = RequestDescription("/named", "q", client_host="pc.example.com")
+    assert explain_probe(side, probe_of(described, side.configuration)).status == 404

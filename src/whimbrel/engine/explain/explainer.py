@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import ProgramReported, reported_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
@@ -85,7 +85,7 @@ class Explained:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
         log: the lines of the error log, each message once. `quiet`: those of the core that LogLevel leaves
-            out, from level debug on.
+            out, from level debug on. `plans`: the settings in force when a line was logged, by its code.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
     """
@@ -97,6 +97,7 @@ class Explained:
     not_run: str = ""
     what_not_run: str = ""
     quiet: tuple[LogLine, ...] = ()
+    plans: dict[str, Plan] = field(default_factory=dict)
 
 
 class TracedPlan(Plan):
@@ -285,6 +286,12 @@ class TracingEngine(Engine):
         self.htaccess = htaccess
         self.traced_plans = plans
         self.traces: dict[Request, TraceBuilder] = {}
+        self.logging_plans: dict[str, Plan] = {}
+
+    def log_request(self, r: Request, line: LogLine) -> None:
+        """As in Engine, and remember the settings in force: a request that a walk refuses loses them."""
+        self.logging_plans[line.code] = r.plan
+        super().log_request(r, line)
 
     def trace(self, r: Request) -> TraceBuilder:
         """Return the trail of *r*, begun at its first decision."""
@@ -379,6 +386,7 @@ class Explainer:
             not_run,
             what_not_run,
             tuple(line for line in lines if not enabled(logged, line.module, line.level)),
+            engine.logging_plans,
         )
 
 
