@@ -16,6 +16,7 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
 from whimbrel.explain.step import ExplanationStep, is_reason
+from whimbrel.explain.void_lines import unread_htaccess, void_rules
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
@@ -180,6 +181,8 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         names = plan.origin(CoreServerConfig, "access_names")
         reason = "AllowOverride None" if plan.core.override == 0 else "there is none"
         yield ExplanationStep(".htaccess", "no file", "", (*override, *names), reason)
+        yield from unread_htaccess(plan, trace.filename)
+    yield from void_rules(trace)
 
 
 def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
