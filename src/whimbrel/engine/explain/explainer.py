@@ -63,8 +63,9 @@ EXTERNAL_HANDLERS: Final = (
     "mod_proxy",
     "mod_isapi",
     "mod_wsgi",
+    "mod_dav",
 )
-SCRIPTS: Final = ("mod_cgi", "mod_wsgi")  # mod_cgid too
+SCRIPTS: Final = ("mod_cgi", "mod_wsgi", "mod_dav")  # mod_cgid too
 
 
 class HandlerNotRun(Exception):
