@@ -28,6 +28,7 @@ from whimbrel.explain.step import REASON, ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
+from whimbrel.verify.digest_user import DIGEST, authorization
 from whimbrel.verify.probe import HIDDEN, secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
@@ -56,11 +57,30 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
             str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
         )
     explained = explain(side, probe, is_dry=True)
+    if explained is not None and probe.user is not None and _wants_digest(explained):
+        explained = explain(side, _with_digest(side, probe), is_dry=True)
     if explained is None:
         return RequestExplanation(
             str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
     return explanation_of(explained, str(probe), side.dialect.name)
+
+
+def _wants_digest(explained: Explained) -> bool:
+    """Return True if the credentials of Basic were refused because the place asks for those of Digest."""
+    final = explained.final
+    fields = (*final.headers_out, *final.err_headers_out)
+    challenges = [value.lower() for name, value in fields if name.lower() == "www-authenticate"]
+    return bool(challenges) and all(value.startswith("digest ") for value in challenges)
+
+
+def _with_digest(side: Side, probe: Probe) -> Probe:
+    """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it."""
+    if probe.user is None:
+        return probe
+    asking = replace(probe, user=replace(probe.user, scheme=DIGEST))
+    challenged = side.answer(replace(asking, user=None))
+    return replace(asking, fields=(*probe.fields, ("Authorization", authorization(asking, challenged))))
 
 
 def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:
