@@ -10,7 +10,7 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import SectionKind, Server
 from whimbrel.config.origins import Origin
 from whimbrel.config.vhosts import matcher
-from whimbrel.engine.explain.decisions import Decision, RequestTrace
+from whimbrel.engine.explain.decisions import DENIED, Decision, RequestTrace
 from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
@@ -228,6 +228,7 @@ def _decision(decision: Decision, hooks: list[HookTrace]) -> ExplanationStep:
     module, _, phase = what.partition(" ")
     hook = next((hook for hook in hooks if f"{hook.module} ({hook.phase})" == what), None)
     is_single = phase in ("(access_checker)", "(access_checker_ex)") and not decision.children
+    is_single &= decision.verdict == DENIED
     if hook is not None and (phase == "(check_user_id)" or is_single):
         lines = settings_of(hook)
     elif module == "provider" and hooks:

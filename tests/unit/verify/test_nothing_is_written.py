@@ -122,3 +122,10 @@ def test_a_replay_changes_nothing(root: Path) -> None:
     assert found.exit_code in (0, 3), found.output
     assert state_of(root) == before
     assert f"{len(PROBES)} requests" in found.output
+
+
+def test_a_lock_database_of_httpd_is_no_fault(root: Path) -> None:
+    """apache2 answers 404: it can read its own file, whatever library wrote it."""
+    (root / "var/locks").write_bytes(b"\x13\x57\x9a\xce" * 100)
+    found = explain_probe(side_of(root), Probe("/none", "PROPFIND", host="q"))
+    assert found.status == 404
