@@ -246,7 +246,8 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
     order = [step for step in leaves if step.what.startswith("Order")]
     if order:
         return AnswerCause(_lines(order), "no Allow line has this client")
-    return AnswerCause(_lines([access]), _without_code(logged))
+    asked = [step for step in access.all() if step.what.startswith("provider ") and step.lines]
+    return AnswerCause(_lines(asked or [access]), _without_code(logged))
 
 
 def _needs_user(step: ExplanationStep) -> bool:

@@ -100,7 +100,10 @@ _WORDS: Final = {
 }
 """Sentences in the place of messages that say something else."""
 _VALUES: Final = {0: "Off", 1: "On"}
-_WORDED: Final = {"accept_path_info": {2: "Default: for programs alone"}, "strict_http": {True: "Strict"}}
+_WORDED: Final[dict[str, dict[int, str]]] = {
+    "accept_path_info": {2: "Default: for programs alone"},
+    "strict_http": {True: "Strict"},
+}
 """Values of settings in the words of their directives."""
 _BY_STATUS: Final = {
     408: "the client did not send the request in time",
