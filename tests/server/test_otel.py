@@ -11,7 +11,7 @@ from tests.server.conftest import ServerProcess, within
 from tests.support.origin import Origin
 
 pytest.importorskip("opentelemetry.sdk.trace", reason="the packages of the extra otel are not installed")
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the exporter otlp is not installed")
 CONF = """\
 LoadModule proxy_module m/mod_proxy.so
 LoadModule proxy_http_module m/mod_proxy_http.so

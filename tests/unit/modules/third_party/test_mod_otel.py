@@ -81,7 +81,7 @@ def test_lines_of_a_virtual_host_hold_for_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_b3_is_read(fields: dict[str, str], sampled: bool | None) -> None:
-    pytest.importorskip("opentelemetry.sdk")
+    pytest.importorskip("opentelemetry.sdk", reason="the packages of the extra otel are not installed")
     from opentelemetry.trace import get_current_span
 
     from whimbrel.modules.third_party.mod_otel.b3 import B3Propagator
@@ -96,7 +96,7 @@ def test_b3_is_read(fields: dict[str, str], sampled: bool | None) -> None:
 
 
 def test_b3_is_written() -> None:
-    pytest.importorskip("opentelemetry.sdk")
+    pytest.importorskip("opentelemetry.sdk", reason="the packages of the extra otel are not installed")
     from whimbrel.modules.third_party.mod_otel.b3 import B3Propagator
 
     context = B3Propagator(is_single=True).extract({"b3": f"{TRACE}-{SPAN}-1"})

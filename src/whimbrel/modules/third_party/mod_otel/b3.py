@@ -25,6 +25,8 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from whimbrel.base.numbers import strip
+
 _SINGLE: Final = re.compile(r"([0-9a-f]{32}|[0-9a-f]{16})-([0-9a-f]{16})(?:-([01d]))?(?:-[0-9a-f]{16})?")
 _TRACE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{16}")
 _SPAN: Final = re.compile(r"[0-9a-f]{16}")
@@ -63,7 +65,7 @@ class B3Propagator(TextMapPropagator):
         """Return the texts of trace, span and decision, "" for those that are missing."""
 
         def first(name: str) -> str:
-            return (getter.get(carrier, name) or [""])[0].strip().lower()
+            return strip((getter.get(carrier, name) or [""])[0]).lower()
 
         single = _SINGLE.fullmatch(first("b3"))
         if single is not None:
