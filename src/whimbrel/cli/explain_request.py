@@ -171,7 +171,7 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
 
     before, old_scope = LoadedSite(old).explain(probe)
     after, new_scope = LoadedSite(new).explain(probe)
-    scope = old_scope.merge(new_scope)
+    scope = old_scope.merge_version(new_scope)
     changes = list(changed_steps(before, after))
     if output.as_json:
         steps = [

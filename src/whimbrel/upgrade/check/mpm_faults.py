@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.builds import UPSTREAM
+from whimbrel.base.layouts import UPSTREAM
 from whimbrel.catalogue import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
