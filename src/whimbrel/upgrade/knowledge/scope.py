@@ -77,8 +77,9 @@ class KnowledgeScope:
         )
 
     def merge_version(self, other: KnowledgeScope) -> KnowledgeScope:
-        """Return the scope of two versions of one configuration: a fact about a line that has another number in
-        *other*, or stands in another file there, is one fact, at the first place.
+        """Return the scope of two versions of one configuration.
+
+        A fact about a line that has another number in *other*, or stands in another file there, is one fact.
         """
         facts = Counter(map(_fact, self.items))
         new: list[UnknownItem] = []
