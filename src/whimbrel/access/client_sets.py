@@ -57,7 +57,7 @@ def clients_text(space: Space, function: Function) -> str:
 
 def _clients_text(space: Space, function: Function) -> str:
     atoms = space.atoms(function)
-    methods = {atom: atom.name == "GET" for atom in atoms if isinstance(atom, MethodIs)}
+    methods: dict[Atom, bool] = {atom: atom.name == "GET" for atom in atoms if isinstance(atom, MethodIs)}
     function = space.fixed(function, methods)
     atoms = space.atoms(function)
     sets = [atom for atom in atoms if isinstance(atom, AddressSet)]
@@ -167,7 +167,8 @@ def _people(atoms: Sequence[Atom]) -> Iterator[_Person]:
     for signature, name in names.items():
         for members in product((False, True), repeat=len(groups)):
             values = nobody | valid
-            values |= dict(zip(named, signature, strict=True)) | dict(zip(groups, members, strict=True))
+            values.update(zip(named, signature, strict=True))
+            values.update(zip(groups, members, strict=True))
             word = f"as {name}"
             if not any(signature):
                 word = "as another user" if named else "as any user"

@@ -163,7 +163,8 @@ def verify(
     memory: Memory = MEGABYTES,
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
-    from whimbrel.upgrade.apply.transaction import WriteError, saved
+    from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.apply.transaction import saved
 
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)

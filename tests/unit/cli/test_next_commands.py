@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 
 from whimbrel.cli.next_commands import command_line
 
@@ -36,10 +37,8 @@ MaxRequestsPerChild 10
 
 def run(words: list[str], cwd: Path) -> tuple[int, str]:
     """Return exit status and both outputs of a command of whimbrel."""
-    done = subprocess.run(
-        [*PROGRAM, *words], cwd=cwd, capture_output=True, timeout=120, check=False, text=True
-    )
-    return done.returncode, done.stdout + done.stderr
+    done = warm_command.run(words, cwd=cwd)
+    return done.returncode, (done.stdout + done.stderr).decode()
 
 
 def line_of(output: str, word: str) -> list[str]:

@@ -194,6 +194,14 @@ def no_progress(_what: str, _done: int, _all: int) -> None:
     """Ignore the progress."""
 
 
+OriginalPlace = Callable[[SourceLocation], SourceLocation]
+
+
+def _as_read(place: SourceLocation) -> SourceLocation:
+    """Return the place in a tree without edits."""
+    return place
+
+
 def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
     raise TypeError("this configuration tree was not read from files")
 
@@ -223,6 +231,7 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        original_place: returns the place of a line in the texts as they were read, before any edit.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -244,6 +253,7 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.original_place: OriginalPlace = _as_read
         self._by_name: dict[str, list[Statement]] = {}
 
     @property
