@@ -117,8 +117,13 @@ def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path:
     (site / "htdocs/.htaccess").write_bytes(b"Order deny,allow\nDeny from all\n")
     (site / MAIN).write_bytes(OLD + b"DocumentRoot htdocs\n")
     named = "-d", str(site), "--select", "C17"
-    words = b"changed .htaccess files (1) have no effect in a copy"
-    assert words in b" ".join(upgrade("--out", str(tmp_path / "new"), *named, cwd=site)[1].split())
+    copy = tmp_path / "new"
+    words = f"nothing is changed in {site}: its server reads the old files until those of {copy}".encode()
+    idle = f"{site}/htdocs/.htaccess: the server of the copy reads this old file too".encode()
+    shown = b" ".join(upgrade("--out", str(copy), *named, cwd=site)[1].split())
+    assert words in shown and idle in shown
+    assert f"takes {copy}/htdocs/.htaccess in its place".encode() in shown
+    assert f"changed in {copy}: htdocs/.htaccess".encode() in shown
     assert (site / "htdocs/.htaccess").read_bytes() == b"Order deny,allow\nDeny from all\n"
     assert words not in b" ".join(upgrade("--write", *named, cwd=site)[1].split())
 
