@@ -64,7 +64,7 @@ class Analyst:
         replaces: bool = False,
         ends: bool = False,
     ) -> bytes:
-        """Return the JSON of *job*; raises Superseded, and Refused, also after *seconds* or if the process ends.
+        """Return the JSON of *job*; raises Superseded, or Refused, as after *seconds* or if the process ends.
 
         With *replaces*, earlier jobs of this name that wait are given up; with *ends*, one that runs is ended
         with its process.
