@@ -18,7 +18,7 @@ from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
-from whimbrel.report.model import groups
+from whimbrel.report.model import count_noun, groups
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -142,9 +142,16 @@ def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
 
 
 def _review(result: UpgradeResult) -> str:
+    """Return what is left to the reader: reviews, decisions, and notes about answers that no text keeps."""
     count = len(result.needs_review)
-    if count:
-        return f"{count} finding{' needs' if count == 1 else 's need'} review"
+    words = [f"{count} finding{' needs' if count == 1 else 's need'} review"] if count else []
+    others = [finding for finding in result.findings if not finding.needs_review]
+    decisions = sum(bool(finding.decision) for finding in others)
+    words += [f"{count_noun(decisions, 'decision')} to take"] if decisions else []
+    notes = dict.fromkeys(finding.rule for finding in others if not (finding.edits or finding.decision))
+    words += [f"see the notes of `whimbrel check`: {', '.join(notes)}"] if notes else []
+    if words:
+        return ", ".join(words)
     if not result.scope.is_complete:
         return "nothing to look at by hand in what is known"
     return "nothing to look at by hand"
