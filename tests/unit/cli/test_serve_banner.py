@@ -102,7 +102,7 @@ def test_the_root_is_the_folder_above_conf(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_scheme_is_that_of_the_server_whatever_the_port(read: Read, tmp_path: Path) -> None:
     """SSLEngine decides, and so does the protocol of Listen; the port of a scheme is left out."""
-    pytest.importorskip("cryptography")
+    pytest.importorskip("cryptography", reason="certificates need cryptography")
     from whimbrel.cli.self_signed import make
 
     certificate, key = make(tmp_path)

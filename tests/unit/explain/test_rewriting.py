@@ -134,9 +134,7 @@ def test_a_redirect_to_another_host_is_not_followed(root: Path) -> None:
         ("Options -Indexes\n", False),
     ],
 )
-def test_rules_of_an_outer_file_that_an_inner_one_replaces(
-    root: Path, inner: str, is_replaced: bool
-) -> None:
+def test_rules_of_an_outer_file_that_an_inner_one_replaces(root: Path, inner: str, is_replaced: bool) -> None:
     """The answer of httpd decides: /a is rewritten by the outer file unless its rules are replaced."""
     (root / "htdocs/loops/in").mkdir()
     (root / "htdocs/loops/.htaccess").write_text("RewriteEngine On\nRewriteRule a$ /private/y\n")
