@@ -6,7 +6,6 @@ Exit codes: 0 stopped; 1 the page cannot be served; 2 wrong usage or unreadable 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import socket
@@ -20,6 +19,7 @@ from whimbrel.base.builds import AUTO
 from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.loopback import free_port
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import (
     EXIT_USAGE,
     After,
@@ -139,9 +139,9 @@ def _serve(found: Sources, control: socket.socket, port: int, directory: str) ->
 
     options = found.options
     assert options is not None
-    undo = shlex.join(["whimbrel", "upgrade", "--undo", "-d", to_system(options.server_root)])
+    undo = command_line("upgrade", "--undo", "-d", options.server_root)
     title = options.file if options.file.startswith("/") else f"{options.server_root}/{options.file}"
-    session = StudioSession(control, title, undo=from_system(undo))
+    session = StudioSession(control, title, undo=undo)
     api = StudioApi(session, port, load_page())
     url = f"http://127.0.0.1:{port}/#key={session.token}"
 

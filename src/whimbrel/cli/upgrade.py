@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.fleet import (
     MEGABYTES,
@@ -67,6 +67,8 @@ from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
@@ -289,6 +291,7 @@ def upgrade(
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         wanted = parse_selection(select, ignore)
         if fleet:
+            _refuse_inside(out, named.paths)
             next_command = after_fleet(context, named.paths, out, CARRIED | HOW, is_written=write)
             choice = FleetChoice(
                 jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, next_command
@@ -296,6 +299,8 @@ def upgrade(
             flags = write, is_open, verify
             raise typer.Exit(_upgrade_fleet(named, wanted, options, out, choice, flags=flags))
         what, directory = sources(named)
+        if what.options is not None:
+            _refuse_inside(out, [Path(to_system(directory))])
         if undo:
             with uninterrupted():
                 raise typer.Exit(_undo(directory))
@@ -322,6 +327,20 @@ def upgrade(
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:
+    """Raise UsageError if a copy would lie in what is read: the next reading would find it there."""
+    if out is None:
+        return
+    copy = Path(os.path.realpath(out))
+    for path in read:
+        top = Path(os.path.realpath(path))
+        if copy != top and copy.is_relative_to(top):
+            raise UsageError(
+                f"{from_system(str(out))} lies in {from_system(str(path))}, which is read: "
+                "name a directory outside of it with --out"
+            )
 
 
 def _upgrade_fleet(

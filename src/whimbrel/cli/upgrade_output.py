@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TextIO
 
-from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
+from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
@@ -172,14 +172,14 @@ def write_page(
     from whimbrel.report.page.upgrade_page import upgrade_page
     from whimbrel.report.page.writing import write
 
-    words = ["whimbrel", "upgrade", "--write", *map(from_system, arguments)]
+    line = command_line("upgrade", "--write", *arguments)
     page = upgrade_page(
         result,
         directory,
         diffs(result, directory),
         is_written=is_written,
         verified=verified,
-        next_command=shlex.join(words) if result.files and not is_written else "",
+        next_command=line if result.files and not is_written else "",
     )
     sys.stdout.flush()
     sys.stdout.buffer.write(write(page).encode())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
 
+from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.base.lazy_dataclasses import replace
@@ -79,7 +80,7 @@ def verify(
     return result
 
 
-def _processor_time() -> float:
+def processor_time() -> float:
     """Return the seconds of this process and of the programs that it waited for."""
     return sum(os.times()[:4])
 
@@ -133,13 +134,13 @@ class Comparison:
         for probe in more:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
-        began = _processor_time()
+        began = processor_time()
         cut = self._probe_all(groups, began, report_progress)
         if has_many:
             gc.unfreeze()
         if not cut:
             self._cover_behind_redirects(began)
-        self.finish(self._unreached(has_ended=bool(cut)))
+        self.finish(TIME_ENDED if cut else self.unreached)
         self.result.has_ended = bool(self.result.not_decided) and (bool(cut) or self.source.is_limited)
         if cut:
             hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
@@ -159,7 +160,7 @@ class Comparison:
         *began*: the processor time from which `MAX_SECONDS` count.
         """
         has_many = len(groups) > _MANY
-        now = _processor_time()
+        now = processor_time()
         left = began + MAX_SECONDS - now
         leaders = sum(not self.source.is_follower(routes) for routes in groups)
         begun = 0
@@ -168,7 +169,7 @@ class Comparison:
             begun += not self.source.is_follower(routes)
             ends = now + left * begun / max(1, leaders)
             for count, probe in enumerate(self.source.of_group(routes)):
-                if self.is_timed and count and _processor_time() > ends:
+                if self.is_timed and count and processor_time() > ends:
                     cut += 1
                     break
                 if has_many:
@@ -213,10 +214,9 @@ class Comparison:
         if is_alike and other._coverage is not None:
             self._coverage.meet(other._coverage.access_lines(is_met=True))
 
-    def _unreached(self, *, has_ended: bool) -> str:
-        """Return why no request met a line; *has_ended*: the time did."""
-        if has_ended:
-            return TIME_ENDED
+    @property
+    def unreached(self) -> str:
+        """Why no request met a line, if all requests were asked."""
         return NUMBER_ENDED if self.source.is_limited else UNREACHED
 
     def finish(self, unreached: str = UNREACHED) -> None:
@@ -313,7 +313,8 @@ class Comparison:
             for example in examples:
                 confirmed = self.confirmation.confirm(example, probe, plans)
                 if confirmed is not None:
-                    group = self._add_access(example, confirmed, plans, group)
+                    clients = clients_text(old.space, old.when[example.before] & new.when[example.after])
+                    group = self._add_access(example, confirmed, plans, group, clients)
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
@@ -321,7 +322,12 @@ class Comparison:
         return group
 
     def _add_access(
-        self, example: Counterexample, confirmed: Confirmed, plans: PlanPair, group: DifferenceGroup | None
+        self,
+        example: Counterexample,
+        confirmed: Confirmed,
+        plans: PlanPair,
+        group: DifferenceGroup | None,
+        clients: str,
     ) -> DifferenceGroup:
         access = example.before.value, example.after.value
         difference = compare(confirmed.old, confirmed.new) or Difference(())
@@ -346,7 +352,9 @@ class Comparison:
                 )
                 group.cause = cause.with_deciding(group.lines).joined(group.cause)
         group.is_assumed &= confirmed.is_assumed
-        found = Example(confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access)
+        found = Example(
+            confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access, clients
+        )
         group.add(found, is_first=is_first)
         return group
 

@@ -14,6 +14,8 @@ from whimbrel.verify.derive.mass_hosts import mass_hosts
 from whimbrel.verify.probe import Probe, TlsFacts
 from whimbrel.verify.side import Side
 
+UNKNOWN: Final = "unknown.invalid"
+"""A name that no server has."""
 _MAX_NAMES: Final = 4
 _MAX_PORTS: Final = 3
 _ADDRESS: Final = "127.0.0.1"
@@ -35,9 +37,11 @@ class Entrance:
     targets: tuple[str, ...] = ()
 
     def probe(self, target: str) -> Probe:
-        """Return a request that enters here."""
+        """Return a request that enters here; its Host field has the port as that of a browser does."""
         tls = TlsFacts(server_name=self.host) if self.is_tls else None
-        return Probe(target, host=self.host, address=self.address, port=self.port, tls=tls)
+        has_port = self.host and self.port != (443 if self.is_tls else 80)
+        host = f"{self.host}:{self.port}" if has_port else self.host
+        return Probe(target, host=host, address=self.address, port=self.port, tls=tls)
 
 
 def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
@@ -60,7 +64,7 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
             ]
     takes_all = not named.isdisjoint(_ANY)
     for port in others:
-        found[("", 0)].append(Entrance("unknown.invalid", _ADDRESS, port, False, ("", 0)))
+        found[("", 0)].append(Entrance(UNKNOWN, _ADDRESS, port, False, ("", 0)))
         found[("", 0)] += [
             Entrance(name, address, port, False, ("", 0))
             for address in ([] if takes_all else others[port])
