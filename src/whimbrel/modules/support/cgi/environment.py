@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import from_system, to_bytes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _FIT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match  # names that a shell knows
+MAX_NAME: Final = 64  # characters of the name of a field whose variable is stored
 DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 
@@ -67,6 +69,10 @@ async def add_cgi_vars(r: Request) -> None:
 def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
     """Set the variables of *over* in *env*; a name that exists in another case keeps its spelling."""
     if getattr(env, "folded", False):
+        env.update(over)
+        return
+    names = "".join([*env, *over])
+    if names == names.upper():  # equal in another case, then equal
         env.update(over)
         return
     spelled = {name.upper(): name for name in env}
@@ -122,18 +128,31 @@ def _header_vars(r: Request) -> dict[str, str]:
     with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
     out = {}
     for name, value in r.headers_in.items():
-        low = name.lower()
-        if low == "content-type":
-            out["CONTENT_TYPE"] = value
-        elif low == "content-length":
-            out["CONTENT_LENGTH"] = value
-        elif low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
-            continue
-        elif underscores:
-            out["HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))] = value
-        elif is_alphanumeric(low.replace("-", "")):
-            out["HTTP_" + name.upper().replace("-", "_")] = value
+        made = _known_variable if len(name) <= MAX_NAME else _variable_of
+        variable = made(name, underscores, with_credentials)
+        if variable:
+            out[variable] = value
     return out
+
+
+def _variable_of(name: str, underscores: bool, with_credentials: bool) -> str:
+    """Return the variable of a field, "" without one; *underscores* stand for what a name does not have."""
+    low = name.lower()
+    if low == "content-type":
+        return "CONTENT_TYPE"
+    if low == "content-length":
+        return "CONTENT_LENGTH"
+    if low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
+        return ""
+    if underscores:
+        return "HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))
+    if is_alphanumeric(low.replace("-", "")):
+        return "HTTP_" + name.upper().replace("-", "_")
+    return ""
+
+
+# Key: a name of a field, and settings. Value: its variable. Bound: 256 names of MAX_NAME characters.
+_known_variable: Final = lru_cache(maxsize=256)(_variable_of)
 
 
 def _system_vars(r: Request) -> dict[str, str]:

@@ -51,7 +51,7 @@ class VariableBuilder:
                 env["HTTP_AUTHORIZATION"] = value
         for name in ("SCRIPT_NAME", "PATH_INFO"):
             value = env.get(name, "")
-            env[name] = _SLASHES.sub("/", value) if value.startswith("/") else value
+            env[name] = _SLASHES.sub("/", value) if "//" in value and value.startswith("/") else value
         env["mod_wsgi.script_name"] = env["SCRIPT_NAME"]
         env["mod_wsgi.path_info"] = env["PATH_INFO"]
         if self.conf.proxy_headers is not None:
