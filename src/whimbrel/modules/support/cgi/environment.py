@@ -19,6 +19,12 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.env import uncover
+from whimbrel.engine.prepared.prepared_request import (
+    MAX_TRANSLATED,
+    PathTranslated,
+    PreparedRequest,
+    lookup_state,
+)
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
@@ -41,8 +47,11 @@ def add_common_vars(r: Request) -> None:
     overlap(r.env, variables)
 
 
-async def add_cgi_vars(r: Request) -> None:
-    """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request."""
+async def add_cgi_vars(r: Request, *, is_first: bool = False) -> None:
+    """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request, which sees `Request.env`.
+
+    *is_first*: no variables of this request alone were added to it.
+    """
     variables = {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "SERVER_PROTOCOL": r.protocol,
@@ -60,10 +69,27 @@ async def add_cgi_vars(r: Request) -> None:
         variables["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
         variables["PATH_INFO"] = r.path_info
     if r.path_info and r.path_info.startswith("/"):
-        sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
-        if sub.filename is not None:
-            variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+        is_prepared = is_first and r.preparation.__class__ is PreparedRequest
+        translated = await _translation(r, r.preparation if is_prepared else None)
+        if translated is not None:
+            variables["PATH_TRANSLATED"] = translated
     overlap(r.env, variables)
+
+
+async def _translation(r: Request, prepared: PreparedRequest | None) -> str | None:
+    """Return the file that the path info stands for as a URL of its own; None without one.
+
+    It is stored with *prepared* if it depends on nothing but that and files.
+    """
+    if prepared is not None and prepared.path_translated is not None and prepared.path_translated.adopt(r):
+        return prepared.path_translated.path
+    before = () if prepared is None else lookup_state(r)
+    sub = await r.engine.lookup_uri(r, escape_uri(r.path_info or ""))
+    path = None if sub.filename is None else sub.filename + (sub.path_info or "")
+    if prepared is not None and lookup_state(r) == before and not sub.log_lines and r.deps.is_settled(r.time):
+        found = PathTranslated(path, r.deps)
+        prepared.path_translated = found if found.weight <= MAX_TRANSLATED else None
+    return path
 
 
 def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.backends.fastcgi import MAX_CONTENT, PROXY_FCGI, FastcgiReader, FastcgiRole
+from whimbrel.backends.script_lines import script_head
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.http.client.answer import BackendError
@@ -118,6 +119,18 @@ class WsgiReader(FastcgiReader):
         else:
             super()._content(piece)
 
+    def _head_content(self, head: bytearray, piece: bytes) -> None:
+        """See FastcgiReader; a head as start_response makes it is split at once."""
+        if not head:
+            stop = piece.find(b"\r\n\r\n") + 4
+            lines = plain_lines(piece[:stop], self.max_line) if stop >= 4 else None
+            if lines is not None:
+                self.head = script_head(lines)
+                self._head = None
+                self._add(piece[stop:])
+                return
+        super()._head_content(head, piece)
+
     def _end_content(self) -> None:
         if self._log_line:
             self.errors.append(to_text(bytes(self._log_line)))
@@ -129,3 +142,14 @@ class WsgiReader(FastcgiReader):
             self.outcome, _protocol, keeps = _ENDING.unpack_from(self._ending)
             self._keep = bool(keeps)
         super()._complete(rest)
+
+
+def plain_lines(head: bytes, max_line: int) -> list[str] | None:
+    """Return the lines of *head*, which ends with an empty one; None if they are read in another way."""
+    if len(head) > max_line or b"\0" in head or head.startswith(b"\r"):
+        return None
+    lines = to_text(head).split("\r\n")
+    if len(lines) != head.count(b"\n") + 1 or len(lines) != head.count(b"\r") + 1:
+        return None
+    lines.pop()
+    return lines

@@ -40,7 +40,7 @@ class VariableBuilder:
 
     async def build(self, r: Request, *, pass_authorization: bool) -> None:
         """Set the variables in `Request.env`."""
-        await add_cgi_vars(r)
+        await add_cgi_vars(r, is_first=True)
         add_common_vars(r)
         env = r.env
         if r.method == "HEAD" and self._is_mapped(r):

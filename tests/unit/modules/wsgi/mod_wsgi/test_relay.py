@@ -102,3 +102,20 @@ def test_the_variables_of_one_request_follow_those_that_are_kept() -> None:
         "mod_wsgi.request_start",
         "mod_wsgi.request_id",
     ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_head_is_split_as_line_by_line(seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(300):
+        output = b"".join(dice.choices((HEAD, *PIECES, b"\n", b"A:\t\xe9 \r\n"), k=dice.randrange(1, 6)))
+        max_line = dice.choice((20, 8190))
+        found = []
+        for step in (max(1, len(output)), 1):
+            reader = WsgiReader(max_line)
+            for at in range(0, len(output), step):
+                reader.feed(record(STDOUT, output[at : at + step]))
+            reader.feed(FINISH[0])
+            assert reader.head is not None
+            found.append((reader.head.script_lines, reader.take()))
+        assert found[0] == found[1]
