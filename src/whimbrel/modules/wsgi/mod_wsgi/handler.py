@@ -167,7 +167,8 @@ class WsgiHandler:
             if r.handler not in NAMES and script is not None:
                 self._take_script(r, target, script)
             status = await self._prepare(r, target, is_aliased=is_aliased)
-            if status == OK and self.conf.dispatch_script is None and not r.deps.is_uncacheable:
+            is_own = r.head is not None and self.conf.dispatch_script is None  # of a client, and decided here
+            if status == OK and is_own and not r.deps.is_uncacheable:
                 r.relay = RELAYABLE
             r.set_uncacheable()
             if status == OK and self.conf.dispatch_script is not None:
@@ -314,7 +315,7 @@ class WsgiHandler:
             except BodyError as problem:
                 log_refusal(r, problem)
                 return problem.status
-            if status == OK and not has_body and self._heads.has_seen(hash(r.head.raw)):
+            if status == OK and r.relay is RELAYABLE and self._heads.has_seen(hash(r.head.raw)):
                 offer_relay(r, place, variables, timeout, exchange.reader)
             return await self._finish(r, target, status)
 

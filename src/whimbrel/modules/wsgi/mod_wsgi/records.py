@@ -99,6 +99,37 @@ class WsgiReader(FastcgiReader):
         self._log_line = bytearray()
         self._ending = bytearray()
 
+    def feed(self, data: bytes) -> None:
+        """See AnswerReader; records of a body are read together."""
+        is_body = self._head is None and self._kind == STDOUT
+        if is_body and not (self.done or self._data or self._padding):
+            at = self._read_output(data)
+            if at == len(data):
+                return
+            data = data[at:]
+        super().feed(data)
+
+    def _read_output(self, data: bytes) -> int:
+        """Take the output at the beginning of *data*; return where it ends."""
+        view = memoryview(data)
+        end = len(data)
+        left = self._left
+        at = min(left, end)
+        left -= at
+        pieces = [view[:at]] if at else []
+        while not left and end - at >= HEADER.size:
+            version, kind, request, size, padding = HEADER.unpack_from(data, at)
+            if (version, kind, request, padding) != (1, STDOUT, 1, 0) or not size:
+                break
+            start = at + HEADER.size
+            at = min(start + size, end)
+            left = start + size - at
+            pieces.append(view[start:at])
+        self._left = left
+        if pieces:
+            self._add(b"".join(pieces))
+        return at
+
     def _begin_record(self, data: bytes, at: int) -> None:
         super()._begin_record(data, at)
         kind = self._kind

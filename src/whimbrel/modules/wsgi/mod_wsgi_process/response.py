@@ -18,7 +18,7 @@ _USUAL_STATUS = re.compile(r"[0-9]{3} [ -~]*\Z").match
 _USUAL_NAME = re.compile(r"[!-~]+\Z").match
 _USUAL_VALUE = re.compile(r"[\t -~]*\Z").match
 
-SHORT = 4096  # bytes of output that are copied behind the header of their record
+SHORT = 16384  # bytes of output that are copied behind the header of their record
 
 if TYPE_CHECKING:
     ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -179,7 +179,7 @@ class WsgiResponse:
 
     def output(self, data: bytes) -> None:
         """Send the head if need be, and *data*."""
-        head = self.head()
+        head = self.head() if self._headers is not None or self._status is None else b""
         data = self.limited(data)
         if data:
             self._send(head, data)

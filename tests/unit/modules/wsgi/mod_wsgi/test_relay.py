@@ -119,3 +119,42 @@ def test_a_head_is_split_as_line_by_line(seed: int) -> None:
             assert reader.head is not None
             found.append((reader.head.script_lines, reader.take()))
         assert found[0] == found[1]
+
+
+class OneByOneReader(WsgiReader):
+    """A reader of one record after the other."""
+
+    __slots__ = ()
+
+    def _read_output(self, data: bytes) -> int:
+        """See WsgiReader."""
+        return 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_records_that_are_read_together_are_those_that_are_read_one_by_one(seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(100):
+        data = record(STDOUT, HEAD + b"\r\n" + b"x" * dice.randrange(3))
+        for _ in range(dice.randrange(6)):
+            kind = dice.choice([STDOUT] * 8 + [LOG, STDERR, 99])
+            content = bytes([dice.randrange(256)]) * dice.choice((0, 1, 7, 300))
+            padding = dice.choice((0, 0, 0, 3))
+            data += bytes([1, kind, 0, 1, *len(content).to_bytes(2, "big"), padding, 0])
+            data += content + bytes(padding)
+        data += dice.choice((*FINISH, b"", b"\2"))
+        whole = WsgiReader(8190)
+        by_record = OneByOneReader(8190)
+        found = []
+        for reader in (whole, by_record):
+            pieces = data
+            try:
+                for size in [dice.randrange(1, 400) for _ in range(9)] if reader is whole else [len(data)]:
+                    reader.feed(pieces[:size])
+                    pieces = pieces[size:]
+                reader.feed(pieces)
+            except BackendError as problem:
+                found.append((str(problem), reader.take()))
+                continue
+            found.append((reader.take(), reader.done, reader.reusable, reader.errors, reader.messages))
+        assert found[0] == found[1]
