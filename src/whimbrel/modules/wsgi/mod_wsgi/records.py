@@ -81,6 +81,30 @@ def variable_records(content: bytes) -> bytes:
     return b"".join(pieces) + END_PARAMS
 
 
+_KEEPING: Final = record(END_REQUEST, ending(SUCCEEDED, keeps=True))
+_CLOSING: Final = record(END_REQUEST, ending(SUCCEEDED, keeps=False))
+_START: Final = HEADER.size
+_AROUND: Final = _START + len(_KEEPING)
+MAX_KNOWN_HEAD: Final = 2048  # bytes of the head of an output that is recognized
+
+
+def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
+    """Return head, body, and whether the connection stays open, of an answer that is complete and in two
+    records; None for every other.
+    """
+    size = len(data) - _AROUND
+    if size < 0 or HEADER.unpack_from(data) != (1, STDOUT, 1, size, 0):
+        return None
+    stop = data.find(b"\r\n\r\n", _START, _START + MAX_KNOWN_HEAD) + 4
+    end = _START + size
+    if stop < 4 or stop > end:
+        return None
+    ended = data[end:]
+    if ended != _KEEPING and ended != _CLOSING:
+        return None
+    return data[_START:stop], data[stop:end], ended == _KEEPING
+
+
 class WsgiReader(FastcgiReader):
     """Reads the answer of an application.
 
@@ -100,7 +124,13 @@ class WsgiReader(FastcgiReader):
         self._ending = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader; records of a body are read together."""
+        """See AnswerReader; an answer in one piece is read at once, and records of a body together."""
+        if not self._kind and not self._data:
+            found = output_key(data)
+            lines = None if found is None else plain_lines(found[0], self.max_line)
+            if found is not None and lines is not None:
+                self._read_all(lines, found[1], keeps=found[2])
+                return
         is_body = self._head is None and self._kind == STDOUT
         if is_body and not (self.done or self._data or self._padding):
             at = self._read_output(data)
@@ -108,6 +138,15 @@ class WsgiReader(FastcgiReader):
                 return
             data = data[at:]
         super().feed(data)
+
+    def _read_all(self, lines: list[str], body: bytes, *, keeps: bool) -> None:
+        """Take a complete answer."""
+        self.head = script_head(lines)
+        self._head = None
+        self._kind = END_REQUEST
+        self._add(body)
+        self.reusable = keeps
+        self._end()
 
     def _read_output(self, data: bytes) -> int:
         """Take the output at the beginning of *data*; return where it ends."""

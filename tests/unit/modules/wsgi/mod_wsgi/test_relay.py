@@ -11,10 +11,11 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     SUCCEEDED,
     WsgiReader,
     ending,
+    output_key,
     record,
     variable_text,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, around_port, output_key, own_variables
+from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, around_port, own_variables
 from whimbrel.modules.wsgi.mod_wsgi_process.records import END, LOG, STDOUT, parsed
 
 HEAD = b"Status: 200 OK\r\nContent-Length: 4\r\n"
@@ -52,7 +53,8 @@ def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
         head, body, keeps = found
         reader = WsgiReader(8190)
         try:
-            reader.feed(data)
+            for at in range(len(data)):
+                reader.feed(data[at : at + 1])
         except BackendError:
             pytest.fail(f"recognized: {data!r}")
         assert reader.done
@@ -64,6 +66,11 @@ def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
         if is_plain and head.startswith(b"Status: "):  # of others no relay is offered
             assert "\r\n".join(reader.head.script_lines) + "\r\n" == head.decode("latin-1")
             assert reader.take() == body
+            whole = WsgiReader(8190)
+            whole.feed(data)
+            assert whole.head == reader.head
+            assert (whole.done, whole.reusable, whole.outcome) == (True, keeps, SUCCEEDED)
+            assert (whole.take(), whole.rest) == (body, b"")
     assert count > 40
 
 
