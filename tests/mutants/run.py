@@ -31,6 +31,7 @@ from tests.mutants.trials import SECONDS, Reply, Request
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/mutants"
+FORKS_LOG = BUILD / "forks.log"
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 MEASURED = [
     "tests/unit",
@@ -166,7 +167,10 @@ class Forks:
         """Return by what the change is noticed, "" if by nothing, None if it takes a process of its own."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
-        reply: Reply = json.loads(self._replies.readline())
+        line = self._replies.readline()
+        if not line:
+            sys.exit(f"the process of the forks has ended at {request['path']}: {FORKS_LOG} may say why")
+        reply: Reply = json.loads(line)
         return reply["noticed"]
 
 
@@ -175,13 +179,17 @@ def collected(tree: Path, tests: list[str]) -> Iterator[Forks]:
     """Run the process of the forks in the tree."""
     ours, theirs = os.pipe(), os.pipe()
     environment = {**_environment(tree), "MUTANTS_TRIALS": f"{ours[0]} {theirs[1]}"}
-    with subprocess.Popen(
-        _pytest("-p", "tests.mutants.trials", *tests),
-        cwd=tree,
-        env=environment,
-        pass_fds=(ours[0], theirs[1]),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+    with (
+        FORKS_LOG.open("wb") as log,
+        subprocess.Popen(
+            _pytest("-p", "tests.mutants.trials", *tests),
+            cwd=tree,
+            env=environment,
+            pass_fds=(ours[0], theirs[1]),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        ),
     ):
         os.close(ours[0])
         os.close(theirs[1])

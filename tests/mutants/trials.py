@@ -15,6 +15,7 @@ import resource
 import select
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -112,8 +113,16 @@ class _Trials:
             replies.write("ready\n")
             replies.flush()
             for line in requests:
-                replies.write(json.dumps(self._tried(json.loads(line))) + "\n")
+                replies.write(json.dumps(self._reply(json.loads(line))) + "\n")
                 replies.flush()
+
+    def _reply(self, request: Request) -> Reply:
+        """Try a mutation; what goes wrong here is printed, and the mutation takes a process of its own."""
+        try:
+            return self._tried(request)
+        except Exception:
+            traceback.print_exc(file=sys.__stderr__)
+            return {"noticed": None}
 
     def _tried(self, request: Request) -> Reply:
         path = str(Path.cwd() / request["path"])
