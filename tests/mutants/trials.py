@@ -11,6 +11,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -18,7 +19,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import TypedDict
 
 import pytest
@@ -89,6 +90,44 @@ def exchanged(functions: list[FunctionType], codes: dict[CodeType, CodeType]) ->
             function.__code__ = code
 
 
+SCALARS = (int, float, str, bytes, bool, type(None))
+SEQUENCES = (tuple, list, set, frozenset)
+MAPPINGS = (dict, MappingProxyType)
+
+
+def is_plain(value: object) -> bool:
+    """Return True for constants without functions and classes: these would be others than those that live."""
+    if isinstance(value, MAPPINGS):
+        return all(is_plain(one) for pair in value.items() for one in pair)
+    if isinstance(value, SEQUENCES):
+        return all(map(is_plain, value))
+    return isinstance(value, (*SCALARS, re.Pattern))
+
+
+def rebound(path: str, source: bytes) -> bool:
+    """Give the constants of a module the values that they have in *source*, in all modules that import them.
+
+    What has been made of a constant stays as it is. Returns False if that is not possible.
+    """
+    module = next((one for one in list(sys.modules.values()) if getattr(one, "__file__", "") == path), None)
+    if module is None:
+        return False
+    names = {name: value for name, value in vars(module).items() if name.startswith("__")}
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), names)
+    except Exception:
+        return False
+    for name, new in names.items():
+        old = vars(module).get(name, new)
+        if name.startswith("__") or old == new or not is_plain(new):
+            continue
+        for other in list(sys.modules.values()):
+            for alias, value in list(vars(other).items()):
+                if value is old and (alias == name or not isinstance(old, SCALARS)):
+                    setattr(other, alias, new)
+    return True
+
+
 class _Trials:
     """The loop that stands in place of pytest's own."""
 
@@ -110,7 +149,7 @@ class _Trials:
         """Answer requests until there are no more."""
         reading, writing = map(int, os.environ["MUTANTS_TRIALS"].split())
         with os.fdopen(reading) as requests, os.fdopen(writing, "w") as replies:
-            replies.write("ready\n")
+            replies.write(json.dumps(list(self._items)) + "\n")
             replies.flush()
             for line in requests:
                 replies.write(json.dumps(self._reply(json.loads(line))) + "\n")
@@ -131,7 +170,7 @@ class _Trials:
         codes: dict[CodeType, CodeType] | None = {}
         if path in self._sources:
             codes = changed_codes(self._sources[path], Path(path).read_bytes(), path)
-        if codes is None or len(items) < len(tests):
+        if len(items) < len(tests):
             return {"noticed": None}
         reading, writing = os.pipe()
         child = os.fork()
@@ -140,7 +179,10 @@ class _Trials:
             try:
                 os.setsid()
                 resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-                exchanged(self._functions.get(path, []), codes)
+                if codes is not None:
+                    exchanged(self._functions.get(path, []), codes)
+                elif not rebound(path, Path(path).read_bytes()):
+                    items = []
                 os.write(writing, _first_failure(self._session, items).encode() or b"-")
                 status = 0
             finally:
@@ -152,7 +194,9 @@ class _Trials:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return {"noticed": "" if words == "-" else words or "no end, or the end of the process"}
+        if words == "-":
+            return {"noticed": None if codes is None else ""}
+        return {"noticed": words or "no end, or the end of the process"}
 
 
 def _first_failure(session: pytest.Session, items: list[pytest.Item]) -> str:
