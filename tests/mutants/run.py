@@ -40,7 +40,7 @@ MEASURED = [
     "tests/upgrade",
     "tests/corpus",
 ]
-TESTS = 200
+TESTS = 120
 """Of one change, at most: those of the module, then the quickest. What so many miss is not noticed."""
 MEASURED_SECONDS = 40.0
 """Of the tests of one change under coverage, at most."""

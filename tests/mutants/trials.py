@@ -16,6 +16,7 @@ import resource
 import select
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,8 +33,10 @@ class Request(TypedDict):
     tests: list[str]
 
 
+TEST_SECONDS = 10.0
+"""Of processor time for the tests of one change: those behind them are not asked."""
 CPU_SECONDS = 60
-"""For the tests of one change; a change that makes them endless is noticed."""
+"""For the same; a test that does not end in them has noticed the change."""
 SECONDS = 600
 """For the same, where they wait: the machine may be busy."""
 
@@ -200,11 +203,14 @@ class _Trials:
 
 
 def _first_failure(session: pytest.Session, items: list[pytest.Item]) -> str:
-    """Run tests until one fails; return its name, "" if none does."""
+    """Run tests until one fails; return its name, "" if none does in TEST_SECONDS."""
+    begun = time.process_time()
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return item.nodeid
+        if time.process_time() - begun > TEST_SECONDS:
+            break
     return ""
 
 
