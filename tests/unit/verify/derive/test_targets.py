@@ -40,6 +40,7 @@ def probes(root: Path, conf: str) -> list[Probe]:
         ("<Location /loc>\nOptions None\n</Location>", f"/loc/{NEUTRAL}"),
         ("<Location /loc>\nOptions None\n</Location>", f"/loc{NEUTRAL}"),
         ('<LocationMatch "^/m(a|b)$">\nOptions None\n</LocationMatch>', "/ma"),
+        ('<LocationMatch "^/x/(y|z)$">\nOptions None\n</LocationMatch>', "/x/y"),
         ('<Location ~ "^/t[0-9]$">\nOptions None\n</Location>', "/t0"),
         ('<Directory "@ROOT@/htdocs/private">\nOptions None\n</Directory>', "/private/"),
         ('<Directory "@ROOT@/htdocs/pri*">\nOptions None\n</Directory>', "/private/"),
@@ -85,7 +86,10 @@ def probes(root: Path, conf: str) -> list[Probe]:
         ("RewriteEngine On\nRewriteRule ^/r /x", f"/r{NEUTRAL}"),
         ("RewriteEngine On\nRewriteRule ^/old /new\nRewriteRule bak$ - [F]", "/oldbak"),
         ("RewriteEngine On\nRewriteRule ^/q /new?a=1 [QSA]", f"/q?{NEUTRAL}"),
-        ("RewriteEngine On\nRewriteRule ^/q /new [QSD]", f"/q?{NEUTRAL}"),
+        *(
+            (f"RewriteEngine On\nRewriteRule ^/q /new [{flag}]", f"/q?{NEUTRAL}")
+            for flag in ("QSA", "qsappend", "QSD", "qsdiscard", "QSL", "qslast", "L,QSD")
+        ),
         ("<Location /rl>\nRewriteEngine On\nRewriteRule in$ /x\n</Location>", "/rl/in"),
         ("", "/"),
         ("", f"/{NEUTRAL}"),
