@@ -51,7 +51,8 @@ def _target_of(probe: Probe, explanation: RequestExplanation) -> str:
         return ""
     try:
         parts = urlsplit(explanation.location)
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError:
         return ""
     scheme, default = ("https", 443) if probe.tls is not None else ("http", 80)

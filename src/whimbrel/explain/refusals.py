@@ -66,7 +66,6 @@ _SETTINGS: Final[dict[str, DecidingSetting | None]] = {
     "AH02415": _STRICT,
     "AH02416": _STRICT,
     "AH02418": None,
-    "AH02420": None,
     "AH02421": None,
     "AH02422": None,
     "AH02423": _METHODS,
