@@ -264,8 +264,6 @@ def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: 
                 yield TextRow("", text)
             else:
                 yield TextRow("", sources.text(line) or text, place_of(line, root))
-            if step.detail:
-                yield TextRow("", without_root(step.detail, root))
 
 
 def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:

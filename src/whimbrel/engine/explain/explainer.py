@@ -220,17 +220,13 @@ class TracedPlanCache(PlanCache):
             self.parts[layer] = (*self.parts.get(base, (base,)), over)
         return layer
 
-    def layers_of(self, plan: Plan) -> list[Layer]:
-        """Return the layers of the sections and files of a plan in the order of merging."""
-        return [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
-
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
         """Return the sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
             _collect([*server.directories, *server.locations], written)
             _collect_inner(server.defaults, written)
-        flat = self.layers_of(plan)
+        flat = [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
         for layer in flat:
             _collect_inner(layer, written)
         return tuple(_contribution(layer, written.get(layer)) for layer in flat)
