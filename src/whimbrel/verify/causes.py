@@ -15,7 +15,7 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
-from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
@@ -105,7 +105,7 @@ def _distinct(
 def _deciding_first(
     changed: tuple[DecidingLine, ...], lines: tuple[DecidingLine, ...]
 ) -> tuple[DecidingLine, ...]:
-    deciding = [line for line in lines if line.role == "decides"][:MAX_LINES]
+    deciding = [line for line in lines if line.role == DECIDES][:MAX_LINES]
     places = {(line.path, line.line) for line in deciding}
     known = {(line.path, line.line) for line in changed}
     deciding.sort(key=lambda line: (line.path, line.line) not in known)

@@ -12,11 +12,12 @@ from typing import Final
 
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
+from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.verify.config_lines import LineScope, SideLines
@@ -56,7 +57,8 @@ def verify_upgrade(
         return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     report_progress("loading both versions", 0, 0)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
-    upgraded = replace(options, overlay={**options.overlay, **result.files})
+    build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
+    upgraded = replace(options, overlay={**options.overlay, **result.files}, build=build)
     old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
     for side in (old, new):
         if not side.is_loaded:

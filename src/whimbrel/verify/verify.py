@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
 
+from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.base.lazy_dataclasses import dataclass, replace
@@ -321,7 +322,8 @@ class Comparison:
             for example in examples:
                 confirmed = self.confirmation.confirm(example, probe, plans)
                 if confirmed is not None:
-                    group = self._add_access(example, confirmed, plans, group)
+                    clients = clients_text(old.space, old.when[example.before] & new.when[example.after])
+                    group = self._add_access(example, confirmed, plans, group, clients)
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
@@ -329,7 +331,12 @@ class Comparison:
         return group
 
     def _add_access(
-        self, example: Counterexample, confirmed: Confirmed, plans: PlanPair, group: DifferenceGroup | None
+        self,
+        example: Counterexample,
+        confirmed: Confirmed,
+        plans: PlanPair,
+        group: DifferenceGroup | None,
+        clients: str,
     ) -> DifferenceGroup:
         access = example.before.value, example.after.value
         difference = compare(confirmed.old, confirmed.new) or Difference(())
@@ -354,7 +361,9 @@ class Comparison:
                 )
                 group.cause = cause.with_deciding(group.lines).joined(group.cause)
         group.is_assumed &= confirmed.is_assumed
-        found = Example(confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access)
+        found = Example(
+            confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access, clients
+        )
         group.add(found, is_first=is_first)
         return group
 

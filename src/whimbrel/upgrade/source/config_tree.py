@@ -224,6 +224,7 @@ class ConfigTree:
         modules: the identifiers that 2.2 loads or has built in, in load order.
         modules_24: the same under 2.4.
         defines: the names that are defined.
+        environment: the variables of the environment of the server.
         unread: the parts that could not be read; a finding reports each.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
         undecided: the parts of the file of variables that were not carried out.
@@ -246,6 +247,7 @@ class ConfigTree:
         self.modules: list[str] = []
         self.modules_24: list[str] = []
         self.defines: set[str] = set()
+        self.environment: Mapping[str, str] = {}
         self.unread: list[UnknownItem] = []
         self.missing_roots: list[str] = []
         self.undecided: list[UnknownItem] = []
@@ -262,6 +264,15 @@ class ConfigTree:
     def has_unread_files(self) -> bool:
         """Return True if files or directories that a line names were not read."""
         return any(item.kind is not UnknownKind.NOT_READ for item in self.unread)
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables that have one value each, wherever a line reads them."""
+        found = dict(self.environment)
+        for line in self.all_statements():
+            words = line.words() if line.name == "define" else []
+            if len(words) == 2 and found.setdefault(words[0], words[1]) != words[1]:
+                found[words[0]] = f"${{{words[0]}}}"
+        return found
 
     def scope(self) -> KnowledgeScope:
         """Return what was read, and what is unknown."""
