@@ -191,8 +191,6 @@ def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> 
     """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
     sections. New lines have the places of old ones unless their file is among the *changed*.
     """
-    if group.is_of_versions:
-        return
     same_place = (line for line in group.cause.new if line.path not in changed)
     for line in (*group.cause.old, *group.lines[0], *same_place):
         place = line.path, line.line
