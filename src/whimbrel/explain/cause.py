@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.explain.rewriting import (
     file_of,
     looping_lines,
-    multiviews_lines,
     negotiations,
     rewriting_lines,
 )
-from whimbrel.explain.step import ExplanationStep, RequestExplanation, line_as_dict
+from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason, line_as_dict
 
 _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
@@ -54,7 +53,13 @@ class AnswerCause:
 
 
 def cause_of(explanation: RequestExplanation) -> AnswerCause:
-    """Return the cause of the status of *explanation*."""
+    """Return the cause of the status of *explanation*, and that redirects follow it without end."""
+    cause = _cause_of(explanation)
+    sentences = filter(None, (cause.sentence, explanation.circle))
+    return replace(cause, sentence="; ".join(sentences)) if explanation.circle else cause
+
+
+def _cause_of(explanation: RequestExplanation) -> AnswerCause:
     if explanation.errors:
         return AnswerCause(sentence=" ".join(explanation.errors[0].split()))
     block, step = _decision(explanation)
@@ -64,14 +69,23 @@ def cause_of(explanation: RequestExplanation) -> AnswerCause:
         return _cause_of_unknown(block, explanation)
     if explanation.status < 400:
         return _cause_of_success(block, _rewriting(explanation))
-    looping = looping_lines(request_blocks(explanation)) if _RECURSION in _logged(explanation) else ()
+    blocks = request_blocks(explanation)
+    looping = looping_lines(blocks) if _RECURSION in _logged(explanation) else ()
     if looping:
-        sentence = f"applied to its own result again and again: {_logged(explanation)}"
-        return AnswerCause(looping[:MAX_DECIDING], sentence)
+        return AnswerCause(looping, f"{_circle(len(looping))} again and again: {_logged(explanation)}")
     response = _last(explanation.steps, "response")
     lines = () if response is None else response.lines
     return AnswerCause(
         lines[:MAX_DECIDING], _logged(explanation) or "no line of the configuration decides it"
+    )
+
+
+def _circle(count: int) -> str:
+    """Return how *count* rules feed each other."""
+    if count == 1:
+        return "applied to its own result"
+    return (
+        "both applied to the result of the other" if count == 2 else "each applied to the result of another"
     )
 
 
@@ -95,12 +109,9 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     """Return the lines that chose a handler which was not run: those that set it, and that let it run; else
     the last ones of what ran before."""
     steps = tuple(block)
-    chosen = [
-        step for step in steps if step.kind in ("mapping", "type", "fix-ups") and _HANDLER.search(step.result)
-    ]
     handler = _last(steps, "handler")
     access = _last(steps, "access")
-    lines = chosen[-1].lines[:1] if chosen else ()
+    lines = choosing_lines(steps)
     lines += handler_lines(handler) if handler is not None else ()
     others = [step.lines for step in steps if step.kind in ("fix-ups", "handler") and step.lines]
     if not lines and others:
@@ -109,6 +120,17 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     response = _last(explanation.steps, "response")
     sentence = response.detail if response is not None else ""
     return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence)
+
+
+def choosing_lines(block: Iterable[ExplanationStep]) -> tuple[Origin, ...]:
+    """Return the line that chose the handler, () if none did; that of a directory needs none."""
+    kinds = ("mapping", "type", "fix-ups")
+    chosen = [
+        step
+        for step in block
+        if step.kind in kinds and step.what != "mod_dir" and _HANDLER.search(step.result)
+    ]
+    return chosen[-1].lines[:1] if chosen else ()
 
 
 def request_blocks(explanation: RequestExplanation) -> list[tuple[ExplanationStep, ...]]:
@@ -169,6 +191,9 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
         else:
             sentence = "" if _DENIED in logged else _without_code(logged)
             sentence = sentence or "no credentials were sent"
+            asked = [step for step in access.all() if step.what.startswith("provider ")]
+            is_refused = not any(step.result == "granted" for step in asked)
+            chosen = [step for step in asked if step.lines and is_refused] or chosen
         return AnswerCause(_lines(chosen or [access]), sentence)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or [step for step in leaves if step.result == "denied"]
@@ -214,9 +239,10 @@ def _cause_of_success(block: Iterable[ExplanationStep], rewriting: tuple[Origin,
     file = _last(steps, "file")
     index = next((file_of(step) for step in reversed(steps) if step.what == "mod_dir"), "")
     for negotiation, variant in negotiations(steps):
-        lines = (*lines, *multiviews_lines(negotiation))
+        lines = (*lines, *negotiation.lines[:1])
         index = variant
     if handler is not None and handler.what != "core":
+        lines = (*lines, *(choosing_lines(steps) or handler_lines(handler)))
         sentence = f"{handler.what} answers"
     elif index:
         sentence = f"{index} is sent"
@@ -264,16 +290,10 @@ def _last(steps: Iterable[ExplanationStep], kind: str) -> ExplanationStep | None
     return found
 
 
-def log_lines(explanation: RequestExplanation) -> Iterator[str]:
-    """Yield the lines of the error log."""
-    response = _last(explanation.steps, "response")
-    for step in response.children if response is not None else ():
-        if step.kind == "log":
-            yield step.what
-
-
 def _logged(explanation: RequestExplanation) -> str:
-    return next(log_lines(explanation), "").strip()
+    """Return the most severe message of the error log that may be a reason, "" without one."""
+    lines = [line.what for line in explanation.log_lines() if is_reason(line.detail)]
+    return lines[0].strip() if lines else ""
 
 
 def _without_code(text: str) -> str:

@@ -28,6 +28,7 @@ from whimbrel.engine.explain.decisions import (
 )
 from whimbrel.engine.explain.hook_traces import HookRecorder, HookTrace
 from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.plan.plan_cache import PlanCache
@@ -83,14 +84,14 @@ class Explained:
     Attributes:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
-        log: the error-log messages (AH code and text).
+        log: the lines of the error log, each message once.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
     """
 
     answer: Response | None
     requests: tuple[RequestTrace, ...]
-    log: tuple[str, ...]
+    log: tuple[LogLine, ...]
     final: Request
     not_run: str = ""
     what_not_run: str = ""
@@ -203,13 +204,17 @@ class TracedPlanCache(PlanCache):
             self.parts[layer] = (*self.parts.get(base, (base,)), over)
         return layer
 
+    def layers_of(self, plan: Plan) -> list[Layer]:
+        """Return the layers of the sections and files of a plan in the order of merging."""
+        return [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
+
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
         """Return the sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
             _collect([*server.directories, *server.locations], written)
             _collect_inner(server.defaults, written)
-        flat = [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
+        flat = self.layers_of(plan)
         for layer in flat:
             _collect_inner(layer, written)
         return tuple(_contribution(layer, written.get(layer)) for layer in flat)
@@ -355,11 +360,10 @@ class Explainer:
             what_not_run = stop.what
         requests = dict.fromkeys((*(r for r in engine.traces if r.main is None), final))
         lines = [line for r in requests for line in r.log_lines]
-        new = self._configuration.dialect.messages_24
         return Explained(
             response,
             engine.request_traces(),
-            tuple(dict.fromkeys(line.message(new=new) for line in lines)),
+            tuple({(line.code, line.text): line for line in lines}.values()),
             final,
             not_run,
             what_not_run,

@@ -14,6 +14,7 @@ from whimbrel.upgrade.documents.explain import (
     codes,
     document,
     explain,
+    manual,
     message_patterns,
     module,
     rule_of,
@@ -102,7 +103,7 @@ def test_symptoms_lead_to_rows(symptom: str) -> None:
 def test_rows() -> None:
     (found,) = explain("c40")
     assert found.body.startswith("# C40 ")
-    assert found.body == document(next(rule for rule in all_rules() if rule.number == "C40"))
+    assert found.body == manual(next(rule for rule in all_rules() if rule.number == "C40"))
     covering = rule_of("X24")
     assert covering is not None
     assert explain("C99") == []
@@ -175,3 +176,34 @@ def test_a_third_party_module_and_its_directives(query: str, texts: list[str]) -
 def test_modules_of_real_servers_have_a_line(name: str) -> None:
     assert product_of(f"{name}_module") is not None
     assert product_of(f"mod_{name}.so") is not None
+
+
+def test_the_manual_of_a_rule_has_no_samples_of_tests() -> None:
+    for rule in all_rules():
+        text = manual(rule)
+        assert text.startswith(document(rule).split("\n## ")[0])
+        for mark in ("```findings", "```options", "apache unchanged", "## Not touched"):
+            assert mark not in text, rule.number
+        assert text.count("```") % 2 == 0, rule.number
+        assert "## How to fix it\n" in text, rule.number
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (INVALID.format("Foo"), ["No module of httpd has", "The server does not start."]),
+        (INVALID.format("RewriteEngin"), ["Similar: RewriteEngine."]),
+        (INVALID.format("ExpiresActive"), ["`LoadModule expires_module modules/mod_expires.so`"]),
+        (INVALID.format("Order"), ["a directive of mod_access_compat", "C17"]),
+        (INVALID.format("RewriteLog"), ["2.2 has RewriteLog, 2.4 does not", "C39"]),
+        (INVALID.format("Include"), ["a directive of httpd itself"]),
+        (INVALID.format("ThreadsPerChild"), ["mod_mpm_event", "mod_mpm_worker"]),
+        (f"/srv/d/.htaccess: {INVALID.format('Foo')}", ["get status 500; the server runs on"]),
+        (INVALID.format("SecRule"), ["ModSecurity"]),
+    ],
+)
+def test_a_directive_that_a_server_does_not_know(line: str, words: list[str]) -> None:
+    """Which of the two effects comes is apache2's: 500 for a .htaccess file, no start for a main file."""
+    (found,) = explain(line)
+    assert found.body.startswith("# Invalid command '")
+    assert [word for word in words if word not in found.body] == []

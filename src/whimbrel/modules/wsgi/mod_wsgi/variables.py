@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.net import Networks, numeric_address
 from whimbrel.base.numbers import lower
-from whimbrel.engine.log.error_log_format import log_id
 from whimbrel.engine.output.filter import FilterType
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig
@@ -150,20 +148,6 @@ def _set_https(env: dict[str, str], value: bool | None) -> None:
         env["HTTPS"] = "1"
     elif value is not None:
         env.pop("HTTPS", None)
-
-
-def of_this_request(r: Request) -> dict[str, str]:
-    """Return the variables that no other request has; they are sent, and stay out of `Request.env`."""
-    return {
-        "mod_wsgi.request_start": microseconds(r.time),
-        "mod_wsgi.request_id": r.log_id or r.env.get("UNIQUE_ID") or log_id(),
-    }
-
-
-def microseconds(seconds: float = 0.0) -> str:
-    """Return a time in microseconds; without one that of now."""
-    moment = seconds or time.time()
-    return str(int(moment * 1_000_000))
 
 
 def _digit(value: bool) -> str:
