@@ -197,13 +197,14 @@ def _pairs(arguments: Arguments) -> list[tuple[str, str]]:
 
 def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
-    variable and no name of a client.
+    variable.
     """
     examples = [example.probe for group in result.groups for example in group.examples]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
-        if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
+        if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue
         words = [probe.request_text.partition(" ")[2], "--from", probe.client]
+        words += ["--client-host", probe.client_host] if probe.client_host else []
         words += ["--host", probe.host] if probe.host and f"/{probe.host}/" not in words[0] else []
         words += ["--method", probe.method] if probe.method != "GET" else []
         words += ["--user", probe.user.name] if probe.user is not None else []

@@ -13,6 +13,7 @@ from whimbrel.explain.step import ExplanationStep
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, Rule, given
 
 _NEGOTIATION: Final = "mod_negotiation"
+_LEADING: Final = ("action ", "script ", "fallbackresource ")
 _RESULT: Final = "-> "
 
 
@@ -20,6 +21,21 @@ def rewriting_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]
     """Return the lines of the rules that gave the request of *blocks* another path, in their order, each as
     often as it did."""
     return [line for block in blocks for step in block for line, _path in rewritten_paths(step)]
+
+
+def leading_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
+    """Return the lines that made one request of *blocks* lead to another file or request: rules, and those of
+    Action and FallbackResource.
+    """
+    return [
+        line
+        for block in blocks
+        for step in block
+        for line in (
+            *(line for line, _path in rewritten_paths(step)),
+            *(line for line in step.lines if line.text.lower().startswith(_LEADING)),
+        )
+    ]
 
 
 def rewritten_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:

@@ -9,6 +9,8 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.log.error_log_line import LEVELS
 
+REASON: Final = "reason"
+"""The kind of the step that has the core's reason for a status."""
 LEAST_REASON: Final = LEVELS["notice"]
 """The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
 
