@@ -31,12 +31,19 @@ VERIFY ?=
 FLEET ?=
 # make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
 LIVE ?=
+# make mutants COUNT=300 SEED=7 MUTANTS="--only src/whimbrel/verify --details mutants.jsonl"
+COUNT ?= 60
+SEED ?= 0
+MUTANTS ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
+# modules that were not compiled cost each started program a second
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
-	differential specialized explained fuzz verify verify-live fleet grammar lock coverage audit dist docs manual packages \
+	differential specialized explained fuzz verify verify-live fleet mutants grammar lock coverage audit dist sbom docs manual packages \
 	clean
 
 help:
@@ -49,6 +56,7 @@ help:
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
 	@echo "make verify-live  find mistakes of 120 kinds that a live apache2 shows (LIVE=...)"
+	@echo "make mutants      change 60 places of src; list what no test notices (COUNT=, SEED=, MUTANTS=...)"
 	@echo "make fleet        check 1,000 generated servers, some equal, some broken (FLEET=...)"
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
@@ -63,6 +71,7 @@ help:
 	@echo "make coverage     the lines that tests/unit runs; fails below the floor of pyproject.toml"
 	@echo "make audit        known vulnerabilities of the pinned packages"
 	@echo "make dist         wheel and sdist into dist/, equal to the byte for one commit"
+	@echo "make sbom         the bill of materials of a release (CycloneDX) into build/whimbrel.cdx.json"
 	@echo "make docs         the documentation site into build/site; a broken link fails"
 	@echo "make manual       manual pages and completions of bash, zsh and fish into build/share"
 	@echo "make packages     .deb and .rpm into dist/, with nfpm"
@@ -155,6 +164,9 @@ verify: .venv/dev.stamp
 fleet: .venv/dev.stamp
 	$(BIN)/python -m tests.performance.fleet_run $(FLEET)
 
+mutants: .venv/fuzz.stamp
+	$(BIN)/python -m tests.mutants.run --count $(COUNT) --seed $(SEED) $(MUTANTS)
+
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)
 
@@ -175,6 +187,16 @@ audit: .venv/bin/python
 
 dist: .venv/run.stamp
 	$(BIN)/python -m hatchling build -d dist
+
+# What a release is made of: the packages of an environment that has only the program, as CycloneDX 1.6
+sbom: .venv/run.stamp
+	rm -rf build/sbom && $(PYTHON) -m venv build/sbom/program && $(PYTHON) -m venv build/sbom/tool
+	build/sbom/program/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	build/sbom/program/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation .
+	build/sbom/tool/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom
+	build/sbom/tool/bin/cyclonedx-py environment build/sbom/program --pyproject pyproject.toml --output-reproducible \
+		--output-format JSON --output-file build/sbom/environment.json
+	tools/release materials build/sbom/environment.json > build/whimbrel.cdx.json
 
 docs: .venv/docs.stamp
 	$(BIN)/python -m tools.documentation build/docs

@@ -143,6 +143,7 @@ _CASES = (
         servers=HTTPD,
     ),
     Case("php-fpm", "/page.php", length=php.LENGTH, site="php-fpm", servers=HTTPD),
+    Case("wordpress", "/2026/11/a-post/", headers=BROWSER, site="wordpress", servers=HTTPD),
     *(
         Case(
             name,
@@ -287,6 +288,9 @@ def write_documents(root: Path, pages: int = 1) -> None:
     for number in range(40):
         (root / "htdocs" / "list" / f"document-{number:02}.html").write_text("<title>x</title>")
     (root / "htdocs" / "page.php").write_text(php.PAGE)
+    (root / "wordpress").mkdir()
+    (root / "wordpress" / "index.php").write_text(php.FRONT)
+    (root / "wordpress" / ".htaccess").write_text(php.FRONT_RULES)
     wsgi.write_application(root)
     (root / "cgi").mkdir()
     for name, script in (("echo", CGI), ("page", CACHEABLE)):

@@ -74,6 +74,7 @@ SPEED = (
     *((f"visitors-c{n}", f"visitors, connections: {n}", 2.5, 1.0) for n in (1, 4, 8)),
     ("cgi-post", "CGI", 2.4, 0.0),
     ("php-fpm", "PHP by php-fpm", 1.35, 0.0),
+    ("wordpress", "front page of 55 KB by php-fpm, compressed", 1.0, 0.0),
     ("wsgi-hello", "Python: hello world", 1.5, 0.0),
     ("wsgi-1m", "Python: a generator of 1 MB", 1.0, 0.0),
     ("server-status", "server-status", 3.0, 0.0),

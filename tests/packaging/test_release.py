@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -52,6 +53,19 @@ def test_notes_are_the_section_of_a_released_version(release: ModuleType) -> Non
     for version, problem in (("0.3.0", "is not released"), ("0.1.0", "no section")):
         with pytest.raises(SystemExit, match=problem):
             release.notes(CHANGELOG, version)
+
+
+def test_the_bill_of_materials_names_the_version(release: ModuleType) -> None:
+    bill = {
+        "metadata": {"component": {"name": "whimbrel", "type": "application"}},
+        "components": [{"name": "uvloop"}],
+    }
+    found = json.loads(release.materials(json.dumps(bill), '"""W."""\n\n__version__ = "0.3.0"\n'))
+    assert found["metadata"]["component"]["version"] == "0.3.0"
+    assert found["metadata"]["component"]["purl"] == "pkg:pypi/whimbrel@0.3.0"
+    assert found["components"] == bill["components"]
+    with pytest.raises(SystemExit, match="no __version__"):
+        release.materials(json.dumps(bill), "")
 
 
 @pytest.mark.parametrize("version", ["1", "v0.2.0", "0.2", "0.2.0-beta"])

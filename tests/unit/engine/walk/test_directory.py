@@ -79,3 +79,19 @@ def test_a_dangling_link_is_forbidden_where_links_are_checked(tmp_path: Path) ->
     site = AccessSite(tmp_path, '<Directory "@DOCROOT@">\nOptions SymLinksIfOwnerMatch\n</Directory>\n')
     os.symlink("none", tmp_path / "htdocs/dangling")
     assert (site.status("/dangling"), site.codes()) == (403, ["AH00037"])
+
+
+@pytest.mark.parametrize(("length", "status", "codes"), [(255, 404, []), (256, 403, ["AH00036"])])
+def test_a_name_that_no_file_can_have_is_refused(
+    tmp_path: Path, length: int, status: int, codes: list[str]
+) -> None:
+    site = AccessSite(tmp_path, "")
+    assert (site.status(f"/{'a' * length}"), [code for code in site.codes() if code == "AH00036"]) == (
+        status,
+        codes,
+    )
+
+
+def test_path_info_may_be_longer_than_a_name(tmp_path: Path) -> None:
+    site = AccessSite(tmp_path, "AcceptPathInfo On\n")
+    assert site.status(f"/f.html/{'b' * 300}") == 200

@@ -216,3 +216,15 @@ def test_maps_are_not_cached_by_clients_of_http_1_0(
     client = TestClient(engine, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
     data = client.send(f"GET /m.var {version}\r\nHost: x\r\n{header}\r\nConnection: close\r\n\r\n".encode())
     assert (b"\r\nExpires: " in data) is expires
+
+
+@pytest.mark.parametrize("path", ["/z", "/z/", "/z/loc/x"])
+def test_sections_of_the_variants_url_apply(path: str, tmp_path: Path) -> None:
+    """The sub-request for the variant takes the place of the request, with its path information."""
+    conf = (
+        "AcceptPathInfo On\n<Location /z/loc>\nHeader set X-In path\n</Location>\n"
+        "<Location /z>\nHeader set X-In outer\n</Location>\n"
+        "<Location /z.html>\nHeader set X-In variant\n</Location>\n"
+    )
+    reply = negotiate(tmp_path, path, conf=conf)
+    assert (reply.status, reply.body, reply.get("X-In")) == (200, "ZH\n", "variant")

@@ -8,8 +8,10 @@ import pytest
 from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
 
+from whimbrel.engine.request import Connection
 from whimbrel.modules.mappers.mod_rewrite.compiled import INDEX_THRESHOLD
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteServerConfig
+from whimbrel.testing.client import TestClient
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 FILES = {
@@ -246,3 +248,26 @@ def test_long_lists_are_compiled_before_the_first_request(tmp_path: Path) -> Non
     assert list(compiled.values()) == ahead
     off = build_engine(tmp_path, LOAD.replace("On", "Off") + rules)
     assert not off.main.config(RewriteServerConfig).compiled
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "variables"),
+    [
+        ("/a.txt", "localhost", "http://localhost/a.txt /a.txt"),
+        ("/a.txt", "a.test:99", "http://a.test:99/a.txt /a.txt"),
+        ("/a.txt?q", "a.test", "http://a.test/a.txt /a.txt"),
+        ("/e/a.txt", "a.test", "http://a.test/e/a.txt /e/a.txt"),
+        ("/none?q", "a.test", "http://a.test/none /none"),
+    ],
+)
+def test_script_variables_have_the_url_before_all_rules(
+    tmp_path: Path, path: str, host: str, variables: str
+) -> None:
+    """Also in the document of an error, which an internal redirect serves."""
+    conf = (
+        LOAD + "RewriteRule ^/e/(.*) /$1 [PT]\nErrorDocument 404 /a.txt\n"
+        'Header always set X-Uri "%{SCRIPT_URI}e %{SCRIPT_URL}e"\n'
+    )
+    client = TestClient(build_engine(tmp_path, conf, FILES), Connection("127.0.0.1", 5000, "127.0.0.1", 80))
+    text = client.send(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()).decode()
+    assert f"\r\nX-Uri: {variables}\r\n" in text
