@@ -28,7 +28,7 @@ class ServingThread:
     """What one thread of a process does.
 
     Attributes:
-        kept: the connection whose next request it serves; None without one.
+        persistent: the connection whose next request it serves; None without one.
         is_free: it waits, and has no connection.
         requests: that it has served.
         errors: its streams for wsgi.errors.
@@ -38,11 +38,11 @@ class ServingThread:
         self.process = process
         self.number = number
         self.requests = 0
-        self.kept: Channel | None = None
+        self.persistent: Channel | None = None
         self.is_free = False
         self._is_listening = False
         self.errors = ErrorStreams()
-        self._kept_handle = -1
+        self._persistent_handle = -1
         self._pressed = 0  # requests in a row at which other connections waited
         self._listener = process.listener.fileno()
         self._epoll = select.epoll()
@@ -59,7 +59,7 @@ class ServingThread:
             self._epoll.unregister(self._listener)
             self._is_listening = False
 
-    def look_again(self) -> None:
+    def rearm(self) -> None:
         """Wake the thread if a connection waits; `Process.accepting` is held."""
         self._stop_listening()
         self._listen()
@@ -75,8 +75,8 @@ class ServingThread:
             else:
                 self._close(channel)
         self.is_free = False
-        if self.kept is not None:
-            self._give_up(self.kept)
+        if self.persistent is not None:
+            self._give_up(self.persistent)
 
     # connections ------------------------------------------------------------------------------------
     def _next(self) -> Channel | None:
@@ -84,17 +84,17 @@ class ServingThread:
         process = self.process
         wait = self._epoll.poll
         while True:
-            if self.kept is None and not self.is_free:
+            if self.persistent is None and not self.is_free:
                 self._be_free()
             events = wait()
             if process.is_stopping:
                 return None
             handles = [handle for handle, _event in events]
             is_waiting = self._listener in handles
-            if self._kept_handle in handles:
+            if self._persistent_handle in handles:
                 is_pressed = is_waiting and not any(each.is_free for each in process.serving)
                 self._pressed = self._pressed + 1 if is_pressed else 0
-                return self.kept
+                return self.persistent
             channel = self._accepted() if is_waiting else None
             if channel is not None:
                 self._pressed = 0
@@ -116,11 +116,11 @@ class ServingThread:
         """
         process = self.process
         with process.accepting:
-            if self.kept is not None:
+            if self.persistent is not None:
                 free = next((each for each in process.serving if each.is_free), None)
                 if free is not None:
                     self._stop_listening()
-                    free.look_again()
+                    free.rearm()
                     return None
             try:
                 connection = process.listener.accept()[0]
@@ -132,15 +132,15 @@ class ServingThread:
                     if not each._is_listening:
                         each._listen()
         connection.setblocking(True)
-        if self.kept is not None:
-            self._give_up(self.kept)
+        if self.persistent is not None:
+            self._give_up(self.persistent)
         return Channel(connection, process.reports.log)
 
     def _keep(self, channel: Channel) -> None:
-        if self.kept is not channel:
-            self.kept = channel
-            self._kept_handle = channel.connection.fileno()
-            self._epoll.register(self._kept_handle, select.EPOLLIN)
+        if self.persistent is not channel:
+            self.persistent = channel
+            self._persistent_handle = channel.connection.fileno()
+            self._epoll.register(self._persistent_handle, select.EPOLLIN)
 
     def _give_up(self, channel: Channel) -> None:
         """Close an idle connection; a request that comes meanwhile goes to another one."""
@@ -151,9 +151,9 @@ class ServingThread:
         self._close(channel)
 
     def _close(self, channel: Channel) -> None:
-        if channel is self.kept:
-            self.kept = None
-            self._kept_handle = -1
+        if channel is self.persistent:
+            self.persistent = None
+            self._persistent_handle = -1
         channel.connection.close()
 
     # requests ---------------------------------------------------------------------------------------
