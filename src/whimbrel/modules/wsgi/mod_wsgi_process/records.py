@@ -175,7 +175,8 @@ class Channel:
     def hold(self, data: bytes) -> None:
         """Send output, together with what follows soon; raises ClientGone."""
         with self._lock:
-            self._check()
+            if self.is_gone or self._problem is not None:
+                self._check()
             self._held.append(data)
             self._held_size += len(data)
             if self._held_size >= MAX_HELD:
