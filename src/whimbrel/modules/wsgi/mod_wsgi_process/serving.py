@@ -7,6 +7,7 @@ A thread gives its idle connection up for a new one: no connection waits while a
 from __future__ import annotations
 
 import select
+import time
 from typing import TYPE_CHECKING
 
 from .journal import ErrorStreams
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # Requests of one connection that a thread serves while others wait. With 1, each connection that is closed
 # for another one would let the next be closed, as the server opens one in its place.
 MAX_PRESSED = 3
+MAX_PRESSED_TIME = 0.05  # seconds that these requests may take
 _REJECTED = record(REJECTED)
 _CLOSING = record(CLOSING)
 _ENDED_WELL = (end(OK, keeps=False), end(OK, keeps=True))
@@ -44,6 +46,7 @@ class ServingThread:
         self.errors = ErrorStreams()
         self._persistent_handle = -1
         self._pressed = 0  # requests in a row at which other connections waited
+        self._pressed_at = 0.0  # when the first of them began
         self._listener = process.listener.fileno()
         self._epoll = select.epoll()
         self._epoll.register(process.woken, select.EPOLLIN)
@@ -93,6 +96,8 @@ class ServingThread:
             is_waiting = self._listener in handles
             if self._persistent_handle in handles:
                 is_pressed = is_waiting and not any(each.is_free for each in process.serving)
+                if is_pressed and not self._pressed:
+                    self._pressed_at = time.monotonic()
                 self._pressed = self._pressed + 1 if is_pressed else 0
                 return self.persistent
             channel = self._accepted() if is_waiting else None
@@ -174,6 +179,12 @@ class ServingThread:
             process.current.log = None
             process.end_request(self.number)
 
+    def _must_change(self) -> bool:
+        """Return True if a connection that waits is to have its turn."""
+        if not self._pressed:
+            return False
+        return self._pressed >= MAX_PRESSED or time.monotonic() - self._pressed_at > MAX_PRESSED_TIME
+
     def _answer(self, request: ApplicationRequest, channel: Channel) -> bool:
         status = request.answer(self)
         if status is None:
@@ -182,7 +193,7 @@ class ServingThread:
         keeps = (
             bool(channel.flags & KEEP_FLAG)
             and not channel.has_body
-            and self._pressed < MAX_PRESSED
+            and not self._must_change()
             and not self.process.is_stopping
         )
         ending = _ENDED_WELL[keeps] if status == OK else end(status, keeps=keeps)
