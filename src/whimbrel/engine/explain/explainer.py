@@ -85,7 +85,7 @@ class Explained:
     Attributes:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
-        log: the lines of the error log, each message once. `quiet`: those of the core that LogLevel leaves
+        log: the lines of the error log, each message once. `unlogged`: those of the core that LogLevel leaves
             out, from level debug on. `plans`: the settings in force when a line was logged, by its code.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
@@ -97,7 +97,7 @@ class Explained:
     final: Request
     not_run: str = ""
     what_not_run: str = ""
-    quiet: tuple[LogLine, ...] = ()
+    unlogged: tuple[LogLine, ...] = ()
     plans: dict[str, Plan] = field(default_factory=dict)
 
 
